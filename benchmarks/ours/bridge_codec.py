@@ -13,11 +13,11 @@ from statistics import median
 from typing import Any, Final
 
 from accord.a2a.protocol.answers import read_answer
+from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.outcome import Done, outcome_of
-from accord.a2a.protocol.params import Send
+from accord.a2a.protocol.model import Send
+from accord.a2a.protocol.outcome import DoneOutcome, outcome_of
 from accord.a2a.protocol.requests import message_of, send_request
-from accord.a2a.protocol.versions import Wire
 
 ID: Final = "0b6f4a4e-3c1c-4c55-9f3b-0d8a2f1e7c11/step-1"
 TEXT: Final = "The system shall keep the logs for a year. " * 24
@@ -44,7 +44,7 @@ def answer(wire: Wire) -> bytes:
 
 def parse(wire: Wire, body: bytes) -> str:
     outcome = outcome_of(read_answer(body, ID, wire))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, DoneOutcome)
     return str(outcome.extracted.output)
 
 

@@ -15,12 +15,11 @@ from accord.a2a import AddressPolicy, CallError, Client, TaskResult, Wire, call
 from accord.a2a.checker.rules import RULES
 from accord.a2a.protocol.answers import read_result
 from accord.a2a.protocol.card import read_card
+from accord.a2a.protocol.fields import VERBS, Verb
 from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.outcome import Done, Failed, outcome_of
+from accord.a2a.protocol.model import Message, Task
+from accord.a2a.protocol.outcome import DoneOutcome, FailedOutcome, outcome_of
 from accord.a2a.protocol.requests import message_of
-from accord.a2a.protocol.task import Task
-from accord.a2a.protocol.versions import VERBS, Verb
 from tests.a2a.interop.programs import HERE, PEERS
 from tests.a2a.schemas import validate
 from tests.a2a.scripted import HANG, LOCAL, failed, http, result, scripted
@@ -66,10 +65,10 @@ def test_messages_are_read_by_our_own_code(block: Block) -> None:
         answer = read_result(block.code.encode(), value["id"], form.read_answer)
         assert isinstance(answer, Task | Message)
         outcome = outcome_of(answer)
-        if isinstance(outcome, Done):
+        if isinstance(outcome, DoneOutcome):
             assert (outcome.extracted.output, outcome.extracted.warning) == ("Say how fast.", "")
         else:
-            assert outcome == Failed("task_failed", "the model did not answer")
+            assert outcome == FailedOutcome("task_failed", "the model did not answer")
 
 
 @pytest.mark.parametrize(

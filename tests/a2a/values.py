@@ -6,17 +6,20 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
     Artifact,
     ArtifactUpdate,
+    DataPart,
     Event,
+    FilePart,
+    Message,
+    Part,
+    PushConfig,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
+    TextPart,
 )
 
 ASKED = Message(

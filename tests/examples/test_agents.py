@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from accord.a2a import Client, Task, TaskResult, TaskState, UnknownOutcomeError, Wire, call
-from accord.a2a.checker.checker import Asking, check
+from accord.a2a.checker.checker import CheckOptions, check
 from accord.a2a.protocol.extraction import extract
 from tests.a2a.schemas import validate
 from tests.a2a.scripted import LOCAL
@@ -65,7 +65,7 @@ def test_the_card_of_an_example_is_what_the_schema_says(url: str) -> None:
 
 @pytest.mark.req("W-13")
 async def test_the_checker_finds_nothing_wrong_with_an_example(url: str) -> None:
-    report = await check(url, Asking(policy=LOCAL, long="slow three"))
+    report = await check(url, CheckOptions(policy=LOCAL, long="slow three"))
     assert [each for each in report.findings if each.outcome in ("fail", "warn")] == []
     assert report.wires == ("0.3",)
 

@@ -14,7 +14,7 @@ import pytest
 from accord import serve
 from accord.a2a.protocol.answers import read_answer
 from accord.a2a.protocol.errors import MalformedAnswerError
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 from accord.a2a.server.agent import Agent
 from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.limits import Limits

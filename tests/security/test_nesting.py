@@ -17,11 +17,10 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from accord.a2a.checker.probe import Seen
+from accord.a2a.checker.probes import ProbeResponse
 from accord.a2a.protocol.card import read_card
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import TextPart
-from accord.a2a.server.skill import make_skill
+from accord.a2a.protocol.model import Message, TextPart
+from accord.a2a.server.skills import make_skill
 from accord.cli.call import read_batch
 from accord.cli.flags import structured, value
 from accord.cli.mcp_server import SettingsFile
@@ -155,7 +154,9 @@ READERS: dict[str, tuple[Callable[[int], Any], str | None]] = {
         "the agent's answer is not valid: {}",
     ),
     "an answer that is checked": (
-        lambda n: Seen(status=200, content_type="", headers={}, body=lists(n).encode()).json,
+        lambda n: (
+            ProbeResponse(status=200, content_type="", headers={}, body=lists(n).encode()).json
+        ),
         None,
     ),
     "a message to a skill": (skill, "the message is not what is expected: {}"),

@@ -18,7 +18,7 @@ JITTER = {
 }
 """Where numbers are random so that not all come back at the same time, and nobody may guess them."""
 BY_STANDARD = {
-    "a2a/protocol/ids.py": "sha1",
+    "a2a/protocol/model.py": "sha1",
     "operations/rates/redis.py": "sha1",
     "transports/websocket/handshake.py": "sha1",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from accord.a2a.protocol.errors import FAULTS
+from accord.a2a.protocol.errors import ERROR_KINDS
 from accord.jsonrpc.catalogue import BUILT_IN, CATALOGUE, Entry
 from accord.mcp.protocol.codes import CASES
 from accord.operations.errors import KINDS
@@ -27,7 +27,7 @@ def errors() -> str:
             f"{kind.code} {kind.status} {kind.rpc} {kind.title}" for kind in KINDS.values()
         ),
         "A2A: code, reason, message": (
-            f"{each.code} {each.reason} {each.message}" for each in FAULTS.values()
+            f"{each.code} {each.reason} {each.message}" for each in ERROR_KINDS.values()
         ),
         "Workflows: codes of failures": sorted(set(_failures())),
     }

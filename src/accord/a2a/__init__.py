@@ -14,27 +14,27 @@ _HOMES = {
     "Agent": "accord.a2a.server.agent",
     "AgentCard": "accord.a2a.protocol.card",
     "AgentError": "accord.a2a.protocol.errors",
-    "ApiKey": "accord.a2a.client.auth",
-    "Bearer": "accord.a2a.client.auth",
+    "ApiKey": "accord.a2a.client.client",
+    "Bearer": "accord.a2a.client.client",
     "CallError": "accord.a2a.protocol.errors",
     "Client": "accord.a2a.client.client",
-    "DataPart": "accord.a2a.protocol.parts",
+    "DataPart": "accord.a2a.protocol.model",
     "DefiniteError": "accord.a2a.protocol.errors",
-    "FailedError": "accord.a2a.server.context",
-    "FilePart": "accord.a2a.protocol.parts",
-    "Message": "accord.a2a.protocol.message",
-    "PushConfig": "accord.a2a.protocol.push",
-    "RejectedError": "accord.a2a.server.context",
-    "Task": "accord.a2a.protocol.task",
-    "TaskContext": "accord.a2a.server.context",
+    "FailedError": "accord.a2a.server.skills",
+    "FilePart": "accord.a2a.protocol.model",
+    "Message": "accord.a2a.protocol.model",
+    "PushConfig": "accord.a2a.protocol.model",
+    "RejectedError": "accord.a2a.server.skills",
+    "Task": "accord.a2a.protocol.model",
+    "TaskContext": "accord.a2a.server.skills",
     "TaskResult": "accord.a2a.protocol.outcome",
-    "TaskState": "accord.a2a.protocol.states",
-    "TextPart": "accord.a2a.protocol.parts",
-    "Trace": "accord.a2a.client.trace",
+    "TaskState": "accord.a2a.protocol.model",
+    "TextPart": "accord.a2a.protocol.model",
+    "Trace": "accord.a2a.client.client",
     "UnknownOutcomeError": "accord.a2a.protocol.errors",
-    "Wire": "accord.a2a.protocol.versions",
-    "call": "accord.a2a.client.calling",
-    "message_id": "accord.a2a.protocol.ids",
+    "Wire": "accord.a2a.protocol.fields",
+    "call": "accord.a2a.client.calls",
+    "message_id": "accord.a2a.protocol.model",
 }
 
 __all__ = list(_HOMES)
@@ -43,17 +43,11 @@ __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
-    from accord.a2a.client.auth import (
+    from accord.a2a.client.calls import call as call
+    from accord.a2a.client.client import (
         ApiKey as ApiKey,
         Bearer as Bearer,
-    )
-    from accord.a2a.client.calling import (
-        call as call,
-    )
-    from accord.a2a.client.client import (
         Client as Client,
-    )
-    from accord.a2a.client.trace import (
         Trace as Trace,
     )
     from accord.a2a.protocol.addresses import (
@@ -68,36 +62,24 @@ if TYPE_CHECKING:
         DefiniteError as DefiniteError,
         UnknownOutcomeError as UnknownOutcomeError,
     )
-    from accord.a2a.protocol.ids import (
-        message_id as message_id,
-    )
-    from accord.a2a.protocol.message import (
+    from accord.a2a.protocol.fields import Wire as Wire
+    from accord.a2a.protocol.model import (
+        DataPart as DataPart,
+        FilePart as FilePart,
         Message as Message,
+        PushConfig as PushConfig,
+        Task as Task,
+        TaskState as TaskState,
+        TextPart as TextPart,
+        message_id as message_id,
     )
     from accord.a2a.protocol.outcome import (
         TaskResult as TaskResult,
     )
-    from accord.a2a.protocol.parts import (
-        DataPart as DataPart,
-        FilePart as FilePart,
-        TextPart as TextPart,
-    )
-    from accord.a2a.protocol.push import (
-        PushConfig as PushConfig,
-    )
-    from accord.a2a.protocol.states import (
-        TaskState as TaskState,
-    )
-    from accord.a2a.protocol.task import (
-        Task as Task,
-    )
-    from accord.a2a.protocol.versions import (
-        Wire as Wire,
-    )
     from accord.a2a.server.agent import (
         Agent as Agent,
     )
-    from accord.a2a.server.context import (
+    from accord.a2a.server.skills import (
         FailedError as FailedError,
         RejectedError as RejectedError,
         TaskContext as TaskContext,

@@ -9,28 +9,36 @@ from math import isfinite
 from typing import Final
 from uuid import uuid4
 
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import Answer, Event, Task, TaskStatus
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
+from accord.a2a.protocol.model import (
+    Answer,
+    Event,
+    ListQuery,
+    Message,
+    PushQuery,
+    Send,
+    Task,
+    TaskPush,
+    TaskState,
+    TaskStatus,
+)
 from accord.a2a.server.agent import Agent
 from accord.a2a.server.backend import Backend, TaskPage
-from accord.a2a.server.board import now
-from accord.a2a.server.context import FailedError, RejectedError, TaskContext
+from accord.a2a.server.skills import FailedError, RejectedError, TaskContext
+from accord.a2a.server.task_store import now
 from accord.jsonrpc.errors import InternalError
 
-LONGEST: Final = 600.0
-MAX_MET: Final = 10_000
+MAX_DELAY_SECONDS: Final = 600.0
+MAX_REMEMBERED: Final = 10_000
 """How many messages are remembered that were treated badly once."""
-BOTH: Final = (Wire.V10, Wire.V03)
+BOTH_WIRES: Final = (Wire.V10, Wire.V03)
 _ONCE: Final = ("crash", "forget")
 
 
 class DemoAgent(Agent):
     """Serve it with `serve` or `run`, as any agent."""
 
-    def __init__(self, name: str, *, token: str = "", wires: Sequence[Wire] = BOTH) -> None:
+    def __init__(self, name: str, *, token: str = "", wires: Sequence[Wire] = BOTH_WIRES) -> None:
         super().__init__(
             name,
             description="Does what the first word of a message says, to try things with.",
@@ -42,7 +50,7 @@ class DemoAgent(Agent):
             self.skill(tags=["demo"], examples=[f"{skill.__name__} …"])(skill)
 
     def backend(self) -> Backend:
-        return Unreliable(super().backend())
+        return UnreliableBackend(super().backend())
 
 
 def _chosen(message: Message) -> str:
@@ -70,8 +78,8 @@ async def slow(text: str) -> str:
         seconds = float(_rest(text))
     except ValueError:
         raise RejectedError("say slow and a number of seconds, as in: slow 5") from None
-    if not isfinite(seconds) or not 0 <= seconds <= LONGEST:
-        raise RejectedError(f"the seconds must be from 0 to {LONGEST:g}")
+    if not isfinite(seconds) or not 0 <= seconds <= MAX_DELAY_SECONDS:
+        raise RejectedError(f"the seconds must be from 0 to {MAX_DELAY_SECONDS:g}")
     await asyncio.sleep(seconds)
     return f"that took {seconds:g} s"
 
@@ -98,7 +106,7 @@ async def reject(text: str) -> str:
     raise RejectedError(_rest(text) or "it was told to reject this")
 
 
-class Unreliable:
+class UnreliableBackend:
     """A backend that crashes on some messages, and forgets the tasks of others, when they come
     for the first time. Implements `Backend`."""
 
@@ -113,12 +121,12 @@ class Unreliable:
             self._meet(message.message_id)
             if word == "crash":
                 raise InternalError("the demo crashed, as it was told to")
-            return _forgotten(message)
+            return _task_not_found(message)
         return await self._backend.send(send, caller)
 
     def _meet(self, message_id: str) -> None:
         self._met[message_id] = None
-        if len(self._met) > MAX_MET:
+        if len(self._met) > MAX_REMEMBERED:
             self._met.popitem(last=False)
 
     async def get(self, task_id: str, caller: str) -> Task:
@@ -152,7 +160,7 @@ class Unreliable:
         await self._backend.close(drain)
 
 
-def _forgotten(message: Message) -> Task:
+def _task_not_found(message: Message) -> Task:
     return Task(
         id=str(uuid4()),
         context_id=message.context_id or str(uuid4()),

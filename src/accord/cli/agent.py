@@ -22,7 +22,7 @@ from accord.cli.output import paint, print_json, print_line, print_table, printa
 from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
-    from accord.a2a.checker.report import Finding, Report
+    from accord.a2a.checker.rules import CheckReport, RuleFinding
     from accord.a2a.server.serving import Serving
 
 
@@ -62,13 +62,13 @@ def _configure_demo(parser: Parser) -> None:
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
-    from accord.a2a.demo import BOTH, DemoAgent
-    from accord.a2a.protocol.versions import Wire
+    from accord.a2a.demo import BOTH_WIRES, DemoAgent
+    from accord.a2a.protocol.fields import Wire
 
     level = logging.DEBUG if arguments.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     wire = arguments.wire
-    wires = BOTH if wire is None else (Wire(wire.removeprefix("a2a-")),)
+    wires = BOTH_WIRES if wire is None else (Wire(wire.removeprefix("a2a-")),)
     agent = DemoAgent(arguments.name, token=arguments.token, wires=wires)
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
@@ -156,9 +156,9 @@ def _run_check(arguments: argparse.Namespace) -> int:
 
 
 def _check_options(arguments: argparse.Namespace) -> Any:
-    from accord.a2a.checker.checker import Asking
+    from accord.a2a.checker.checker import CheckOptions
     from accord.a2a.protocol.addresses import AddressPolicy
-    from accord.a2a.protocol.versions import Wire
+    from accord.a2a.protocol.fields import Wire
     from accord.cli.flags import client_tls
 
     token = arguments.token or os.environ.get(TOKEN_VARIABLE, "")
@@ -168,7 +168,7 @@ def _check_options(arguments: argparse.Namespace) -> Any:
         for name in ("text", "long", "timeout", "patience")
         if (value := getattr(arguments, name)) is not None
     }
-    return Asking(
+    return CheckOptions(
         wires=() if wire in (None, "plain") else (Wire(wire.removeprefix("a2a-")),),
         plain=wire == "plain",
         credentials={"authorization": f"Bearer {token}"} if token else {},
@@ -180,12 +180,12 @@ def _check_options(arguments: argparse.Namespace) -> Any:
     )
 
 
-def _report_json(report: Report) -> dict[str, Any]:
+def _report_json(report: CheckReport) -> dict[str, Any]:
     counts = {outcome: report.count(outcome) for outcome in ("pass", "fail", "warn", "skipped")}
     return {"passed": report.passed, "counts": counts, **msgspec.to_builtins(report)}
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: CheckReport) -> None:
     print_line(f"{printable(report.agent) or 'an agent'} at {report.url}")
     for wire, findings in groupby(report.findings, key=lambda each: each.wire):
         print_line(f"\n{_wire_title(wire)}")
@@ -203,7 +203,7 @@ def _wire_title(wire: str) -> str:
             return f"format {wire}"
 
 
-def _print_findings(findings: Iterable[Finding]) -> None:
+def _print_findings(findings: Iterable[RuleFinding]) -> None:
     for each in findings:
         word = paint(f"{each.outcome:<7}", _STYLES[each.outcome], sys.stdout)
         print_line(f"  {word}  {each.rule:<17}  {each.holds}")
@@ -213,7 +213,7 @@ def _print_findings(findings: Iterable[Finding]) -> None:
             print_line(f"           fix: {each.fix}")
 
 
-def _report_summary(report: Report) -> str:
+def _report_summary(report: CheckReport) -> str:
     counts = (("passed", "pass"), ("failed", "fail"), ("warnings", "warn"), ("skipped", "skipped"))
     told = ", ".join(f"{report.count(outcome)} {word}" for word, outcome in counts)  # type: ignore[arg-type]
     if not report.passed:

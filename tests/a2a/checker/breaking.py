@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.a2a.checker.probe import Probe, Seen
+from accord.a2a.checker.probes import Probe, ProbeResponse
 from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol.card import WELL_KNOWN
 from accord.jsonrpc.sse import encode_event
@@ -95,7 +95,7 @@ class Breaking:
             self._inside if asked.method == "POST" else parse(f"{self._inside}"[:-1] + WELL_KNOWN)
         )
         seen = await self._probe.ask(asked.method, address, headers, asked.body or None)
-        assert isinstance(seen, Seen)
+        assert isinstance(seen, ProbeResponse)
         events = [json.loads(each) for each in seen.events] or None
         reply = Reply(seen.status, seen.content_type, seen.json, events=events)
         if asked.method == "GET":

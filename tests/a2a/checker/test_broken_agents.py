@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from accord.a2a import Wire
-from accord.a2a.checker.answers import read_loosely, read_whole
-from accord.a2a.checker.checker import Asking, check
-from accord.a2a.checker.envelope import Result
-from accord.a2a.checker.report import Report
-from accord.a2a.checker.rules import RULES
+from accord.a2a.checker.checker import CheckOptions, check
+from accord.a2a.checker.messages import read_strictly, read_tolerantly
+from accord.a2a.checker.probes import ResultReply
+from accord.a2a.checker.rules import RULES, CheckReport
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.formats import UNREADABLE
-from accord.a2a.protocol.task import Task
+from accord.a2a.protocol.model import Task
 from tests.a2a.checker.breaking import HANG, Reply, Request, Spoil, breaking
 from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
 from tests.a2a.scripted import LOCAL
@@ -218,12 +217,12 @@ ALONG_WITH = {
 OF_THE_OLDER_FORMAT = {"plain-answer", "plain-moved"}
 
 
-def broken_in(report: Report) -> set[str]:
+def broken_in(report: CheckReport) -> set[str]:
     return {each.rule for each in report.findings if each.outcome in ("fail", "warn")}
 
 
-async def checked(rule: str, spoil: Spoil) -> Report:
-    asking = Asking(
+async def checked(rule: str, spoil: Spoil) -> CheckReport:
+    asking = CheckOptions(
         # what has no card is checked in the format that is given
         wires=(Wire.V10,) if rule == "error-version" else (Wire.V03,),
         policy=LOCAL,
@@ -281,7 +280,9 @@ def as_in_03(request: Request, reply: Reply) -> None:
     [(unwrapped, "send-result"), (with_kinds, "send-parts"), (as_in_03, "send-state")],
 )
 async def test_what_is_of_03_is_wrong_in_10(spoil: Spoil, rule: str) -> None:
-    asking = Asking(wires=(Wire.V10,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0)
+    asking = CheckOptions(
+        wires=(Wire.V10,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0
+    )
     async with breaking(spoil) as url:
         report = await check(url, asking)
     assert rule in broken_in(report)
@@ -297,11 +298,11 @@ ODD = {**TASKS, **MESSAGES}
 @pytest.mark.parametrize("wire", Wire, ids=lambda wire: wire.value)
 @pytest.mark.parametrize("odd", ODD)
 def test_what_the_client_forgives_breaks_a_rule(odd: str, wire: Wire) -> None:
-    result = Result(ODD[odd])
+    result = ResultReply(ODD[odd])
     try:
-        event = read_whole(wire, result)
+        event = read_strictly(wire, result)
     except UNREADABLE:
-        assert read_loosely(wire, result) is not None
+        assert read_tolerantly(wire, result) is not None
         return
     # The rule send-output is broken by answers without a text where texts belong.
     assert isinstance(event, Task)
@@ -315,7 +316,9 @@ async def test_what_the_client_forgives_is_reported(odd: str) -> None:
         if request.method in SEND and "result" in reply.value:
             reply.value["result"] = ODD[odd]
 
-    asking = Asking(wires=(Wire.V03,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0)
+    asking = CheckOptions(
+        wires=(Wire.V03,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0
+    )
     async with breaking(spoil) as url:
         report = await check(url, asking)
     assert broken_in(report) & {"send-result", "send-state"}

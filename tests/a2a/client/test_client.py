@@ -26,13 +26,11 @@ from accord.a2a import (
     Wire,
     call,
 )
-from accord.a2a.protocol.answers import MAX_KEPT
+from accord.a2a.protocol.answers import MAX_BODY_KEPT
 from accord.a2a.protocol.card import AgentCard, Interface, encode_card
 from accord.a2a.protocol.extraction import extract
-from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.model import Message, StatusUpdate, TaskStatus, TextPart, Unrecognized
 from accord.a2a.protocol.outcome import ResultError
-from accord.a2a.protocol.parts import TextPart
-from accord.a2a.protocol.task import StatusUpdate, TaskStatus, Unrecognized
 from tests.a2a.scripted import HANG, LOCAL, Scripted, events, failed, http, result, scripted
 
 DIRECT = {
@@ -191,10 +189,10 @@ LONG_BODY = b"x" * 100_000
     ("answer", "body"),
     [
         (http(b"<html>"), b"<html>"),
-        (http(LONG_BODY), LONG_BODY[:MAX_KEPT]),
+        (http(LONG_BODY), LONG_BODY[:MAX_BODY_KEPT]),
         (http(b'{"id":"z"}'), b'{"id":"z"}'),
         (http(b"gone", status=404), b"gone"),
-        (http(LONG_BODY, status=502), LONG_BODY[:MAX_KEPT]),
+        (http(LONG_BODY, status=502), LONG_BODY[:MAX_BODY_KEPT]),
     ],
 )
 async def test_what_was_answered_goes_along_for_the_log(answer: bytes, body: bytes) -> None:
@@ -208,7 +206,7 @@ async def test_a_card_that_is_none_goes_along_for_the_log() -> None:
     async with scripted(http(LONG_BODY)) as agent, Client(agent.url, policy=LOCAL) as client:
         with pytest.raises(CallError) as of_card:
             await client.card()
-    assert of_card.value.body == LONG_BODY[:MAX_KEPT]
+    assert of_card.value.body == LONG_BODY[:MAX_BODY_KEPT]
 
 
 @pytest.mark.parametrize(("header", "after"), [("7", 7.0), ("9999999", 86_400.0), ("soon", None)])

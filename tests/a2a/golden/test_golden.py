@@ -10,19 +10,19 @@ import pytest
 
 from accord.a2a.protocol.answers import read_answer
 from accord.a2a.protocol.errors import CallError, DefiniteError
+from accord.a2a.protocol.fields import Wire
+from accord.a2a.protocol.model import Send
 from accord.a2a.protocol.outcome import (
-    Done,
-    Failed,
-    Unclear,
-    Waiting,
-    Working,
-    error,
+    DoneOutcome,
+    FailedOutcome,
+    UnclearOutcome,
+    WaitingOutcome,
+    WorkingOutcome,
+    error_result,
     outcome_of,
-    success,
+    success_result,
 )
-from accord.a2a.protocol.params import Send
 from accord.a2a.protocol.requests import message_of, send_request
-from accord.a2a.protocol.versions import Wire
 from tests.a2a.golden.transcript import Scene, scenes
 
 SCENES = [scene for wire in Wire for scene in scenes(wire)]
@@ -55,15 +55,15 @@ def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
         definite = isinstance(failed, DefiniteError)
         return {"error": failed.code, "message": failed.message, "definite": definite}
     match outcome:
-        case Done():
+        case DoneOutcome():
             return as_done(outcome)
-        case Unclear(task_id, done):
+        case UnclearOutcome(task_id, done):
             return {"unclear": task_id, **as_done(done)}
-        case Failed(code, message):
+        case FailedOutcome(code, message):
             return {"failed": code, "message": message}
-        case Working(task_id):
+        case WorkingOutcome(task_id):
             return {"working": task_id}
-        case Waiting(task_id, context_id, state, question):
+        case WaitingOutcome(task_id, context_id, state, question):
             return {
                 "waiting": task_id,
                 "context": context_id,
@@ -72,7 +72,7 @@ def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
             }
 
 
-def as_done(done: Done) -> dict[str, Any]:
+def as_done(done: DoneOutcome) -> dict[str, Any]:
     it = done.extracted
     meant = {
         "done": it.output,
@@ -85,8 +85,11 @@ def as_done(done: Done) -> dict[str, Any]:
 
 @pytest.mark.req("W-04")
 def test_results_have_one_form() -> None:
-    failed = Failed("task_failed", "no model")
-    assert [msgspec.to_builtins(each) for each in (success("t", {"a": 1}), error("t", failed))] == [
+    failed = FailedOutcome("task_failed", "no model")
+    assert [
+        msgspec.to_builtins(each)
+        for each in (success_result("t", {"a": 1}), error_result("t", failed))
+    ] == [
         {"task_id": "t", "status": "success", "output": {"a": 1}, "error": None},
         {
             "task_id": "t",

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 
 HERE = Path(__file__).parent
 _MARKS = {"input": "input", "-->": "sent", "<--": "answer", "=": "meant"}

@@ -20,9 +20,8 @@ from accord.a2a import (
     call,
 )
 from accord.a2a.protocol.extraction import extract
+from accord.a2a.protocol.model import ArtifactUpdate, FilePart, StatusUpdate
 from accord.a2a.protocol.outcome import ResultError
-from accord.a2a.protocol.parts import FilePart
-from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
 from tests.a2a.interop.programs import agent_of
 from tests.a2a.scripted import LOCAL
 from tests.interop.programs import serving

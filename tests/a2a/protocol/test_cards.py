@@ -17,7 +17,7 @@ from accord.a2a.protocol.card import (
     encode_card,
     read_card,
 )
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 from tests.a2a.schemas import validate
 
 CARD = AgentCard(

@@ -9,11 +9,23 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from accord.a2a.protocol.fields import Verb, Wire, wire_asked, wire_of_card
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush, TaskQuery
-from accord.a2a.protocol.parts import DataPart, FilePart, TextPart
-from accord.a2a.protocol.push import PushConfig
+from accord.a2a.protocol.model import (
+    DataPart,
+    Event,
+    FilePart,
+    ListQuery,
+    Message,
+    PushConfig,
+    PushQuery,
+    Send,
+    Task,
+    TaskPush,
+    TaskQuery,
+    TaskState,
+    TextPart,
+)
 from accord.a2a.protocol.requests import (
     message_of,
     push_request,
@@ -21,9 +33,6 @@ from accord.a2a.protocol.requests import (
     set_push_request,
     task_request,
 )
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import Event, Task
-from accord.a2a.protocol.versions import Verb, Wire, wire_asked, wire_of_card
 from accord.jsonrpc.codec import encode
 from tests.a2a.schemas import validate
 from tests.a2a.values import ASKED, EVENTS, PUSH, SAID, TASK, events

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.a2a.protocol.answers import (
-    MAX_KEPT,
+    MAX_BODY_KEPT,
     MAX_REPAIRED,
     is_answer,
     read_answer,
@@ -17,19 +17,26 @@ from accord.a2a.protocol.answers import (
 )
 from accord.a2a.protocol.errors import AgentError, MalformedAnswerError, UnknownOutcomeError
 from accord.a2a.protocol.extraction import extract
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.outcome import Done, Failed, Unclear, Waiting, Working, outcome_of
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.fields import Wire
+from accord.a2a.protocol.model import (
     Artifact,
     ArtifactUpdate,
+    Message,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
     Unrecognized,
 )
+from accord.a2a.protocol.outcome import (
+    DoneOutcome,
+    FailedOutcome,
+    UnclearOutcome,
+    WaitingOutcome,
+    WorkingOutcome,
+    outcome_of,
+)
 from accord.a2a.protocol.tolerant import MAX_WARNINGS
-from accord.a2a.protocol.versions import Wire
 
 pytestmark = pytest.mark.req("W-23")
 
@@ -45,9 +52,9 @@ def body_of(result: Any, **envelope: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": "t-1", "result": result, **envelope}).encode()
 
 
-def done(body: bytes, wire: Wire = Wire.V03, **options: Any) -> Done:
+def done(body: bytes, wire: Wire = Wire.V03, **options: Any) -> DoneOutcome:
     found = outcome_of(read_answer(body, "t-1", wire, **options))
-    assert isinstance(found, Done)
+    assert isinstance(found, DoneOutcome)
     return found
 
 
@@ -317,10 +324,10 @@ PARTIAL = {"artifacts": MADE}
 )
 def test_work_in_progress_is_followed_whatever_it_is_called(state: Any) -> None:
     received = read_answer(body_of({**IDS, "status": {"state": state}, **PARTIAL}), "t-1", Wire.V03)
-    assert outcome_of(received) == Working("r-1")
+    assert outcome_of(received) == WorkingOutcome("r-1")
     without_id = {"status": {"state": state}, **PARTIAL}
     found = outcome_of(read_answer(body_of(without_id), "t-1", Wire.V03))
-    assert isinstance(found, Failed)
+    assert isinstance(found, FailedOutcome)
     assert found.code == "malformed_answer"
 
 
@@ -340,7 +347,7 @@ def test_a_failure_is_none_the_less_for_its_name(state: Any, code: str) -> None:
     result = {**IDS, "status": {"state": state, "message": "no model"}, **PARTIAL}
     for wire in Wire:
         found = outcome_of(read_answer(body_of(result), "t-1", wire))
-        assert found == Failed(code, "no model")
+        assert found == FailedOutcome(code, "no model")
 
 
 @pytest.mark.parametrize(
@@ -356,17 +363,17 @@ def test_a_failure_is_none_the_less_for_its_name(state: Any, code: str) -> None:
 )
 def test_the_reason_of_a_failure_is_found(result: Any) -> None:
     found = outcome_of(read_answer(body_of(result), "t-1", Wire.V03))
-    assert found == Failed("task_failed", "no model")
+    assert found == FailedOutcome("task_failed", "no model")
 
 
 def test_a_failure_without_a_reason_is_one() -> None:
     found = outcome_of(read_answer(body_of({"status": "error", "error": 5}), "t-1", Wire.V03))
-    assert found == Failed("task_failed", "the task failed")
+    assert found == FailedOutcome("task_failed", "the task failed")
 
 
 def test_a_question_is_one_whatever_it_is_called() -> None:
     result = {**IDS, "status": {"state": "input_required", "message": "Which city?"}}
-    assert outcome_of(read_answer(body_of(result), "t-1", Wire.V10)) == Waiting(
+    assert outcome_of(read_answer(body_of(result), "t-1", Wire.V10)) == WaitingOutcome(
         "r-1", "c-1", TaskState.INPUT_REQUIRED, "Which city?"
     )
 
@@ -377,7 +384,7 @@ def test_a_question_keeps_its_context_in_snake_case(wire: Wire) -> None:
     result: dict[str, Any] = task
     if wire is Wire.V10:  # which fits the format but for that
         result = {"task": {**task, "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}}
-    assert outcome_of(read_answer(body_of(result), "t-1", wire)) == Waiting(
+    assert outcome_of(read_answer(body_of(result), "t-1", wire)) == WaitingOutcome(
         "r-1", "c-1", TaskState.INPUT_REQUIRED, ""
     )
 
@@ -385,13 +392,13 @@ def test_a_question_keeps_its_context_in_snake_case(wire: Wire) -> None:
 @pytest.mark.parametrize("state", ["bananas", 99, ["x"], "unknown", "TASK_STATE_UNSPECIFIED"])
 def test_a_state_that_nobody_knows_is_no_success_at_once(state: Any) -> None:
     result = {**IDS, "status": {"state": state}}
-    assert outcome_of(read_answer(body_of(result), "t-1", Wire.V03)) == Working("r-1")
+    assert outcome_of(read_answer(body_of(result), "t-1", Wire.V03)) == WorkingOutcome("r-1")
     found = outcome_of(read_answer(body_of({**result, **PARTIAL}), "t-1", Wire.V03))
-    assert isinstance(found, Unclear)
+    assert isinstance(found, UnclearOutcome)
     assert (found.task_id, found.done.extracted.output) == ("r-1", "yes")
     without_id = {"kind": "task", "status": {"state": state}}
     nothing = outcome_of(read_answer(body_of(without_id), "t-1", Wire.V03))
-    assert isinstance(nothing, Failed)
+    assert isinstance(nothing, FailedOutcome)
     taken = done(body_of({**without_id, **PARTIAL})).extracted
     assert taken.output == "yes"
     assert "the state of the task is not known" in taken.warning
@@ -400,16 +407,16 @@ def test_a_state_that_nobody_knows_is_no_success_at_once(state: Any) -> None:
 def test_a_state_elsewhere_counts() -> None:
     result = {"artifacts": MADE, "state": "failed"}
     found = outcome_of(read_answer(body_of(result), "t-1", Wire.V03))
-    assert found == Failed("task_failed", "the task failed")
+    assert found == FailedOutcome("task_failed", "the task failed")
 
 
 def test_a_task_that_says_nothing_is_asked_about() -> None:
-    assert outcome_of(read_answer(body_of(IDS), "t-1", Wire.V03)) == Working("r-1")
+    assert outcome_of(read_answer(body_of(IDS), "t-1", Wire.V03)) == WorkingOutcome("r-1")
 
 
 def test_a_task_of_a_program_in_an_unknown_state_is_no_success() -> None:
     task = Task(id="r-1", status=TaskStatus(state=TaskState.UNKNOWN))
-    assert outcome_of(task) == Working("r-1")
+    assert outcome_of(task) == WorkingOutcome("r-1")
 
 
 # The envelope
@@ -474,7 +481,7 @@ def test_other_faults_of_the_envelope_are_fatal(body: bytes, why: str) -> None:
     with pytest.raises(MalformedAnswerError) as caught:
         read_answer(body, "t-1", Wire.V03)
     assert why in caught.value.message
-    assert caught.value.body == body[:MAX_KEPT]
+    assert caught.value.body == body[:MAX_BODY_KEPT]
 
 
 @pytest.mark.parametrize("error", ["no model", {"message": "no model"}])

@@ -12,23 +12,25 @@ from accord.a2a.protocol.errors import (
     AgentError,
     RefusedError,
     UnknownOutcomeError,
-    answered_error,
+    error_from_answer,
+    error_from_status,
     failure,
     from_wire_unmapped,
-    http_error,
 )
-from accord.a2a.protocol.ids import message_id
-from accord.a2a.protocol.parts import DataPart, TextPart
-from accord.a2a.protocol.polling import intervals
-from accord.a2a.protocol.states import NAMES_10, TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
+    STATE_NAMES_10,
     Artifact,
     ArtifactUpdate,
+    DataPart,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
+    TextPart,
+    message_id,
     updated,
 )
+from accord.a2a.protocol.outcome import poll_intervals
 from tests.a2a.values import ASKED, SAID, TASK
 
 
@@ -45,9 +47,9 @@ def test_the_same_work_has_the_same_message_id() -> None:
 
 
 def test_states_have_the_names_of_both_formats() -> None:
-    assert NAMES_10[TaskState.INPUT_REQUIRED] == "TASK_STATE_INPUT_REQUIRED"
-    assert NAMES_10[TaskState.UNKNOWN] == "TASK_STATE_UNSPECIFIED"
-    assert len(set(NAMES_10.values())) == len(TaskState)
+    assert STATE_NAMES_10[TaskState.INPUT_REQUIRED] == "TASK_STATE_INPUT_REQUIRED"
+    assert STATE_NAMES_10[TaskState.UNKNOWN] == "TASK_STATE_UNSPECIFIED"
+    assert len(set(STATE_NAMES_10.values())) == len(TaskState)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_states_have_the_names_of_both_formats() -> None:
     ],
 )
 def test_codes_say_whether_it_may_have_happened(code: int, kind: type[Exception]) -> None:
-    assert type(answered_error(code, "x")) is kind
+    assert type(error_from_answer(code, "x")) is kind
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_codes_say_whether_it_may_have_happened(code: int, kind: type[Exception]
     ],
 )
 def test_statuses_say_whether_it_may_have_happened(status: int, kind: type[Exception]) -> None:
-    error = http_error(status, "x", retry_after=3.0)
+    error = error_from_status(status, "x", retry_after=3.0)
     assert (type(error), error.code, error.retry_after) == (kind, f"http_{status}", 3.0)
 
 
@@ -104,7 +106,7 @@ def test_errors_are_told_from_pages_of_proxies(body: bytes, answers: bool) -> No
 
 
 def test_polls_grow_up_to_a_limit() -> None:
-    assert list(islice(intervals(1.0, 2.0, 5.0), 5)) == [1.0, 2.0, 4.0, 5.0, 5.0]
+    assert list(islice(poll_intervals(1.0, 2.0, 5.0), 5)) == [1.0, 2.0, 4.0, 5.0, 5.0]
 
 
 def test_history_is_cut_at_its_old_end() -> None:

@@ -24,11 +24,16 @@ from accord.a2a import (
     Wire,
 )
 from accord.a2a.protocol.extraction import extract
-from accord.a2a.protocol.params import Send
-from accord.a2a.protocol.parts import DataPart, FilePart, TextPart
-from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
-from accord.a2a.server.skill import make_skill
-from accord.a2a.server.workshop import Workshop
+from accord.a2a.protocol.model import (
+    ArtifactUpdate,
+    DataPart,
+    FilePart,
+    Send,
+    StatusUpdate,
+    TextPart,
+)
+from accord.a2a.server.memory_backend import MemoryBackend
+from accord.a2a.server.skills import make_skill
 from accord.jsonrpc.errors import RegistrationError
 from tests.a2a.scripted import LOCAL, http, scripted
 from tests.a2a.server.demo import make_agent
@@ -238,7 +243,7 @@ async def test_a_task_is_cancelled_that_has_not_even_begun() -> None:
         raise AssertionError
 
     skill = make_skill(never, direct=False, id="", name="")
-    workshop = Workshop({"never": skill}, input_modes=(), webhooks=None)
+    workshop = MemoryBackend({"never": skill}, input_modes=(), webhooks=None)
     message = Message(message_id="m", role="user", parts=(TextPart(text="x"),))
     task = await workshop.send(Send(message=message), "")
     assert isinstance(task, Task)

@@ -25,10 +25,10 @@ from accord.a2a import (
     Wire,
     call,
 )
-from accord.a2a.checker.checker import Asking, check
+from accord.a2a.checker.checker import CheckOptions, check
 from accord.a2a.protocol.errors import RefusedError
 from accord.a2a.protocol.extraction import extract
-from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
+from accord.a2a.protocol.model import ArtifactUpdate, StatusUpdate
 from accord.app.settings import Settings
 from tests.a2a.schemas import validate
 from tests.a2a.scripted import LOCAL
@@ -594,7 +594,7 @@ async def test_the_checker_finds_nothing_wrong(world: Running) -> None:
     for definition in ALL:
         if definition is not GREET:
             await run("update_workflow", name=definition["name"], active=False)
-    asking = Asking(
+    asking = CheckOptions(
         policy=LOCAL, credentials={"authorization": f"Bearer {world.token}"}, text="Ann"
     )
     report = await check(world.url, asking)

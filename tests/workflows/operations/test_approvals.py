@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.a2a.protocol.parts import DataPart
+from accord.a2a.protocol.model import DataPart
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 from accord.workflows.agent.operations import operations
 from accord.workflows.agent.tasks import task_of

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 from msgspec import json
 
-from accord.a2a.protocol.states import TaskState
+from accord.a2a.protocol.model import TaskState
 from accord.operations.errors import ConflictError, NotFoundError
 from accord.workflows.agent.operations import operations
 from accord.workflows.agent.tasks import task_of

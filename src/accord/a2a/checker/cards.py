@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.a2a.checker.probe import Probe, Seen, Unseen
-from accord.a2a.checker.report import Notes
+from accord.a2a.checker.probes import Probe, ProbeFailure, ProbeResponse
+from accord.a2a.checker.rules import FindingCollector
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 from accord.jsonrpc.errors import ConnectError
 from accord.transports.web_address import WebAddress, parse
 
-_ALWAYS: Final = {
+_CARD_MEMBERS: Final = {
     "name": str,
     "description": str,
     "version": str,
@@ -21,20 +21,20 @@ _ALWAYS: Final = {
     "defaultOutputModes": list,
     "skills": list,
 }
-_OF_03: Final = {"url": str, "protocolVersion": str}
-_OF_10: Final = {"supportedInterfaces": list}
-_OF_SKILLS: Final = {"id": str, "name": str, "description": str, "tags": list}
-_OF_INTERFACES: Final = {"url": str, "protocolBinding": str, "protocolVersion": str}
-_AFTER_FOUND: Final = ("card-type", "card-members", "card-interface", "card-address")
+_CARD_MEMBERS_03: Final = {"url": str, "protocolVersion": str}
+_CARD_MEMBERS_10: Final = {"supportedInterfaces": list}
+_SKILL_MEMBERS: Final = {"id": str, "name": str, "description": str, "tags": list}
+_INTERFACE_MEMBERS: Final = {"url": str, "protocolBinding": str, "protocolVersion": str}
+_RULES_AFTER_CARD: Final = ("card-type", "card-members", "card-interface", "card-address")
 
 
 async def check_card(
-    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: Notes
+    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: FindingCollector
 ) -> AgentCard | None:
     """The card of an agent, where it can be read."""
     seen = await _find(probe, address, headers, notes)
     if seen is None:
-        for rule in _AFTER_FOUND:
+        for rule in _RULES_AFTER_CARD:
             notes.skipped(rule, "there is no card")
         return None
     notes.passed("card-found")
@@ -51,20 +51,20 @@ async def check_card(
 
 
 async def _find(
-    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: Notes
-) -> Seen | None:
+    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: FindingCollector
+) -> ProbeResponse | None:
     why = ""
-    for place in places(address):
+    for place in card_urls(address):
         seen = await probe.ask("GET", place, {**headers, "accept": "application/json"})
-        if isinstance(seen, Seen) and seen.status == 200:
+        if isinstance(seen, ProbeResponse) and seen.status == 200:
             return seen
-        found = seen.why if isinstance(seen, Unseen) else f"it was HTTP {seen.status}"
+        found = seen.why if isinstance(seen, ProbeFailure) else f"it was HTTP {seen.status}"
         why = why or f"{place}: {found}"
     notes.failed("card-found", why)
     return None
 
 
-def places(address: WebAddress) -> list[WebAddress]:
+def card_urls(address: WebAddress) -> list[WebAddress]:
     """Where a card may be: the URL itself, below it, at the root."""
     if address.path.endswith(".json"):
         return [address]
@@ -72,7 +72,7 @@ def places(address: WebAddress) -> list[WebAddress]:
     return [WebAddress(address.scheme, address.host, address.port, path) for path in paths]
 
 
-def _read(seen: Seen, address: WebAddress, notes: Notes) -> AgentCard | None:
+def _read(seen: ProbeResponse, address: WebAddress, notes: FindingCollector) -> AgentCard | None:
     try:
         card = read_card(seen.body)
     except ValueError as error:
@@ -90,7 +90,7 @@ def _read(seen: Seen, address: WebAddress, notes: Notes) -> AgentCard | None:
     return card
 
 
-def _compare(url: str, address: WebAddress, notes: Notes) -> None:
+def _compare(url: str, address: WebAddress, notes: FindingCollector) -> None:
     try:
         named = parse(url)
     except ConnectError as error:
@@ -106,27 +106,29 @@ def problems_of(value: Any) -> list[str]:
     """What a card lacks, or has of the wrong type."""
     if not isinstance(value, dict):
         return ["it is no JSON object"]
-    problems = _wrong(value, _ALWAYS, "")
+    problems = _member_problems(value, _CARD_MEMBERS, "")
     old, new = "url" in value, "supportedInterfaces" in value
     if old or not new:
-        problems += _wrong(value, _OF_03, "")
+        problems += _member_problems(value, _CARD_MEMBERS_03, "")
     if new:
-        problems += _wrong(value, _OF_10, "")
-        problems += _wrong_in(value["supportedInterfaces"], _OF_INTERFACES, "supportedInterfaces")
-    return problems + _wrong_in(value.get("skills"), _OF_SKILLS, "skills")
+        problems += _member_problems(value, _CARD_MEMBERS_10, "")
+        problems += _list_problems(
+            value["supportedInterfaces"], _INTERFACE_MEMBERS, "supportedInterfaces"
+        )
+    return problems + _list_problems(value.get("skills"), _SKILL_MEMBERS, "skills")
 
 
-def _wrong_in(listed: Any, members: Mapping[str, type], name: str) -> list[str]:
+def _list_problems(listed: Any, members: Mapping[str, type], name: str) -> list[str]:
     if not isinstance(listed, list):
         return []
     return [
         problem
         for place, each in enumerate(listed)
-        for problem in _wrong(each, members, f"{name}[{place}].")
+        for problem in _member_problems(each, members, f"{name}[{place}].")
     ]
 
 
-def _wrong(value: Any, members: Mapping[str, type], where: str) -> list[str]:
+def _member_problems(value: Any, members: Mapping[str, type], where: str) -> list[str]:
     if not isinstance(value, dict):
         return [f"{where.rstrip('.')} is no object"]
     problems = [f"{where}{name} is missing" for name in members if name not in value]
@@ -137,7 +139,7 @@ def _wrong(value: Any, members: Mapping[str, type], where: str) -> list[str]:
     ]
 
 
-def spoken(card: AgentCard) -> dict[Wire, str]:
+def named_wires(card: AgentCard) -> dict[Wire, str]:
     """The formats of JSON-RPC that a card names, each with its URL."""
     found: dict[Wire, str] = {}
     for wire in Wire:

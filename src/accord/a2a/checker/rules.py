@@ -1,4 +1,4 @@
-"""The rules that an agent is checked by, and what to do where one is broken. Data, nothing else.
+"""Rules that an agent is checked by, how to fix what breaks one, and the report.
 
 What MUST hold is what Accord, or the specification, relies on: an agent without it cannot be
 called, or not safely. What SHOULD hold makes an agent a better one; without it work is repeated,
@@ -7,6 +7,7 @@ or an error says less than it could.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from msgspec import Struct
 Level: TypeAlias = Literal["must", "should"]
 
 
-class Rule(Struct, frozen=True):
+class CheckRule(Struct, frozen=True):
     """One rule: what holds, and how to make it hold."""
 
     id: str
@@ -25,20 +26,20 @@ class Rule(Struct, frozen=True):
 
 _TABLE: Final = (
     # The card
-    Rule(
+    CheckRule(
         "card-found",
         "must",
         "the card is at /.well-known/agent-card.json",
         "Answer GET /.well-known/agent-card.json, below the agent's URL or at the root of its "
         "host, with status 200 and the card, without asking for credentials.",
     ),
-    Rule(
+    CheckRule(
         "card-type",
         "should",
         "the card is sent as application/json",
         "Send the header Content-Type: application/json with the card.",
     ),
-    Rule(
+    CheckRule(
         "card-members",
         "must",
         "the card has every member that its format asks for",
@@ -46,7 +47,7 @@ _TABLE: Final = (
         "defaultOutputModes and skills (each with id, name, description, tags); for 0.3 also "
         "protocolVersion and url, for 1.0 supportedInterfaces.",
     ),
-    Rule(
+    CheckRule(
         "card-interface",
         "must",
         "the card names an interface of JSON-RPC in format 0.3 or 1.0",
@@ -54,7 +55,7 @@ _TABLE: Final = (
         '1.0 an entry of "supportedInterfaces" with "url", "protocolBinding": "JSONRPC" and '
         '"protocolVersion": "1.0".',
     ),
-    Rule(
+    CheckRule(
         "card-address",
         "should",
         "the card sends requests to the host that it comes from",
@@ -62,46 +63,46 @@ _TABLE: Final = (
         "registered URL only, so that an agent elsewhere cannot be called with any.",
     ),
     # Every answer
-    Rule(
+    CheckRule(
         "answer-status",
         "must",
         "requests by POST are answered, and not redirected",
         "Take POST at the URL that the card names, and answer with HTTP status 200, errors of "
         "JSON-RPC too. Redirects are not followed: register the URL they lead to.",
     ),
-    Rule(
+    CheckRule(
         "answer-type",
         "must",
         "answers are application/json",
         "Send the header Content-Type: application/json with every answer that is no stream.",
     ),
-    Rule(
+    CheckRule(
         "answer-coding",
         "must",
         "answers are not compressed unless that was asked for",
         "Compress only where the request has an Accept-Encoding that allows it; Accord sends none.",
     ),
-    Rule(
+    CheckRule(
         "answer-version",
         "must",
         'answers have "jsonrpc": "2.0"',
         'Put "jsonrpc": "2.0" into every answer, errors included.',
     ),
-    Rule(
+    CheckRule(
         "answer-id",
         "must",
         "answers have the id of their request, unchanged",
         "Copy the request's id into the answer as it is: a text stays a text, with every character "
         "in it. Only where the id could not be read, with -32700 or -32600, it is null.",
     ),
-    Rule(
+    CheckRule(
         "answer-one-of",
         "must",
         "answers have either a result or an error",
         'Leave "error" out of an answer that has a "result", and the other way round; not even '
         "null may stand there.",
     ),
-    Rule(
+    CheckRule(
         "answer-error",
         "must",
         "errors have a code, which is a whole number, and a message, which is a text",
@@ -109,31 +110,31 @@ _TABLE: Final = (
         'into "data".',
     ),
     # Requests that are wrong
-    Rule(
+    CheckRule(
         "error-parse",
         "must",
         "what is no JSON is answered with -32700",
         "Answer a body that is no JSON with the error -32700 and the id null.",
     ),
-    Rule(
+    CheckRule(
         "error-request",
         "should",
         "JSON that is no request is answered with -32600",
         'Answer JSON without "jsonrpc": "2.0" or without a method with the error -32600.',
     ),
-    Rule(
+    CheckRule(
         "error-method",
         "must",
         "a method that is not there is answered with -32601",
         "Answer methods that the agent does not know with the error -32601.",
     ),
-    Rule(
+    CheckRule(
         "error-params",
         "should",
         "params that are wrong are answered with -32602",
         "Answer a request to send a message that has none in it with the error -32602.",
     ),
-    Rule(
+    CheckRule(
         "error-version",
         "should",
         "a version that is not spoken is answered with -32009",
@@ -141,7 +142,7 @@ _TABLE: Final = (
         "-32009, not in another format.",
     ),
     # Messages
-    Rule(
+    CheckRule(
         "send-answered",
         "must",
         "a message with a text is answered with a result",
@@ -149,7 +150,7 @@ _TABLE: Final = (
         "the agent works is no error of JSON-RPC but a task in the state failed. Members that "
         "the agent does not know, such as metadata, are no reason to refuse a message.",
     ),
-    Rule(
+    CheckRule(
         "send-result",
         "must",
         "the result is a whole task or message of its format",
@@ -157,49 +158,49 @@ _TABLE: Final = (
         'the message, with "kind": "message", messageId, role and parts. For 1.0 it is '
         '{"task": …} or {"message": …}.',
     ),
-    Rule(
+    CheckRule(
         "send-parts",
         "must",
         "every part says what it is, as its format does",
         'For 0.3 each part has a kind, as {"kind": "text", "text": "…"}; for 1.0 none has, as '
         '{"text": "…"}.',
     ),
-    Rule(
+    CheckRule(
         "send-state",
         "must",
         "the state of a task is one of its format",
         "For 0.3 states are submitted, working, input-required, auth-required, completed, failed, "
         "rejected, canceled (with one l) and unknown; for 1.0 TASK_STATE_COMPLETED and so on.",
     ),
-    Rule(
+    CheckRule(
         "send-completed",
         "must",
         "the task comes to its end, and is completed",
         "Put a task that worked into the state completed, everything else into failed, rejected "
         "or canceled. Where the agent needs another text for that, check it with --text TEXT.",
     ),
-    Rule(
+    CheckRule(
         "send-output",
         "should",
         "the output is a text where it is looked for",
         "Put the text into parts of artifacts; else into the message of the status. Without any "
         "text the whole result becomes the output of the step.",
     ),
-    Rule(
+    CheckRule(
         "send-non-blocking",
         "must",
         "a message that nobody waits for is answered in time",
         'With "blocking": false (1.0: "returnImmediately": true) answer at once, with a task in '
         "the state submitted or working, and go on with it in the background.",
     ),
-    Rule(
+    CheckRule(
         "send-again",
         "should",
         "a message that comes again, with the same messageId, is not worked on again",
         "Remember the messageId, and answer one that comes again with the task that it began. "
         "Accord sends the same id again when it cannot know whether the first one arrived.",
     ),
-    Rule(
+    CheckRule(
         "send-forgotten",
         "should",
         "a message for a task that is not there is answered with -32001",
@@ -207,34 +208,34 @@ _TABLE: Final = (
         "that the work can begin anew.",
     ),
     # Tasks
-    Rule(
+    CheckRule(
         "task-get",
         "must",
         "a task can be asked for, and is the same",
         "Keep tasks for a while after they ended, and answer tasks/get (1.0: GetTask) with the "
         "task itself: the same id, its state, its artifacts.",
     ),
-    Rule(
+    CheckRule(
         "task-unknown",
         "must",
         "a task that is not there is answered with -32001",
         "Answer tasks/get (1.0: GetTask) for an id that the agent does not know with the error "
         "-32001: by it Accord knows that a task was forgotten.",
     ),
-    Rule(
+    CheckRule(
         "cancel-unknown",
         "must",
         "cancelling a task that is not there is answered with -32001",
         "Answer tasks/cancel (1.0: CancelTask) for an id that the agent does not know with -32001.",
     ),
-    Rule(
+    CheckRule(
         "cancel-over",
         "should",
         "cancelling a task that is over is answered with -32002",
         "Answer tasks/cancel (1.0: CancelTask) for a task that has ended with the error -32002, "
         "and leave the task as it is.",
     ),
-    Rule(
+    CheckRule(
         "cancel-running",
         "should",
         "a task that runs can be cancelled",
@@ -242,28 +243,28 @@ _TABLE: Final = (
         "canceled, and stop working on it.",
     ),
     # Streams
-    Rule(
+    CheckRule(
         "stream-type",
         "must",
         "streams are text/event-stream",
         "Answer message/stream (1.0: SendStreamingMessage) with Content-Type: text/event-stream, "
         'or set "streaming" to false in the capabilities of the card.',
     ),
-    Rule(
+    CheckRule(
         "stream-events",
         "must",
         "each event is an answer with the id of its request and a valid result",
         'Write each event as "data: " and a whole answer of JSON-RPC on one line, then an empty '
         "line. Its result is a task, a message, a status update or an artifact update.",
     ),
-    Rule(
+    CheckRule(
         "stream-end",
         "must",
         "a stream ends after the event that tells of the end",
         'Close the response after the last event: a message, or a status that is final (for 0.3 '
         '"final": true).',
     ),
-    Rule(
+    CheckRule(
         "stream-refused",
         "should",
         "an agent without streams says so",
@@ -271,7 +272,7 @@ _TABLE: Final = (
         'does not have "streaming": true.',
     ),
     # Credentials
-    Rule(
+    CheckRule(
         "auth-needed",
         "should",
         "requests without credentials are answered with 401",
@@ -279,14 +280,14 @@ _TABLE: Final = (
         "WWW-Authenticate.",
     ),
     # The older format
-    Rule(
+    CheckRule(
         "plain-answer",
         "must",
         "answers of the older plain format are whole",
         'Answer {"task_id", "status", "output", "error"} with the task_id of the request, and '
         '"success" or "error" as the status.',
     ),
-    Rule(
+    CheckRule(
         "plain-moved",
         "must",
         "the agent speaks JSON-RPC",
@@ -297,3 +298,76 @@ _TABLE: Final = (
 
 RULES: Final = {rule.id: rule for rule in _TABLE}
 """By id, in the order in which they are told."""
+
+
+Outcome: TypeAlias = Literal["pass", "fail", "warn", "skipped"]
+MAX_DETAIL: Final = 300
+
+
+class RuleFinding(Struct, frozen=True, kw_only=True):
+    """What came of one rule."""
+
+    rule: str
+    wire: str
+    """The format that it was checked in; empty for what has to do with none."""
+    outcome: Outcome
+    holds: str
+    """What the rule asks for."""
+    detail: str = ""
+    fix: str = ""
+
+
+class CheckReport(Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    url: str
+    agent: str
+    """As it calls itself."""
+    wires: tuple[str, ...]
+    findings: tuple[RuleFinding, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return Counter(each.outcome for each in self.findings)[outcome]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything holds that must."""
+        return self.count("fail") == 0
+
+
+class FindingCollector:
+    """Findings while they are made; the first word on a rule in a format is the last, except that
+    one that was broken later is broken."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], RuleFinding] = {}
+
+    def passed(self, rule: str, detail: str = "", *, wire: str = "") -> None:
+        self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "pass", detail))
+
+    def failed(self, rule: str, detail: str, *, wire: str = "") -> None:
+        known = self._found.get((rule, wire))
+        if known is None or known.outcome in ("pass", "skipped"):
+            outcome: Outcome = "fail" if RULES[rule].level == "must" else "warn"
+            self._found[rule, wire] = _finding(RULES[rule], wire, outcome, detail)
+
+    def skipped(self, rule: str, why: str, *, wire: str = "") -> None:
+        self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "skipped", why))
+
+    def findings(self) -> tuple[RuleFinding, ...]:
+        """In the order of the rules, those of one format together."""
+        places = {rule: place for place, rule in enumerate(RULES)}
+        return tuple(sorted(self._found.values(), key=lambda each: (each.wire, places[each.rule])))
+
+
+def _finding(rule: CheckRule, wire: str, outcome: Outcome, detail: str) -> RuleFinding:
+    shown = detail if len(detail) <= MAX_DETAIL else f"{detail[:MAX_DETAIL]}…"
+    broken = outcome in ("fail", "warn")
+    return RuleFinding(
+        rule=rule.id,
+        wire=wire,
+        outcome=outcome,
+        holds=rule.holds,
+        detail=shown,
+        fix=rule.fix if broken else "",
+    )

@@ -6,6 +6,7 @@
 
 Everything raises `CallError`: `DefiniteError` when the agent did not do it, and
 `UnknownOutcomeError` when it may have, after which the same message id is to be sent again.
+Secrets do not appear when credentials are printed.
 """
 
 from __future__ import annotations
@@ -13,18 +14,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.a2a.client.auth import Auth
 from accord.a2a.client.exchange import POOL, Exchanger, check_status
-from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.answers import (
-    MAX_KEPT,
+    MAX_BODY_KEPT,
     ReceivedAnswer,
     ReceivedEvent,
     messages_in,
@@ -40,10 +39,20 @@ from accord.a2a.protocol.errors import (
     RefusedError,
     UnknownOutcomeError,
 )
+from accord.a2a.protocol.fields import VERSION, Verb, Wire
 from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
-from accord.a2a.protocol.push import PushConfig
+from accord.a2a.protocol.model import (
+    Answer,
+    Event,
+    Message,
+    PushConfig,
+    PushQuery,
+    Send,
+    Task,
+    TaskPush,
+    TaskQuery,
+    Unrecognized,
+)
 from accord.a2a.protocol.requests import (
     message_of,
     push_request,
@@ -51,20 +60,65 @@ from accord.a2a.protocol.requests import (
     set_push_request,
     task_request,
 )
-from accord.a2a.protocol.task import Answer, Event, Task, Unrecognized
-from accord.a2a.protocol.versions import VERSION, Verb, Wire
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.sse import SseDecoder
 from accord.transports.web_address import WebAddress, parse
+
+
+class Bearer(Struct, frozen=True):
+    """A token in the Authorization header."""
+
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    def __repr__(self) -> str:
+        return "Bearer(…)"
+
+
+class ApiKey(Struct, frozen=True):
+    """A key in a header of the agent's choice."""
+
+    key: str
+    header: str = "x-api-key"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {self.header.lower(): self.key}
+
+    def __repr__(self) -> str:
+        return f"ApiKey(…, header={self.header!r})"
+
+
+Auth: TypeAlias = Bearer | ApiKey
+
+
+Direction: TypeAlias = Literal["sent", "received"]
+
+
+class Trace(Struct, frozen=True, kw_only=True):
+    correlation_id: str = ""
+    traceparent: str = ""
+    """W3C Trace Context."""
+    tell: Callable[[Direction, bytes], None] | None = None
+    """Told every body that is sent or received, for a log."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        headers = {"x-correlation-id": self.correlation_id, "traceparent": self.traceparent}
+        return {name: value for name, value in headers.items() if value}
+
 
 log = logging.getLogger("accord.a2a")
 
 TIMEOUT_SECONDS: Final = 30.0
 MAX_BYTES: Final = 8 * 1024 * 1024
-EVENTS: Final = "text/event-stream"
+EVENT_STREAM: Final = "text/event-stream"
 
 _JSON: Final = {"accept": "application/json", "content-type": "application/json"}
-_STREAM: Final = {"accept": EVENTS, "content-type": "application/json"}
+_STREAM: Final = {"accept": EVENT_STREAM, "content-type": "application/json"}
 NO_TRACE: Final = Trace()
 
 
@@ -147,7 +201,7 @@ class Client:
         return self._reached
 
     async def _find_card(self, trace: Trace) -> AgentCard:
-        places = _card_places(self._address)
+        places = _card_urls(self._address)
         for place in places[:-1]:
             try:
                 return await self._get_card(place, trace)
@@ -162,7 +216,7 @@ class Client:
         try:
             return read_card(body)
         except ValueError as error:
-            raise MalformedAnswerError(str(error), body=body[:MAX_KEPT]) from None
+            raise MalformedAnswerError(str(error), body=body[:MAX_BODY_KEPT]) from None
 
     # Messages
 
@@ -326,16 +380,16 @@ class Client:
     ) -> AsyncIterator[Event | Unrecognized]:
         headers = self._sent(reached, trace, _STREAM)
         async with self._exchanger.open(reached.address, headers, request) as response:
-            if response.status != 200 or response.content_type != EVENTS:
+            if response.status != 200 or response.content_type != EVENT_STREAM:
                 body = await self._exchanger.read(response)
                 check_status(response, body, id)
-                yield _heard(read_event(body, id, reached.wire))  # an error, as a rule
+                yield _parse_event(read_event(body, id, reached.wire))  # an error, as a rule
                 return
             decoder = SseDecoder(self._max_bytes)
             while chunk := await self._exchanger.receive(response):
                 for event in decoder.feed(chunk):
                     for message in messages_in(event.data):
-                        yield _heard(read_event(message, id, reached.wire))
+                        yield _parse_event(read_event(message, id, reached.wire))
             # Some agents leave out the blank line that ends the last event.
             for event in decoder.feed(b"\n\n"):
                 for message in messages_in(event.data):
@@ -345,7 +399,7 @@ class Client:
                         log.warning("a stream ended within an event")
                         return
                     log.warning("an event of a stream: no blank line ends it")
-                    yield _heard(last)
+                    yield _parse_event(last)
 
     def _sent(self, reached: Reached, trace: Trace, headers: Mapping[str, str]) -> dict[str, str]:
         version = {VERSION: reached.wire.value} if reached.wire is not Wire.V03 else {}
@@ -377,12 +431,12 @@ def _task(received: ReceivedAnswer) -> Task:
     if not isinstance(received.answer, Task):
         raise MalformedAnswerError(
             "the agent was asked for its task, and answered something else",
-            body=received.result[:MAX_KEPT],
+            body=received.result[:MAX_BODY_KEPT],
         )
     return received.answer
 
 
-def _heard(received: ReceivedEvent) -> Event | Unrecognized:
+def _parse_event(received: ReceivedEvent) -> Event | Unrecognized:
     for warning in received.warnings:
         log.warning("an event of a stream: %s", warning)
     return received.event
@@ -404,7 +458,7 @@ def _parse(url: str) -> WebAddress:
     return address
 
 
-def _card_places(address: WebAddress) -> list[WebAddress]:
+def _card_urls(address: WebAddress) -> list[WebAddress]:
     """Where the card of an agent may be: the URL itself, below it, at the root."""
     if address.path.endswith(".json"):
         return [address]

@@ -1,25 +1,26 @@
-"""One request to an agent over HTTP, and the errors that come of it, told apart.
+"""HTTP requests to agents: address checks, limits, and the errors of transports as `CallError`.
 
-What the bodies say is known to others.
+Host names are resolved first, and only addresses that the policy allows are connected to: a name
+that resolves to something else a moment later (DNS rebinding) gains nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
-from accord.a2a.client.guard import AddressRefusedError, Guard
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_KEPT, is_answer
+from accord.a2a.protocol.answers import MAX_BODY_KEPT, is_answer
 from accord.a2a.protocol.errors import (
     CallError,
     MalformedAnswerError,
     RefusedError,
     UnknownOutcomeError,
-    http_error,
+    error_from_status,
 )
 from accord.jsonrpc.errors import (
     ConnectError,
@@ -31,6 +32,35 @@ from accord.jsonrpc.errors import (
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
 from accord.transports.web_address import WebAddress
+
+
+class AddressRefusedError(TransportError):
+    """The address of a host must not be connected to."""
+
+    default_message = "Address refused"
+    recoverable = False
+    advice = "Allow the host or its network where that is meant to be asked; the message says how."
+
+
+class AddressGuard:
+    """Resolves for a `Requester`."""
+
+    def __init__(self, policy: AddressPolicy) -> None:
+        self._policy = policy
+
+    async def resolve(self, address: WebAddress) -> list[str]:
+        """The addresses of a host. Raises AddressRefusedError if any of them must not be
+        connected to, and OSError where there are none."""
+        found = await asyncio.get_running_loop().getaddrinfo(
+            address.host, address.port, type=socket.SOCK_STREAM
+        )
+        hosts = list(dict.fromkeys(str(each[4][0]) for each in found))
+        for host in hosts:
+            why = self._policy.refusal(address.host, host)
+            if why:
+                raise AddressRefusedError(f"{address} is not asked: {why}")
+        return hosts
+
 
 MAX_RETRY_AFTER: Final = 86_400.0
 CONNECT_SECONDS: Final = 10.0
@@ -54,7 +84,7 @@ class Exchanger:
             tls=tls,
             connect_seconds=min(timeout, CONNECT_SECONDS),
             pool_size=pool,
-            resolve=Guard(policy).resolve,
+            resolve=AddressGuard(policy).resolve,
         )
         self._requester = Requester(options)
         self._timeout = timeout
@@ -93,7 +123,7 @@ class Exchanger:
     ) -> AsyncIterator[Response]:
         """A response that is read piece by piece. Raises CallError, also for what is raised
         while it is read."""
-        async with _translated():
+        async with _translate_errors():
             async with self._in_time():
                 response = await self._requester.request("POST", address, headers, body)
             try:
@@ -129,7 +159,7 @@ class Exchanger:
 
 
 @asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
+async def _translate_errors() -> AsyncIterator[None]:
     """What transports raise becomes a CallError: the one boundary."""
     try:
         yield
@@ -164,7 +194,7 @@ def check_status(response: Response, body: bytes, id: str) -> None:
     else:
         why = f"the agent answered HTTP {status}"
     after = _retry_after(response.headers.get("retry-after", ""))
-    raise http_error(status, why, body=body[:MAX_KEPT], retry_after=after)
+    raise error_from_status(status, why, body=body[:MAX_BODY_KEPT], retry_after=after)
 
 
 def _retry_after(text: str) -> float | None:

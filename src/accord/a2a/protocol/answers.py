@@ -14,22 +14,23 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.a2a.protocol import tolerant
-from accord.a2a.protocol.errors import MalformedAnswerError, answered_error
+from accord.a2a.protocol.errors import MalformedAnswerError, error_from_answer
 from accord.a2a.protocol.extraction import has_text
+from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.states import TERMINAL, TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
+    TERMINAL,
     Answer,
     ArtifactUpdate,
     Event,
+    Message,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
     Unrecognized,
     updated,
 )
-from accord.a2a.protocol.versions import Wire
 from accord.jsonrpc.codec import decode
 from accord.jsonrpc.messages import (
     Batch,
@@ -43,13 +44,13 @@ from accord.jsonrpc.messages import (
 from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.sse import SseDecoder
 
-MAX_KEPT: Final = 64 * 1024
+MAX_BODY_KEPT: Final = 64 * 1024
 """How much of a malformed answer is kept for the log."""
 MAX_REPAIRED: Final = 1024 * 1024
 """Bytes of the largest answer whose JSON is repaired."""
 BOM: Final = b"\xef\xbb\xbf"
 
-_UNREAD: Final = frozenset((-32700, -32600))
+_UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
 """JSON-RPC 2.0, section 5: with these the id is null, as it could not be read."""
 _OTHER_FORMAT: Final = "the result is not written in the format of the agent"
 _BLANKS: Final = BOM + b" \t\r\n"
@@ -241,7 +242,7 @@ def _result(body: bytes, id: str) -> _Result:
             return _Result(bytes(message.result), (*warnings, warning))
         case Failure(error=error) if _is_for(message, id):
             data = None if error.data is UNSET else _decode_any(error.data)
-            raise answered_error(error.code, error.message, data, body=body[:MAX_KEPT])
+            raise error_from_answer(error.code, error.message, data, body=body[:MAX_BODY_KEPT])
         case Success(id=came) | Failure(id=came):
             raise _malformed(f"the answer's id is {_shown(came)}, not {_shown(id)}", body)
         case Invalid(error=error):
@@ -254,7 +255,7 @@ def _result(body: bytes, id: str) -> _Result:
 def _is_for(failure: Failure, id: str) -> bool:
     if failure.id == id or _is_same_number(failure.id, id):
         return True
-    return failure.id is None and failure.error.code in _UNREAD
+    return failure.id is None and failure.error.code in _UNREADABLE_REQUEST_CODES
 
 
 def _is_same_number(came: Any, id: str) -> bool:
@@ -352,7 +353,7 @@ def _value(raw: bytes, body: bytes) -> Any:
 
 
 def _malformed(why: str, body: bytes) -> MalformedAnswerError:
-    return MalformedAnswerError(why, body=body[:MAX_KEPT])
+    return MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
 
 
 def _shown(value: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from accord.a2a.protocol.fields import Wire, wire_asked, wire_of_card
 from accord.a2a.protocol.formats import UNREADABLE
-from accord.a2a.protocol.versions import Wire, wire_asked, wire_of_card
 from accord.jsonrpc.nesting import check_nesting
 
 JSONRPC: Final = "JSONRPC"

@@ -22,7 +22,7 @@ DOMAIN: Final = "a2a-protocol.org"
 ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
 
 
-class Fault(Struct, frozen=True):
+class ErrorKind(Struct, frozen=True):
     """One error of the protocol."""
 
     code: int
@@ -30,24 +30,28 @@ class Fault(Struct, frozen=True):
     message: str
 
 
-FAULTS: Final = {
+ERROR_KINDS: Final = {
     fault.reason: fault
     for fault in (
-        Fault(-32001, "TASK_NOT_FOUND", "There is no such task"),
-        Fault(-32002, "TASK_NOT_CANCELABLE", "The task cannot be cancelled"),
-        Fault(-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push notifications are not sent here"),
-        Fault(-32004, "UNSUPPORTED_OPERATION", "This cannot be done here"),
-        Fault(-32005, "CONTENT_TYPE_NOT_SUPPORTED", "This type of content is not understood"),
-        Fault(-32006, "INVALID_AGENT_RESPONSE", "The agent's answer is invalid"),
-        Fault(-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "There is no extended agent card"),
-        Fault(-32008, "EXTENSION_SUPPORT_REQUIRED", "An extension has to be supported"),
-        Fault(-32009, "VERSION_NOT_SUPPORTED", "This version of the protocol is not spoken here"),
+        ErrorKind(-32001, "TASK_NOT_FOUND", "There is no such task"),
+        ErrorKind(-32002, "TASK_NOT_CANCELABLE", "The task cannot be cancelled"),
+        ErrorKind(
+            -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push notifications are not sent here"
+        ),
+        ErrorKind(-32004, "UNSUPPORTED_OPERATION", "This cannot be done here"),
+        ErrorKind(-32005, "CONTENT_TYPE_NOT_SUPPORTED", "This type of content is not understood"),
+        ErrorKind(-32006, "INVALID_AGENT_RESPONSE", "The agent's answer is invalid"),
+        ErrorKind(-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "There is no extended agent card"),
+        ErrorKind(-32008, "EXTENSION_SUPPORT_REQUIRED", "An extension has to be supported"),
+        ErrorKind(
+            -32009, "VERSION_NOT_SUPPORTED", "This version of the protocol is not spoken here"
+        ),
     )
 }
-TASK_NOT_FOUND: Final = FAULTS["TASK_NOT_FOUND"].code
+TASK_NOT_FOUND: Final = ERROR_KINDS["TASK_NOT_FOUND"].code
 INTERNAL: Final = -32603
 
-AGAIN_STATUSES: Final = frozenset((408, 429))
+RETRY_STATUSES: Final = frozenset((408, 429))
 """HTTP statuses below 500 after which the same may be asked again."""
 
 Code: TypeAlias = int | str
@@ -56,7 +60,7 @@ Code: TypeAlias = int | str
 
 def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
     """The error that a server answers with."""
-    fault = FAULTS[reason]
+    fault = ERROR_KINDS[reason]
     # 1.0, section 9.5: details are a list of objects that say their type.
     info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
     data = [{**info, "metadata": metadata} if metadata else info]
@@ -115,16 +119,16 @@ class UnknownOutcomeError(CallError):
     """Whether the agent did it is not known."""
 
 
-def answered_error(code: int, message: str, data: Any = None, *, body: bytes = b"") -> CallError:
+def error_from_answer(code: int, message: str, data: Any = None, *, body: bytes = b"") -> CallError:
     """What an error object that an agent answered means."""
     if code == INTERNAL:
         return UnknownOutcomeError(code, message, body=body)
     return AgentError(code, message, data=data, body=body)
 
 
-def http_error(
+def error_from_status(
     status: int, message: str, *, body: bytes = b"", retry_after: float | None = None
 ) -> CallError:
     """What an HTTP status without an answer of JSON-RPC means."""
-    kind = UnknownOutcomeError if status >= 500 or status in AGAIN_STATUSES else RefusedError
+    kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else RefusedError
     return kind(f"http_{status}", message, body=body, retry_after=retry_after)

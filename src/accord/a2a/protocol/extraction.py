@@ -15,12 +15,20 @@ import msgspec
 from msgspec import Struct
 
 from accord.a2a.protocol.formats import V10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart
-from accord.a2a.protocol.task import Answer, Artifact, Task, Unrecognized
+from accord.a2a.protocol.model import (
+    Answer,
+    Artifact,
+    DataPart,
+    FilePart,
+    Message,
+    Part,
+    Task,
+    TextPart,
+    Unrecognized,
+)
 
 NO_TEXT: Final = "the agent's answer has no text: the whole of it is the output"
-NOTHING_KNOWN: Final = "the agent answered neither a task nor a message: all of it is the output"
+UNRECOGNIZED: Final = "the agent answered neither a task nor a message: all of it is the output"
 
 
 class Extracted(Struct, frozen=True, kw_only=True):
@@ -41,7 +49,7 @@ def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Ex
     answer is written in 1.0.
     """
     if isinstance(answer, Unrecognized):
-        return Extracted(output=answer.value, warning=NOTHING_KNOWN)
+        return Extracted(output=answer.value, warning=UNRECOGNIZED)
     places = _places(answer)
     parts = [part for place in places for part in place]
     text = _best(places)

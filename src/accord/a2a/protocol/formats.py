@@ -36,22 +36,28 @@ from accord.a2a.protocol.fields import (
     StatusUpdateObject,
     TaskPushObject,
     TasksObject,
+    Wire,
     camel,
 )
-from accord.a2a.protocol.params import ListQuery, Send, TaskPush
-from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart, whole_numbers
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
     Answer,
     ArtifactUpdate,
+    DataPart,
     Event,
+    FilePart,
+    ListQuery,
+    Part,
+    PushConfig,
+    Send,
     StatusUpdate,
     Task,
+    TaskPush,
+    TaskState,
+    TextPart,
     Unrecognized,
+    whole_numbers,
 )
-from accord.a2a.protocol.versions import Wire
-from accord.a2a.protocol.wire import Format, length
+from accord.a2a.protocol.wire import WireFormat, length
 
 T = TypeVar("T")
 
@@ -62,22 +68,22 @@ COMPAT: Final = "data_part_compat"
 official SDKs write it."""
 
 
-class _Kind(Struct, frozen=True):
+class _KindMember(Struct, frozen=True):
     kind: str
 
 
-class _Wrapped(Struct, frozen=True):
+class _EventWrapper(Struct, frozen=True):
     task: Raw | UnsetType = UNSET
     message: Raw | UnsetType = UNSET
 
 
 _decode_any: Final = msgspec.json.Decoder().decode
-_decode_kind: Final = msgspec.json.Decoder(_Kind).decode
+_decode_kind: Final = msgspec.json.Decoder(_KindMember).decode
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_wrapped: Final = msgspec.json.Decoder(_Wrapped).decode
+_decode_wrapped: Final = msgspec.json.Decoder(_EventWrapper).decode
 
 
-class _Format03(Format):
+class _Format03(WireFormat):
     """Objects say by `kind` what they are."""
 
     __slots__ = (
@@ -228,7 +234,7 @@ def _read_file(file: FileObject, metadata: dict[str, Any]) -> FilePart:
     )
 
 
-class _Format10(Format):
+class _Format10(WireFormat):
     """ProtoJSON: the member that is there says what an object is.
 
     Requests may have the names of the proto file, too.
@@ -399,4 +405,4 @@ def _check_base64(text: str) -> None:
 
 V03: Final = _Format03()
 V10: Final = _Format10()
-FORMATS: Final[dict[Wire, Format]] = {Wire.V03: V03, Wire.V10: V10}
+FORMATS: Final[dict[Wire, WireFormat]] = {Wire.V03: V03, Wire.V10: V10}

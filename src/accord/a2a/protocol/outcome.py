@@ -1,7 +1,8 @@
-"""What an answer means for whoever waits for it, and the result that workflows see."""
+"""Outcomes of agents' answers, the results that workflows see, and polling intervals. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -10,9 +11,15 @@ from msgspec.structs import replace
 from accord.a2a.protocol.answers import ReceivedAnswer
 from accord.a2a.protocol.errors import CallError, Code
 from accord.a2a.protocol.extraction import Extracted, extract, has_output
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.states import INTERRUPTED, TERMINAL, TaskState
-from accord.a2a.protocol.task import Answer, Task, Unrecognized
+from accord.a2a.protocol.model import (
+    INTERRUPTED,
+    TERMINAL,
+    Answer,
+    Message,
+    Task,
+    TaskState,
+    Unrecognized,
+)
 
 NO_STATE: Final = "the agent did not say what state its task is in: it is taken as completed"
 UNKNOWN_STATE: Final = (
@@ -26,36 +33,36 @@ _ENDS: Final = {
 }
 
 
-class Done(Struct, frozen=True):
+class DoneOutcome(Struct, frozen=True):
     """It worked."""
 
     extracted: Extracted
 
 
-class Failed(Struct, frozen=True):
+class FailedOutcome(Struct, frozen=True):
     """The agent worked on it and failed, or would not."""
 
     code: Code
     message: str
 
 
-class Working(Struct, frozen=True):
+class WorkingOutcome(Struct, frozen=True):
     """It goes on: the task is to be asked about again."""
 
     task_id: str
 
 
-class Unclear(Struct, frozen=True):
+class UnclearOutcome(Struct, frozen=True):
     """It has output, in a state that is not known: ask about it a few more times.
 
     Where its state does not become clear, or it cannot be asked about, it is done.
     """
 
     task_id: str
-    done: Done
+    done: DoneOutcome
 
 
-class Waiting(Struct, frozen=True):
+class WaitingOutcome(Struct, frozen=True):
     """It goes on once somebody says something, in a message with these ids."""
 
     task_id: str
@@ -64,7 +71,7 @@ class Waiting(Struct, frozen=True):
     question: str
 
 
-Outcome: TypeAlias = Done | Failed | Working | Unclear | Waiting
+Outcome: TypeAlias = DoneOutcome | FailedOutcome | WorkingOutcome | UnclearOutcome | WaitingOutcome
 
 MAX_UNCLEAR: Final = 5
 """How often a task in an unknown state is asked about before its output is taken."""
@@ -84,38 +91,40 @@ def outcome_of(received: ReceivedAnswer | Answer | Unrecognized) -> Outcome:
     if state is TaskState.COMPLETED:
         return _done(received)
     if state in TERMINAL:
-        return Failed(f"task_{state.value}", _said(answer) or _ENDS[state])
+        return FailedOutcome(f"task_{state.value}", _message_text(answer) or _ENDS[state])
     if state in INTERRUPTED:
-        return Waiting(answer.id, answer.context_id, state, _said(answer))
+        return WaitingOutcome(answer.id, answer.context_id, state, _message_text(answer))
     if state is TaskState.UNKNOWN:
         return _without_state(received, answer)
-    return Working(answer.id) if answer.id else _lost(received)
+    return WorkingOutcome(answer.id) if answer.id else _lost(received)
 
 
 def _without_state(received: ReceivedAnswer, task: Task) -> Outcome:
     if not received.state and (has_output(task) or not task.id):
         return _done(received, NO_STATE)
     if not has_output(task):
-        return Working(task.id) if task.id else _lost(received)
+        return WorkingOutcome(task.id) if task.id else _lost(received)
     done = _done(received, UNKNOWN_STATE)
-    return Unclear(task.id, done) if task.id else done
+    return UnclearOutcome(task.id, done) if task.id else done
 
 
-def _lost(received: ReceivedAnswer) -> Failed:
+def _lost(received: ReceivedAnswer) -> FailedOutcome:
     """The task is not over, and cannot be asked about."""
     state = f"in the state {received.state!r}" if received.state else "not over"
-    return Failed("malformed_answer", f"the agent's task is {state}, and has no id to follow it by")
+    return FailedOutcome(
+        "malformed_answer", f"the agent's task is {state}, and has no id to follow it by"
+    )
 
 
-def _done(received: ReceivedAnswer, *warnings: str) -> Done:
+def _done(received: ReceivedAnswer, *warnings: str) -> DoneOutcome:
     extracted = extract(received.answer, result=received.result or None)
     if not received.warnings and not warnings:
-        return Done(extracted)
+        return DoneOutcome(extracted)
     said = (*received.warnings, *warnings, extracted.warning)
-    return Done(replace(extracted, warning="; ".join(filter(None, said))))
+    return DoneOutcome(replace(extracted, warning="; ".join(filter(None, said))))
 
 
-def _said(task: Task) -> str:
+def _message_text(task: Task) -> str:
     return "" if task.status.message is None else task.status.message.text
 
 
@@ -133,9 +142,23 @@ class TaskResult(Struct, frozen=True):
     error: ResultError | None = None
 
 
-def success(task_id: str, output: Any) -> TaskResult:
+def success_result(task_id: str, output: Any) -> TaskResult:
     return TaskResult(task_id, "success", output)
 
 
-def error(task_id: str, failed: Failed | CallError) -> TaskResult:
+def error_result(task_id: str, failed: FailedOutcome | CallError) -> TaskResult:
     return TaskResult(task_id, "error", None, ResultError(failed.code, failed.message))
+
+
+FIRST_POLL_SECONDS: Final = 0.5
+POLL_GROWTH: Final = 1.5
+MAX_POLL_SECONDS: Final = 30.0
+
+
+def poll_intervals(
+    first: float = FIRST_POLL_SECONDS, growth: float = POLL_GROWTH, most: float = MAX_POLL_SECONDS
+) -> Iterator[float]:
+    """Seconds to wait, growing up to `most`, without end."""
+    while True:
+        yield min(first, most)
+        first = min(first * growth, most)

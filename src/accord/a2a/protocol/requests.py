@@ -6,11 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.a2a.protocol.fields import METHODS, Verb, Wire
 from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
-from accord.a2a.protocol.parts import TextPart
-from accord.a2a.protocol.versions import METHODS, Verb, Wire
+from accord.a2a.protocol.model import Message, PushQuery, Send, TaskPush, TaskQuery, TextPart
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Request
 
@@ -24,7 +22,7 @@ def message_of(input: Any, *, message_id: str, context_id: str = "", task_id: st
     A text is sent as it is, and so is the member `text` or `query` of an object, whose other
     members go along as metadata. Any other value is sent as JSON.
     """
-    text, metadata = _said(input)
+    text, metadata = _input_text(input)
     return Message(
         message_id=message_id,
         role="user",
@@ -35,7 +33,7 @@ def message_of(input: Any, *, message_id: str, context_id: str = "", task_id: st
     )
 
 
-def _said(input: Any) -> tuple[str, dict[str, Any]]:
+def _input_text(input: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(input, str):
         return input, {}
     if isinstance(input, dict):

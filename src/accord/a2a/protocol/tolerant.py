@@ -12,19 +12,26 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.a2a.protocol.message import Message, Role
-from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart, whole_numbers
-from accord.a2a.protocol.state_words import state_of
-from accord.a2a.protocol.states import NAMES_10, TERMINAL, TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
+    STATE_NAMES_10,
+    TERMINAL,
     Answer,
     Artifact,
     ArtifactUpdate,
+    DataPart,
     Event,
+    FilePart,
+    Message,
+    Part,
+    Role,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
+    TextPart,
     Unrecognized,
+    state_of,
+    whole_numbers,
 )
 
 MAX_WARNINGS: Final = 8
@@ -254,7 +261,7 @@ class _Reader:
             self.state = _shown(said)
             if state is None:
                 self._warn(f"the state {self.state!r} is not known")
-            elif said not in (state.value, NAMES_10[state]):
+            elif said not in (state.value, STATE_NAMES_10[state]):
                 self._warn(f"the state {self.state!r} is taken as {state.value!r}")
         message = inner.get("message", members.get("message"))
         if message is None and state in TERMINAL and state is not TaskState.COMPLETED:

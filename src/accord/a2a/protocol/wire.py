@@ -28,24 +28,28 @@ from accord.a2a.protocol.fields import (
     TaskObject,
     TaskQueryObject,
 )
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
-from accord.a2a.protocol.parts import Part
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.states import RESTING, TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
+    RESTING,
     Answer,
     Artifact,
     ArtifactUpdate,
     Event,
+    Message,
+    Part,
+    PushConfig,
+    PushQuery,
+    Send,
     StatusUpdate,
     Task,
+    TaskPush,
+    TaskQuery,
+    TaskState,
     TaskStatus,
     Unrecognized,
 )
 
 
-class Format(ABC):
+class WireFormat(ABC):
     """How a version writes and reads.
 
     Writing returns what is encoded. Reading raises one of UNREADABLE, saying what is wrong.

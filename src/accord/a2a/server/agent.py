@@ -27,14 +27,13 @@ from accord.a2a.protocol.card import (
     Provider,
     bearer_scheme,
 )
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.versions import Wire
-from accord.a2a.server.app import AgentApp
+from accord.a2a.protocol.fields import Wire
+from accord.a2a.protocol.model import Message
+from accord.a2a.server.app import AgentApp, Authenticate, by_token
 from accord.a2a.server.backend import Backend
-from accord.a2a.server.board import MAX_TASKS
-from accord.a2a.server.gate import Authenticate, by_token
-from accord.a2a.server.skill import Skill, make_skill
-from accord.a2a.server.workshop import Workshop
+from accord.a2a.server.memory_backend import MemoryBackend
+from accord.a2a.server.skills import SkillFunction, make_skill
+from accord.a2a.server.task_store import MAX_TASKS
 from accord.jsonrpc.errors import RegistrationError
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Agent:
         self._token = token
         self._webhooks = webhooks
         self._max_tasks = max_tasks
-        self._skills: dict[str, Skill] = {}
+        self._skills: dict[str, SkillFunction] = {}
 
     # Skills
 
@@ -174,7 +173,7 @@ class Agent:
 
     def backend(self) -> Backend:
         """What answers for the agent; here it is where its skills are at work, in memory."""
-        return Workshop(
+        return MemoryBackend(
             self._skills,
             choose=self._choose,
             once=self._once,

@@ -4,32 +4,31 @@
       ├─ one answer                    send, get, cancel, webhooks
       └─ a stream of events            stream, subscribe
 
-It knows what is asked for and how that is written, and nothing of how it is done: that is its
-backend's.
+The gate decides by the head alone: the card, a refusal, or an admitted request. `Authenticate` is
+the application's own and must depend on nothing but the headers. Tasks are the backend's matter.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qs
 from uuid import uuid4
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
 from accord.a2a.protocol.errors import DOMAIN, ERROR_INFO, failure
+from accord.a2a.protocol.fields import METHODS, VERBS, VERSION, Verb, Wire, wire_asked
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import PushQuery
-from accord.a2a.protocol.states import RESTING, TERMINAL
-from accord.a2a.protocol.task import Answer, Event, Task
-from accord.a2a.protocol.versions import METHODS, VERBS, VERSION, Verb, Wire, wire_asked
-from accord.a2a.protocol.wire import Format
+from accord.a2a.protocol.model import RESTING, TERMINAL, Answer, Event, Message, PushQuery, Task
+from accord.a2a.protocol.wire import WireFormat
 from accord.a2a.server.backend import Backend
-from accord.a2a.server.gate import Authenticate, Cards, Entered, Gate
 from accord.jsonrpc.codec import decode, encode
 from accord.jsonrpc.errors import (
     InternalError,
@@ -48,28 +47,131 @@ from accord.jsonrpc.messages import (
     Success,
 )
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
-from accord.transports.http.replies import Reply, failure_reply, text_reply
+from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
+from accord.transports.origins import names_server, origin_allowed
+from accord.transports.pages import Page, etag_of
 from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
+
+Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]
+"""Who asks, by the headers of a request; None for somebody who may not."""
+MakeCard: TypeAlias = Callable[[str], AgentCard]
+"""Make the agent's card, for clients that reach it at this scheme, host and port; they stand at the
+start of a URL, and are empty where the card has a URL of its own."""
+
+CARD_SECONDS: Final = 300
+MISDIRECTED: Final = text_reply(
+    421,
+    "this server does not know the host that was asked for: ask by the address that it listens on, "
+    "or configure the URL that clients use",
+)
+"""The answer to a request for the card by a name that anybody could have made up."""
+_CONTENT_TYPES: Final = frozenset(("application/json", "application/a2a+json"))
+CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
+
+
+class AdmittedRequest(Struct, frozen=True):
+    """A request that was let in."""
+
+    version: str
+    """Of the protocol, as the client says it."""
+    caller: str
+    correlation_id: str
+
+
+class RequestGate:
+    """Judges heads."""
+
+    def __init__(
+        self, cards: MakeCard, authenticate: Authenticate | None, *, has_url: bool = False
+    ) -> None:
+        """`has_url` says that the card has a URL of its own, whatever host clients name."""
+        self._cards = cards
+        self._has_url = has_url
+        self._authenticate = authenticate
+
+    def judge(self, request: WebRequest) -> Reply | AdmittedRequest:
+        host = request.fields.get("host", "")
+        origin = request.fields.get("origin")
+        if not origin_allowed(origin, host=host, allowed=None, loopback=request.loopback):
+            return text_reply(403, "web pages of others may not ask this agent")
+        if request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN:
+            if not self._has_url and not names_server(host, bound=request.bound):
+                return MISDIRECTED
+            return self._card(request, "" if self._has_url else request.bound)
+        if request.place != "":
+            return text_reply(404, f"the agent is not here; its card is at {WELL_KNOWN}")
+        return self._enter(request)
+
+    def _card(self, request: WebRequest, bound: str) -> Reply:
+        if request.method not in ("GET", "HEAD"):
+            return text_reply(405, "the card can be read", b"allow: GET, HEAD\r\n")
+        card = self._cards(bound)
+        body = encode_card(card, card_wire(card, version_of(request)))
+        page = Page(
+            body=body,
+            media_type="application/json",
+            etag=etag_of(body),
+            headers=(
+                ("cache-control", f"public, max-age={CARD_SECONDS}"),
+                ("vary", VERSION.lower()),
+            ),
+        )
+        reply = page_reply(page, request.fields.get("if-none-match"))
+        return replace(reply, head_only=request.method == "HEAD")
+
+    def _enter(self, request: WebRequest) -> Reply | AdmittedRequest:
+        if request.method != "POST":
+            return text_reply(405, "requests are sent by POST", b"allow: POST\r\n")
+        media_type = request.fields.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type not in _CONTENT_TYPES:
+            return text_reply(415, "the body of a request is application/json")
+        caller = "" if self._authenticate is None else self._authenticate(request.fields)
+        if caller is None:
+            return text_reply(401, "credentials are missing or wrong", CHALLENGE)
+        return AdmittedRequest(
+            version=version_of(request),
+            caller=caller,
+            correlation_id=request.fields.get("x-correlation-id", "")[:128],
+        )
+
+
+def version_of(request: WebRequest) -> str:
+    """Return the version of the protocol that a request asks for."""
+    # 1.0, section 3.6.1: the header, or a parameter of the same name
+    asked = request.fields.get(VERSION, "")
+    return asked or parse_qs(request.query).get(VERSION, [""])[0]
+
+
+def by_token(token: str) -> Authenticate:
+    """Lets in whoever has this bearer token."""
+    expected = f"Bearer {token}".encode()
+
+    def authenticate(headers: Mapping[str, str]) -> str | None:
+        given = headers.get("authorization", "").encode("latin-1", "replace")
+        return "token" if hmac.compare_digest(given, expected) else None
+
+    return authenticate
+
 
 log = logging.getLogger("accord.a2a")
 
-MAX_UNDER_WAY: Final = 1_000
+MAX_IN_FLIGHT: Final = 1_000
 """Most requests being answered at once."""
 KEEP_ALIVE_SECONDS: Final = 15.0
-_EVENTS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
+_STREAM_HEADERS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
 BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
 _STREAMS: Final = frozenset((Verb.STREAM, Verb.SUBSCRIBE))
 _PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.DELETE_PUSH))
 _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
 
 
-class AgentApp(LivingApp[Entered]):
+class AgentApp(LivingApp[AdmittedRequest]):
     """Serves a backend; implements `LivingApp`."""
 
     def __init__(
         self,
         backend: Backend,
-        cards: Cards,
+        cards: MakeCard,
         *,
         wires: Sequence[Wire] = tuple(Wire),
         authenticate: Authenticate | None = None,
@@ -77,19 +179,19 @@ class AgentApp(LivingApp[Entered]):
     ) -> None:
         """`has_url` says that cards have a URL of their own, whatever host clients name."""
         self._backend = backend
-        self._gate = Gate(cards, authenticate, has_url=has_url)
-        self._answering = Answering(wires)
+        self._gate = RequestGate(cards, authenticate, has_url=has_url)
+        self._answering = RequestRunner(wires)
 
     # What carries this application asks: see `LivingApp`
 
-    def judge(self, request: WebRequest) -> Reply | Entered:
+    def judge(self, request: WebRequest) -> Reply | AdmittedRequest:
         return self._gate.judge(request)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"
         return failure_reply(413, InvalidRequestError(why))
 
-    def handle(self, judged: Entered, body: bytes, exchange: Exchange) -> None:
+    def handle(self, judged: AdmittedRequest, body: bytes, exchange: Exchange) -> None:
         self._answering.answer(self._backend, judged, body, exchange)
 
     async def start(self) -> None:
@@ -101,7 +203,7 @@ class AgentApp(LivingApp[Entered]):
         await self._answering.close()
 
 
-class Answering:
+class RequestRunner:
     """Requests that are being answered, each by a backend."""
 
     def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
@@ -111,17 +213,17 @@ class Answering:
     def answer(
         self,
         backend: Backend,
-        entered: Entered,
+        entered: AdmittedRequest,
         body: bytes,
         exchange: Exchange,
         lines: Callable[[], bytes] = bytes,
     ) -> None:
         """Answer a request; `lines` gives further header lines once it is known how."""
         message = decode(body, max_items=0)
-        visit = Visit(backend, self._wires, entered, exchange, lines)
+        visit = AgentExchange(backend, self._wires, entered, exchange, lines)
         match message:
             case Request() | Notification():
-                if len(self._under_way) >= MAX_UNDER_WAY:
+                if len(self._under_way) >= MAX_IN_FLIGHT:
                     exchange.reply(BUSY.body, status=BUSY.status, headers=BUSY.headers)
                     return
                 task = asyncio.get_running_loop().create_task(visit.serve(message))
@@ -150,14 +252,14 @@ class Answering:
                 task.cancel()
 
 
-class Visit:
+class AgentExchange:
     """One request, from its body to the end of its answer."""
 
     def __init__(
         self,
         backend: Backend,
         wires: Sequence[Wire],
-        entered: Entered,
+        entered: AdmittedRequest,
         exchange: Exchange,
         lines: Callable[[], bytes],
     ) -> None:
@@ -167,7 +269,7 @@ class Visit:
         self._caller = entered.caller
         self._version = entered.version
         self._exchange = exchange
-        self._correlation_id = _safe(entered.correlation_id) or str(uuid4())
+        self._correlation_id = _printable(entered.correlation_id) or str(uuid4())
 
     async def serve(self, request: Request | Notification) -> None:
         # There are no notifications in A2A: what has no id is answered as if it were null.
@@ -234,7 +336,7 @@ class Visit:
             case _:
                 raise _no_extended_card(wire)
 
-    async def _send(self, form: Format, params: bytes) -> Any:
+    async def _send(self, form: WireFormat, params: bytes) -> Any:
         send = form.read_send(params)
         answer = await self._backend.send(send, self._caller)
         if isinstance(answer, Message):
@@ -256,7 +358,7 @@ class Visit:
             page.tasks, next_page=page.next_page, size=len(page.tasks), total=page.total
         )
 
-    async def _get_push(self, form: Format, query: PushQuery) -> Any:
+    async def _get_push(self, form: WireFormat, query: PushQuery) -> Any:
         for push in await self._backend.list_push(query, self._caller):
             return form.push(push)
         raise failure("TASK_NOT_FOUND", "The task has no such webhook")
@@ -267,8 +369,8 @@ class Visit:
         form = FORMATS[wire]
         async with aclosing(await self._events(wire, verb, form, params)) as events:
             first = await anext(events)  # what is wrong shows here, while there is no stream yet
-            stream = self._exchange.stream(headers=_EVENTS + self._lines())
-            alive = _Alive(stream)
+            stream = self._exchange.stream(headers=_STREAM_HEADERS + self._lines())
+            alive = _KeepAlive(stream)
             try:
                 stream.write(encode_event(encode(Success(id, form.event(first)))))
                 async for event in events:
@@ -278,14 +380,14 @@ class Visit:
                 stream.close()
 
     async def _events(
-        self, wire: Wire, verb: Verb, form: Format, params: bytes
+        self, wire: Wire, verb: Verb, form: WireFormat, params: bytes
     ) -> AsyncGenerator[Event, None]:
         if verb is Verb.STREAM:
             # whoever follows a task waits for it
             send = replace(form.read_send(params), blocking=True)
             answer = await self._backend.send(send, self._caller)
             if isinstance(answer, Message):
-                return _only(answer)
+                return _single_event(answer)
             events = self._backend.follow(answer.id, self._caller, RESTING)
             return _with_history(events, send.history_length)
         task = await self._backend.get(form.read_task_query(params).id, self._caller)
@@ -328,7 +430,7 @@ class Visit:
         return line + self._more_lines()
 
 
-class _Alive:
+class _KeepAlive:
     """Shows, by a comment now and then, that a silent stream is alive."""
 
     def __init__(self, stream: Stream) -> None:
@@ -344,7 +446,7 @@ class _Alive:
         self._timer.cancel()
 
 
-async def _only(answer: Answer) -> AsyncGenerator[Event, None]:
+async def _single_event(answer: Answer) -> AsyncGenerator[Event, None]:
     yield answer
 
 
@@ -364,5 +466,5 @@ def _no_extended_card(wire: Wire) -> RpcError:
     return failure("UNSUPPORTED_OPERATION", "There is no extended agent card")
 
 
-def _safe(text: str) -> str:
+def _printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else ""

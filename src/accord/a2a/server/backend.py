@@ -12,9 +12,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import Answer, Event, Task
+from accord.a2a.protocol.model import (
+    Answer,
+    Event,
+    ListQuery,
+    PushQuery,
+    Send,
+    Task,
+    TaskPush,
+    TaskState,
+)
 
 
 class TaskPage(Struct, frozen=True, kw_only=True):

@@ -10,13 +10,11 @@ import logging
 from collections import deque
 from typing import Final
 
-from accord.a2a.client.exchange import Exchanger
-from accord.a2a.client.guard import AddressRefusedError, Guard
+from accord.a2a.client.exchange import AddressGuard, AddressRefusedError, Exchanger
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.formats import V10
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
+from accord.a2a.protocol.model import ArtifactUpdate, PushConfig, StatusUpdate
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import ConnectError, InvalidParamsError
 from accord.transports.web.underway import Underway
@@ -25,14 +23,14 @@ from accord.transports.web_address import WebAddress, parse
 log = logging.getLogger("accord.a2a")
 
 TIMEOUT_SECONDS: Final = 10.0
-DELAYS: Final = (0.0, 1.0, 5.0)
+RETRY_DELAYS: Final = (0.0, 1.0, 5.0)
 """How long to wait before each try."""
 MAX_QUEUED: Final = 1_000
-MAX_ANSWER: Final = 64 * 1024
-TOKEN: Final = "X-A2A-Notification-Token"
+MAX_RESPONSE_BYTES: Final = 64 * 1024
+TOKEN_HEADER: Final = "X-A2A-Notification-Token"
 
 
-class Webhooks:
+class WebhookSender:
     """Delivers events. Belongs to one event loop."""
 
     def __init__(self, policy: AddressPolicy) -> None:
@@ -45,7 +43,7 @@ class Webhooks:
     async def check(self, config: PushConfig) -> None:
         """Raises InvalidParamsError for a URL that will not be asked."""
         try:
-            await Guard(self._policy).resolve(_parse(config.url))
+            await AddressGuard(self._policy).resolve(_parse(config.url))
         except (AddressRefusedError, ConnectError) as error:
             raise InvalidParamsError(error.message) from error
         except OSError:
@@ -87,10 +85,10 @@ class Webhooks:
     async def _post(self, config: PushConfig, payload: bytes) -> None:
         headers = {"content-type": "application/a2a+json"}
         if config.token:
-            headers[TOKEN] = config.token
+            headers[TOKEN_HEADER] = config.token
         if config.scheme:
             headers["authorization"] = f"{config.scheme} {config.credentials}"
-        for delay in DELAYS:
+        for delay in RETRY_DELAYS:
             await asyncio.sleep(delay)
             try:
                 await self._sender().ask("POST", _parse(config.url), headers, payload)
@@ -102,7 +100,7 @@ class Webhooks:
     def _sender(self) -> Exchanger:
         if self._exchanger is None:
             self._exchanger = Exchanger(
-                policy=self._policy, tls=None, timeout=TIMEOUT_SECONDS, max_bytes=MAX_ANSWER
+                policy=self._policy, tls=None, timeout=TIMEOUT_SECONDS, max_bytes=MAX_RESPONSE_BYTES
             )
         return self._exchanger
 

@@ -14,9 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
-from accord.a2a.protocol.versions import VERSION
-from accord.a2a.server.app import BUSY, MAX_UNDER_WAY, Answering
-from accord.a2a.server.gate import CHALLENGE, MISDIRECTED, Entered, Gate, version_of
+from accord.a2a.protocol.fields import VERSION
+from accord.a2a.server.app import (
+    BUSY,
+    CHALLENGE,
+    MAX_IN_FLIGHT,
+    MISDIRECTED,
+    AdmittedRequest,
+    RequestGate,
+    RequestRunner,
+    version_of,
+)
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.operations.accounts.accounts import Accounts
@@ -45,7 +53,7 @@ class AgentHead(Struct, frozen=True):
     """The head of a request that was let in; `entered` is None if it is for the card."""
 
     request: WebRequest
-    entered: Entered | None
+    entered: AdmittedRequest | None
     url: str = ""
     """The URL that the card names."""
 
@@ -75,8 +83,8 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         self._described = {"name": name, "version": version}
         self._url = url
         self._hosts = frozenset(each.lower() for each in hosts)
-        self._gate = Gate(lambda bound: self._card((), url), None, has_url=True)
-        self._answering = Answering()
+        self._gate = RequestGate(lambda bound: self._card((), url), None, has_url=True)
+        self._answering = RequestRunner()
         self._under_way: set[asyncio.Task[None]] = set()
 
     # What carries this application asks: see `LivingApp`
@@ -119,7 +127,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         return failure_reply(413, InvalidRequestError(why))
 
     def handle(self, judged: AgentHead, body: bytes, exchange: Exchange) -> None:
-        if len(self._under_way) >= MAX_UNDER_WAY:
+        if len(self._under_way) >= MAX_IN_FLIGHT:
             _reply(exchange, BUSY)
             return
         credentials = self._authenticator.credentials(judged.request, exchange.channel)

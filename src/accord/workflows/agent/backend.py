@@ -18,10 +18,18 @@ from typing import Any, Final
 import msgspec
 
 from accord.a2a.protocol.errors import failure
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
-from accord.a2a.protocol.states import TERMINAL, TaskState
-from accord.a2a.protocol.task import Answer, Event, Task
+from accord.a2a.protocol.model import (
+    TERMINAL,
+    Answer,
+    Event,
+    ListQuery,
+    Message,
+    PushQuery,
+    Send,
+    Task,
+    TaskPush,
+    TaskState,
+)
 from accord.a2a.server.backend import TaskPage
 from accord.jsonrpc.errors import InternalError, InvalidParamsError, RpcError
 from accord.operations.accounts.standing import barred

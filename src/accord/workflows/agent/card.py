@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from accord.a2a.protocol.card import JSON, TEXT, AgentCard, Interface, Skill, bearer_scheme
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 from accord.workflows.agent.operations import Offered
 
 DESCRIPTION: Final = (

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.protocol.formats import V10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart, Part, TextPart
+from accord.a2a.protocol.model import DataPart, Message, Part, TextPart
 from accord.workflows.storage.conversations import Conversation
 from accord.workflows.storage.loading import Loaded
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart
+from accord.a2a.protocol.model import DataPart, Message
 from accord.jsonrpc.nesting import decode_json
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.rules import input_problem

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.model import Message
 from accord.operations.caller import Caller
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.registry import Registry

@@ -5,10 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart, Part, TextPart
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import Artifact, ArtifactUpdate, Event, StatusUpdate, Task, TaskStatus
+from accord.a2a.protocol.model import (
+    Artifact,
+    ArtifactUpdate,
+    DataPart,
+    Event,
+    Message,
+    Part,
+    StatusUpdate,
+    Task,
+    TaskState,
+    TaskStatus,
+    TextPart,
+)
 from accord.workflows.agent.history import TaskRun, parts_of
 from accord.workflows.agent.waits import Wait, waits_of
 from accord.workflows.core.state import RunStatus, State

@@ -8,8 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.parts import DataPart
+from accord.a2a.protocol.model import DataPart, Message
 from accord.operations.errors import InvalidError
 from accord.workflows.core.definition import WaitStep
 from accord.workflows.operations.run_views import pending_approvals

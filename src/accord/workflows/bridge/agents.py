@@ -16,21 +16,20 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from accord.a2a.client.client import Client
-from accord.a2a.client.trace import Trace
+from accord.a2a.client.client import Client, Trace
 from accord.a2a.protocol import outcome as told
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_KEPT, ReceivedAnswer
+from accord.a2a.protocol.answers import MAX_BODY_KEPT, ReceivedAnswer
 from accord.a2a.protocol.errors import (
-    FAULTS,
+    ERROR_KINDS,
     TASK_NOT_FOUND,
     CallError,
     RefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.formats import V10
-from accord.a2a.protocol.polling import intervals
-from accord.a2a.protocol.task import Task
+from accord.a2a.protocol.model import Task
+from accord.a2a.protocol.outcome import poll_intervals
 from accord.operations.logs.redaction import REDACTED
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Progress, Succeeded, Terms
@@ -46,7 +45,7 @@ from accord.workflows.storage.agents import AgentRow
 
 FIRST_POLL_SECONDS: Final = 0.05
 
-_OTHER_WIRE: Final = frozenset((FAULTS["VERSION_NOT_SUPPORTED"].code, -32601))
+_OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -32601))
 """What an agent answers that speaks another format than its card said."""
 
 
@@ -154,7 +153,7 @@ class _Conversation:
         self._policy = task.retry or agent.retry
         self._trace = trace
         self._progress = progress
-        self._unclear: told.Done | None = None
+        self._unclear: told.DoneOutcome | None = None
         """What the task has made so far, while its state is not known."""
         self._unclear_times = 0
 
@@ -185,7 +184,7 @@ class _Conversation:
     async def _follow(self, remote: str, *, wait: bool = False) -> Outcome:
         """Ask for a task of the agent until it rests. Some questions may stay unanswered, as
         many in a row as the policy has attempts."""
-        polls = intervals(FIRST_POLL_SECONDS)
+        polls = poll_intervals(FIRST_POLL_SECONDS)
         failures = 0
         if wait:
             await asyncio.sleep(next(polls))
@@ -214,23 +213,23 @@ class _Conversation:
     def _settled(self, received: ReceivedAnswer) -> Outcome | None:
         """What an answer means; None where the agent is still at work, or may be."""
         match told.outcome_of(received):
-            case told.Done() as done:
+            case told.DoneOutcome() as done:
                 return self._succeeded(done)
-            case told.Failed(code, message):
-                body = received.result[:MAX_KEPT]
+            case told.FailedOutcome(code, message):
+                body = received.result[:MAX_BODY_KEPT]
                 return Failed(code=str(code), message=message, body=body)
-            case told.Waiting(task_id, context_id, _, question):
+            case told.WaitingOutcome(task_id, context_id, _, question):
                 return Asked(prompt=question, remote_task=task_id, remote_context=context_id)
-            case told.Unclear(done=done):
+            case told.UnclearOutcome(done=done):
                 # An unknown state may be work in progress: it gets the chance to change.
                 self._unclear = done
                 self._unclear_times += 1
                 return self._succeeded(done) if self._unclear_times > told.MAX_UNCLEAR else None
-            case told.Working():
+            case told.WorkingOutcome():
                 self._unclear, self._unclear_times = None, 0
                 return None
 
-    def _succeeded(self, done: told.Done) -> Succeeded:
+    def _succeeded(self, done: told.DoneOutcome) -> Succeeded:
         extracted = done.extracted
         if extracted.warning:
             logs.warned(self._task, extracted.warning)

@@ -7,11 +7,10 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from accord.a2a.client.auth import ApiKey, Auth, Bearer
-from accord.a2a.client.client import Client
+from accord.a2a.client.client import ApiKey, Auth, Bearer, Client
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import RefusedError
-from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.fields import Wire
 from accord.workflows.bridge.plain import PlainClient
 from accord.workflows.bridge.secrets import SecretError, Secrets
 from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, BearerAuth

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import json
 
-from accord.a2a.client.trace import Direction, Trace
+from accord.a2a.client.client import Direction, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.operations.logs.redaction import redact
 from accord.workflows.bridge.claimed import ClaimedTask

@@ -4,7 +4,7 @@ and retry of a step that failed or is to run again."""
 
 from __future__ import annotations
 
-from accord.a2a.protocol.ids import message_id
+from accord.a2a.protocol.model import message_id
 from accord.workflows.bridge.claimed import ClaimedTask
 
 

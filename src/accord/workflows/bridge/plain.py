@@ -14,15 +14,13 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.a2a.client.auth import Auth
+from accord.a2a.client.client import Auth, Trace
 from accord.a2a.client.exchange import Exchanger
-from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import BOM, MAX_KEPT
+from accord.a2a.protocol.answers import BOM, MAX_BODY_KEPT
 from accord.a2a.protocol.errors import MalformedAnswerError
+from accord.a2a.protocol.model import TERMINAL, TaskState, state_of
 from accord.a2a.protocol.outcome import ResultError, TaskResult
-from accord.a2a.protocol.state_words import state_of
-from accord.a2a.protocol.states import TERMINAL, TaskState
 from accord.jsonrpc.nesting import decode_json
 from accord.workflows.bridge.addresses import web_address
 
@@ -110,14 +108,14 @@ def read_answer(body: bytes, task_id: str) -> PlainAnswer:
         answer = decode_json(body.removeprefix(BOM), dict[str, Any])
     except (ValueError, msgspec.DecodeError) as error:
         why = f"the agent's answer is not valid: {error}"
-        raise MalformedAnswerError(why, body=body[:MAX_KEPT]) from None
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT]) from None
     said, status, failure = answer.get("task_id"), answer.get("status"), answer.get("error")
     if said is None:
         why = "the agent's answer is not valid: Object missing required field `task_id`"
-        raise MalformedAnswerError(why, body=body[:MAX_KEPT])
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
     if isinstance(said, bool) or str(said) != task_id:
         why = f"the answer is for task {str(said)[:80]!r}, not {task_id!r}"
-        raise MalformedAnswerError(why, body=body[:MAX_KEPT])
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
     succeeded = _succeeded(answer, body)
     known = "success" if succeeded else "error"
     warning = "" if status == known else f"the status is {_shown(status)}: it is taken as {known!r}"
@@ -139,7 +137,7 @@ def _succeeded(answer: dict[str, Any], body: bytes) -> bool:
     if state in TERMINAL:
         return False
     why = f"the agent's answer is not valid: the status is {_shown(status)}"
-    raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_KEPT])
+    raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_BODY_KEPT])
 
 
 def _error(said: Any) -> ResultError:

@@ -10,15 +10,14 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.a2a.client.exchange import call_error
-from accord.a2a.client.guard import Guard
+from accord.a2a.client.exchange import AddressGuard, call_error
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import (
     CallError,
     MalformedAnswerError,
     RefusedError,
     UnknownOutcomeError,
-    answered_error,
+    error_from_answer,
 )
 from accord.jsonrpc.errors import (
     AccordError,
@@ -48,7 +47,7 @@ class ToolCaller:
     """Does the tasks of kind tool; implements `TaskCaller`."""
 
     def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
-        self._resolve = Guard(policy).resolve
+        self._resolve = AddressGuard(policy).resolve
         self._spans = spans
 
     async def terms(self, target: str) -> Terms:
@@ -104,4 +103,4 @@ def _meaning(error: RpcError) -> CallError:
         case TransportError() | MessageTooLargeError():
             return call_error(error)
         case _:
-            return answered_error(error.code, error.message)
+            return error_from_answer(error.code, error.message)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
-from accord.a2a.client.guard import AddressRefusedError, Guard
+from accord.a2a.client.exchange import AddressGuard, AddressRefusedError
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import RefusedError
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, StaleError
@@ -99,7 +99,7 @@ async def _check_address(work: Work, arguments: Mapping[str, Any]) -> list[Hint]
     if url is UNSET:
         return []
     try:
-        await Guard(work.service(AddressPolicy)).resolve(web_address(url))
+        await AddressGuard(work.service(AddressPolicy)).resolve(web_address(url))
     except (AddressRefusedError, RefusedError) as error:
         raise InvalidError("url", error.message) from None
     except OSError:

@@ -1,7 +1,7 @@
-"""The tasks of an agent, in memory: how each is, who follows it, and who is told of it.
+"""The tasks of an agent in memory: their state, followers and webhooks.
 
-Everything here happens between two awaits. Tasks that are over are forgotten, the oldest
-first, when there are too many.
+Every change happens between two awaits. When there are too many tasks, the oldest finished ones
+are dropped.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from accord.a2a.protocol.errors import failure
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import ListQuery
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.states import TERMINAL, TaskState
-from accord.a2a.protocol.task import (
+from accord.a2a.protocol.model import (
+    TERMINAL,
     ArtifactUpdate,
     Event,
+    ListQuery,
+    Message,
+    PushConfig,
     StatusUpdate,
     Task,
+    TaskState,
     TaskStatus,
     updated,
 )
@@ -110,13 +111,13 @@ class Board:
         """Keep what a client said to a task."""
         task = entry.task
         said = replace(message, context_id=task.context_id, task_id=task.id)
-        entry.task = _shortened(replace(task, history=(*task.history, said)))
+        entry.task = _limit_history(replace(task, history=(*task.history, said)))
 
     def change(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
         """Something happened to a task; nothing does to one that is over."""
         if entry.is_over:
             return
-        entry.task = _shortened(updated(entry.task, event))
+        entry.task = _limit_history(updated(entry.task, event))
         entry.number = self._count()
         if entry.is_over:
             self._over.append(entry.task.id)
@@ -153,11 +154,11 @@ class Board:
             and (after is None or _read_time(entry.task.status.timestamp) >= after)
         ]
         found.sort(key=lambda entry: entry.number, reverse=True)
-        before = _number(query.page_token)
+        before = _read_page_token(query.page_token)
         rest = [entry for entry in found if before is None or entry.number < before]
         shown = rest[: query.page_size]
         return TaskPage(
-            tasks=tuple(_shown(entry.task, query) for entry in shown),
+            tasks=tuple(_listed_task(entry.task, query) for entry in shown),
             next_page=str(shown[-1].number) if len(rest) > len(shown) else "",
             total=len(found),
         )
@@ -167,16 +168,16 @@ class Board:
         return self._changes
 
 
-def _shortened(task: Task) -> Task:
+def _limit_history(task: Task) -> Task:
     return task.with_history(MAX_HISTORY)
 
 
-def _shown(task: Task, query: ListQuery) -> Task:
+def _listed_task(task: Task, query: ListQuery) -> Task:
     task = task.with_history(query.history_length)
     return task if query.include_artifacts else replace(task, artifacts=())
 
 
-def _number(token: str) -> int | None:
+def _read_page_token(token: str) -> int | None:
     if not token:
         return None
     if not (token.isascii() and token.isdigit() and len(token) < 20):

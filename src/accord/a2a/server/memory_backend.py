@@ -1,4 +1,4 @@
-"""Where the skills of an agent are at work: a `Backend` in memory."""
+"""A `Backend` in memory, which runs the skills of an agent."""
 
 from __future__ import annotations
 
@@ -15,38 +15,47 @@ from msgspec.structs import replace
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import failure
 from accord.a2a.protocol.formats import V10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
-from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.states import TaskState
-from accord.a2a.protocol.task import Answer, ArtifactUpdate, Event, StatusUpdate, Task
+from accord.a2a.protocol.model import (
+    Answer,
+    ArtifactUpdate,
+    Event,
+    ListQuery,
+    Message,
+    PushConfig,
+    PushQuery,
+    Send,
+    StatusUpdate,
+    Task,
+    TaskPush,
+    TaskState,
+)
 from accord.a2a.server.backend import TaskPage
-from accord.a2a.server.board import MAX_PUSHES, MAX_TASKS, Board, Entry
-from accord.a2a.server.context import (
+from accord.a2a.server.skills import (
     FailedError,
     RejectedError,
+    SkillFunction,
     TaskContext,
     agent_message,
 )
-from accord.a2a.server.skill import Skill
-from accord.a2a.server.webhooks import Webhooks
+from accord.a2a.server.task_store import MAX_PUSHES, MAX_TASKS, Board, Entry
+from accord.a2a.server.webhooks import WebhookSender
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError
 
 log = logging.getLogger("accord.a2a")
 
-SKILL: Final = "skill"
+SKILL_MEMBER: Final = "skill"
 """The member of a message's or a request's metadata that chooses a skill; else it is the first."""
-MAX_KNOWN: Final = 10_000
+MAX_REMEMBERED_MESSAGES: Final = 10_000
 """How many messages are remembered, so that one that comes again is not worked on again."""
 
 
-class Workshop:
+class MemoryBackend:
     """Runs skills. Belongs to one event loop; `close` ends what is under way."""
 
     def __init__(
         self,
-        skills: Mapping[str, Skill],
+        skills: Mapping[str, SkillFunction],
         *,
         choose: Callable[[Message], str | None] | None = None,
         once: bool = True,
@@ -58,7 +67,7 @@ class Workshop:
         self._chosen = choose
         self._once = once
         self._input_modes = frozenset(input_modes)
-        self._webhooks = None if webhooks is None else Webhooks(webhooks)
+        self._webhooks = None if webhooks is None else WebhookSender(webhooks)
         self._board = Board(max_tasks=max_tasks, on_event=self._tell)
         self._contexts: dict[str, TaskContext] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -77,7 +86,7 @@ class Workshop:
         skill = self._choose(message, send.metadata)
         if skill.direct:
             return await self._answer(skill, message)
-        known = self._known.get(_key(caller, message)) if self._once else None
+        known = self._known.get(_message_key(caller, message)) if self._once else None
         if known is not None and self._board.knows(known):
             return self._board.find(known, caller).task
         return self._begin(skill, send, caller)
@@ -96,19 +105,19 @@ class Workshop:
         kind = media_type.partition("/")[0]
         return bool(self._input_modes & {media_type, f"{kind}/*", "*/*"})
 
-    def _choose(self, message: Message, metadata: Mapping[str, Any]) -> Skill:
+    def _choose(self, message: Message, metadata: Mapping[str, Any]) -> SkillFunction:
         wanted: Any = None if self._chosen is None else self._chosen(message)
         if wanted is None:
-            wanted = message.metadata.get(SKILL, metadata.get(SKILL))
+            wanted = message.metadata.get(SKILL_MEMBER, metadata.get(SKILL_MEMBER))
         if wanted is None:
             return next(iter(self._skills.values()))
         skill = self._skills.get(wanted) if isinstance(wanted, str) else None
         if skill is None:
             names = ", ".join(self._skills)
-            raise InvalidParamsError(f"message.metadata.{SKILL} must be one of: {names}")
+            raise InvalidParamsError(f"message.metadata.{SKILL_MEMBER} must be one of: {names}")
         return skill
 
-    async def _answer(self, skill: Skill, message: Message) -> Message:
+    async def _answer(self, skill: SkillFunction, message: Message) -> Message:
         context_id = message.context_id or str(uuid4())
         try:
             given = await skill.call(message, None)
@@ -116,7 +125,7 @@ class Workshop:
             raise InvalidParamsError(str(error)) from error
         return agent_message(given, context_id)
 
-    def _begin(self, skill: Skill, send: Send, caller: str) -> Task:
+    def _begin(self, skill: SkillFunction, send: Send, caller: str) -> Task:
         entry = self._board.begin(send.message, caller)
         task_id = entry.task.id
         self._remember(caller, send.message, task_id)
@@ -129,8 +138,8 @@ class Workshop:
         return entry.task
 
     def _remember(self, caller: str, message: Message, task_id: str) -> None:
-        self._known[_key(caller, message)] = task_id
-        if len(self._known) > MAX_KNOWN:
+        self._known[_message_key(caller, message)] = task_id
+        if len(self._known) > MAX_REMEMBERED_MESSAGES:
             self._known.popitem(last=False)
 
     def _go_on(self, message: Message, caller: str) -> Task:
@@ -152,12 +161,12 @@ class Workshop:
 
     # Work
 
-    async def _run(self, skill: Skill, context: TaskContext) -> None:
+    async def _run(self, skill: SkillFunction, context: TaskContext) -> None:
         try:
             context.set_state(TaskState.WORKING)
             given = await skill.call(context.message, context)
             if hasattr(given, "__aiter__"):
-                await _pour(given, skill, context)
+                await _add_pieces(given, skill, context)
             elif given is not None:
                 context.add(given, name=skill.card.name, last=True)
             context.set_state(TaskState.COMPLETED)
@@ -244,7 +253,7 @@ class Workshop:
             await self._webhooks.close(drain)
 
 
-async def _pour(given: Any, skill: Skill, context: TaskContext) -> None:
+async def _add_pieces(given: Any, skill: SkillFunction, context: TaskContext) -> None:
     """Add what a generator yields to one artifact, piece by piece."""
     artifact_id = str(uuid4())
     first = True
@@ -263,6 +272,6 @@ def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
     return config
 
 
-def _key(caller: str, message: Message) -> tuple[str, bytes]:
+def _message_key(caller: str, message: Message) -> tuple[str, bytes]:
     """The same for the same message only: ids are not unique where clients are careless."""
     return caller, sha256(encode(V10.message(message))).digest()

@@ -1,7 +1,7 @@
-"""A whole call of an agent: sent, followed until it is done, and told as a result.
+"""Complete calls of an agent: send, poll until the task is over, return a result.
 
-For programs that wait for it. What must survive a crash keeps the agent's task id itself, and
-goes on with `Client.get`.
+For programs that wait for the result. A program that must survive a crash stores the agent's task
+id and continues with `Client.get`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ import logging
 from collections.abc import Iterator
 from typing import Any, Final
 
-from accord.a2a.client.client import NO_TRACE, Client
-from accord.a2a.client.trace import Trace
+from accord.a2a.client.client import NO_TRACE, Client, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.outcome import (
     MAX_UNCLEAR,
-    Done,
-    Failed,
+    DoneOutcome,
+    FailedOutcome,
     TaskResult,
-    Unclear,
-    Waiting,
-    Working,
-    error,
+    UnclearOutcome,
+    WaitingOutcome,
+    WorkingOutcome,
+    error_result,
     outcome_of,
-    success,
+    poll_intervals,
+    success_result,
 )
-from accord.a2a.protocol.polling import intervals
 
 log = logging.getLogger("accord.a2a")
 
@@ -52,15 +51,17 @@ async def call(
     known: list[str] = []
     try:
         async with asyncio.timeout(within):
-            return await _followed(client, input, task_id, message_id, polls, trace, known)
+            return await _follow(client, input, task_id, message_id, polls, trace, known)
     except CallError as failed:
         return _failed(task_id, failed)
     except TimeoutError:
         await _stop(client, known, trace)
-        return _failed(task_id, Failed("timeout", f"the agent was not done within {within:g} s"))
+        return _failed(
+            task_id, FailedOutcome("timeout", f"the agent was not done within {within:g} s")
+        )
 
 
-async def _followed(
+async def _follow(
     client: Client,
     input: Any,
     task_id: str,
@@ -72,22 +73,22 @@ async def _followed(
     received = await client.send_message(
         input, id=task_id, message_id=message_id, blocking=False, trace=trace
     )
-    polls = intervals() if polls is None else polls
-    unclear: Done | None = None
+    polls = poll_intervals() if polls is None else polls
+    unclear: DoneOutcome | None = None
     asked, remote = 0, ""
     while True:
         match outcome_of(received):
-            case Done() as done:
+            case DoneOutcome() as done:
                 return _done(task_id, done)
-            case Failed() as failed:
+            case FailedOutcome() as failed:
                 return _failed(task_id, failed)
-            case Waiting(state=state, question=question):
-                return error(task_id, Failed(state.name.lower(), question))
-            case Unclear(task_id=remote, done=done):
+            case WaitingOutcome(state=state, question=question):
+                return error_result(task_id, FailedOutcome(state.name.lower(), question))
+            case UnclearOutcome(task_id=remote, done=done):
                 if asked == MAX_UNCLEAR:
                     return _done(task_id, done)
                 asked, unclear = asked + 1, done
-            case Working() as working:
+            case WorkingOutcome() as working:
                 remote, asked, unclear = working.task_id, 0, None
         known[:] = [remote]
         await asyncio.sleep(next(polls))
@@ -99,15 +100,15 @@ async def _followed(
             return _done(task_id, unclear)
 
 
-def _done(task_id: str, done: Done) -> TaskResult:
+def _done(task_id: str, done: DoneOutcome) -> TaskResult:
     if done.extracted.warning:
         log.warning("task %s: %s", task_id, done.extracted.warning)
-    return success(task_id, done.extracted.output)
+    return success_result(task_id, done.extracted.output)
 
 
-def _failed(task_id: str, failed: Failed | CallError) -> TaskResult:
+def _failed(task_id: str, failed: FailedOutcome | CallError) -> TaskResult:
     log.error("task %s: failed: %s (%s)", task_id, failed.message, failed.code)
-    return error(task_id, failed)
+    return error_result(task_id, failed)
 
 
 async def _stop(client: Client, known: list[str], trace: Trace) -> None:

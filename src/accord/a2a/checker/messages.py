@@ -1,0 +1,271 @@
+"""Checks of messages: the result, its parts, the end of its task, its output; and repetition.
+
+Messages are sent as Accord sends them: without waiting, then polled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from accord.a2a.checker.probes import ErrorReply, NoReply, ResultReply, RpcProbe, RpcReply
+from accord.a2a.protocol import tolerant
+from accord.a2a.protocol.errors import TASK_NOT_FOUND
+from accord.a2a.protocol.extraction import extract
+from accord.a2a.protocol.fields import Verb, Wire
+from accord.a2a.protocol.formats import FORMATS, UNREADABLE
+from accord.a2a.protocol.model import (
+    RESTING,
+    STATE_NAMES_10,
+    Answer,
+    Event,
+    Message,
+    Send,
+    Task,
+    TaskQuery,
+    TaskState,
+    Unrecognized,
+)
+from accord.a2a.protocol.outcome import (
+    DoneOutcome,
+    FailedOutcome,
+    UnclearOutcome,
+    WaitingOutcome,
+    WorkingOutcome,
+    outcome_of,
+    poll_intervals,
+)
+from accord.a2a.protocol.requests import message_of
+
+STATE_NAMES: Final = {
+    Wire.V03: frozenset(state.value for state in TaskState),
+    Wire.V10: frozenset(STATE_NAMES_10.values()),
+}
+MAX_DEPTH: Final = 32
+
+
+def check_answer(talk: RpcProbe, result: ResultReply) -> Answer | None:
+    """The answer in a result, where it can be understood at all."""
+    state = _state(result.value)
+    if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[talk.wire]):
+        talk.failed("send-state", f"the state is {str(state)[:80]!r}")
+        talk.skipped("send-result", "the state cannot be read")
+        return None
+    if state is not None:
+        talk.passed("send-state")
+    check_parts(talk, result.value)
+    try:
+        event = read_strictly(talk.wire, result)
+    except UNREADABLE as error:
+        talk.failed("send-result", str(error))
+        return read_tolerantly(talk.wire, result)
+    if not isinstance(event, Task | Message):
+        talk.failed("send-result", "it is an event of a stream")
+        return None
+    talk.passed("send-result", "a task" if isinstance(event, Task) else "a message")
+    return event
+
+
+def read_strictly(wire: Wire, result: ResultReply) -> Event:
+    """What a result is, taken strictly. Raises one of UNREADABLE."""
+    return FORMATS[wire].read_event(result.raw)
+
+
+def read_tolerantly(wire: Wire, result: ResultReply) -> Answer | None:
+    """Return what Accord's client makes of a result, which forgives much of what is wrong."""
+    try:
+        answer = FORMATS[wire].read_answer(result.raw)
+    except UNREADABLE:
+        answer = Unrecognized(result.value)
+    if isinstance(answer, Unrecognized):
+        answer = tolerant.read_answer(result.value).answer
+    return None if isinstance(answer, Unrecognized) else answer
+
+
+def _state(value: Any) -> Any:
+    """The state in a task, of either format; None where there is none."""
+    if not isinstance(value, dict):
+        return None
+    wrapped = value.get("task")
+    task = wrapped if isinstance(wrapped, dict) else value
+    status = task.get("status")
+    return status.get("state") if isinstance(status, dict) else None
+
+
+def check_parts(talk: RpcProbe, value: Any) -> None:
+    """Whether every part in a result says what it is."""
+    for part in _parts(value, 0):
+        kind = part.get("kind")
+        if talk.wire is Wire.V03 and kind not in ("text", "file", "data"):
+            talk.failed("send-parts", f"a part is of kind {str(kind)[:40]!r}")
+        elif talk.wire is Wire.V10 and "kind" in part:
+            talk.failed("send-parts", "a part has a kind, which 1.0 does not have")
+    talk.passed("send-parts")
+
+
+def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """All parts in a value, wherever they are; metadata and data are nobody's business."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for each in value:
+            yield from _parts(each, depth + 1)
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name == "parts" and isinstance(each, list):
+                yield from (part for part in each if isinstance(part, dict))
+            elif name not in ("metadata", "data"):
+                yield from _parts(each, depth + 1)
+
+
+_RULES_AFTER_SEND: Final = (
+    "send-result",
+    "send-parts",
+    "send-state",
+    "send-completed",
+    "send-output",
+    "send-non-blocking",
+    "send-again",
+)
+
+
+class MessageChecks:
+    """Sends messages with one text, as Accord sends them."""
+
+    def __init__(self, talk: RpcProbe, text: str, patience: float) -> None:
+        self._talk = talk
+        self._text = text
+        self._patience = patience
+
+    async def check(self) -> Answer | None:
+        """What the agent answered in the end, where it did."""
+        talk, message_id = self._talk, str(uuid4())
+        said = await self.send(message_id)
+        answer = await self._answer(said)
+        await self._check_forgotten()
+        if not isinstance(said, ResultReply):
+            return None
+        if answer is not None:
+            self._judge_end(answer)
+        else:
+            talk.skipped("send-completed", "the answer cannot be read")
+            talk.skipped("send-output", "the answer cannot be read")
+        await self._check_again(message_id, said)
+        return answer
+
+    async def _answer(self, said: RpcReply) -> Answer | None:
+        talk = self._talk
+        if not isinstance(said, ResultReply):
+            talk.failed("send-answered", f"it was {said}")
+            if isinstance(said, NoReply):
+                talk.failed("send-non-blocking", f"it was {said}")
+            for rule in _RULES_AFTER_SEND:
+                talk.skipped(rule, "there was no result")
+            return None
+        talk.passed("send-answered")
+        talk.passed("send-non-blocking")
+        answer = check_answer(talk, said)
+        if isinstance(answer, Message):
+            talk.skipped("send-state", "the agent answers with messages, which have no state")
+        return await self._rested(answer) if isinstance(answer, Task) else answer
+
+    async def send(self, message_id: str, *, task_id: str = "") -> RpcReply:
+        """What comes of a message with the text."""
+        # Members beside the text travel as metadata, as those of a step's input do.
+        message = message_of(
+            {"text": self._text, "check": "accord"}, message_id=message_id, task_id=task_id
+        )
+        send = Send(message=message, blocking=False)
+        return await self._talk.ask(Verb.SEND, FORMATS[self._talk.wire].send_params(send))
+
+    def _judge_end(self, answer: Answer) -> None:
+        talk = self._talk
+        match outcome_of(answer):
+            case DoneOutcome(extracted):
+                talk.passed("send-completed")
+                if extracted.warning:
+                    talk.failed("send-output", extracted.warning)
+                else:
+                    talk.passed("send-output", repr(str(extracted.output)[:80]))
+                return
+            case FailedOutcome(code=code, message=message):
+                talk.failed("send-completed", f"{code}: {message[:160]}")
+            case WaitingOutcome(question=question):
+                talk.skipped("send-completed", f"the agent asks back: {question[:160]!r}")
+            case WorkingOutcome() | UnclearOutcome():
+                talk.failed("send-completed", f"it still works after {self._patience:g} s")
+        talk.skipped("send-output", "the task is not completed")
+
+    async def _rested(self, task: Task) -> Task | None:
+        """The task once it rests, or as it is when patience is over; None where it cannot be
+        asked for."""
+        waits = poll_intervals(0.05, most=2.0)
+        until = time.monotonic() + self._patience
+        while task.id and task.status.state not in RESTING and time.monotonic() < until:
+            await asyncio.sleep(next(waits))
+            got = await self._get(task.id)
+            if got is None:
+                return None
+            task = got
+        return task
+
+    async def _get(self, task_id: str) -> Task | None:
+        talk = self._talk
+        params = FORMATS[talk.wire].task_params(TaskQuery(id=task_id))
+        said = await talk.ask(Verb.GET, params)
+        if not isinstance(said, ResultReply):
+            talk.failed("task-get", f"it was {said}")
+            return None
+        check_parts(talk, said.value)
+        try:
+            task = FORMATS[talk.wire].read_task(said.raw)
+        except UNREADABLE as error:
+            talk.failed("task-get", str(error))
+            return None
+        if task.id != task_id:
+            talk.failed("task-get", f"the id was {task_id[:80]!r}, and is {task.id[:80]!r}")
+        return replace(task, id=task_id)
+
+    # Once more, and for a task that is not there
+
+    async def _check_again(self, message_id: str, first: ResultReply) -> None:
+        talk = self._talk
+        said = await self.send(message_id)
+        before = self._same(first)
+        if not isinstance(said, ResultReply):
+            talk.failed("send-again", f"it was {said}")
+        elif before is None:
+            talk.skipped("send-again", "the answer cannot be read")
+        elif self._same(said) == before:
+            talk.passed("send-again")
+        else:
+            talk.failed("send-again", "it began another task, or gave another answer")
+
+    def _same(self, result: ResultReply) -> object:
+        """What two answers to the same message have in common."""
+        answer = read_tolerantly(self._talk.wire, result)
+        if isinstance(answer, Task):
+            return answer.id
+        return None if answer is None else extract(answer).output
+
+    async def _check_forgotten(self) -> None:
+        said = await self.send(str(uuid4()), task_id=str(uuid4()))
+        if isinstance(said, ErrorReply) and said.code == TASK_NOT_FOUND:
+            self._talk.passed("send-forgotten")
+        else:
+            what = "a result" if isinstance(said, ResultReply) else str(said)
+            self._talk.failed("send-forgotten", f"it was {what}")
+
+    # For checks of tasks
+
+    async def begin(self, text: str) -> Task | None:
+        """A task of another text, which goes on for a while."""
+        other = MessageChecks(self._talk, text, self._patience)
+        said = await other.send(str(uuid4()))
+        answer = check_answer(self._talk, said) if isinstance(said, ResultReply) else None
+        return answer if isinstance(answer, Task) else None

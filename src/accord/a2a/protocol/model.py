@@ -1,0 +1,339 @@
+"""The model of A2A: messages, tasks and their states, webhooks, and what clients ask for. Pure.
+
+Both wire formats write and read these values; names on the wire are in `fields`. Agents write
+states in many words: `state_of` knows those that occur.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from enum import StrEnum
+from hashlib import sha1
+from typing import Any, Final, Literal, TypeAlias
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+
+class TaskState(StrEnum):
+    """How far a task is; the values are the names of 0.3."""
+
+    SUBMITTED = "submitted"
+    WORKING = "working"
+    INPUT_REQUIRED = "input-required"
+    AUTH_REQUIRED = "auth-required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    CANCELED = "canceled"
+    UNKNOWN = "unknown"
+
+
+TERMINAL: Final = frozenset(
+    (TaskState.COMPLETED, TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED)
+)
+"""Nothing more will happen."""
+INTERRUPTED: Final = frozenset((TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED))
+"""Nothing more will happen until somebody says something."""
+RESTING: Final = TERMINAL | INTERRUPTED
+"""A blocking call returns, and a stream may end."""
+
+STATE_NAMES_10: Final = {
+    state: "TASK_STATE_" + state.name for state in TaskState if state is not TaskState.UNKNOWN
+} | {TaskState.UNKNOWN: "TASK_STATE_UNSPECIFIED"}
+"""How 1.0 writes them."""
+
+
+_STATE_WORDS: Final[dict[TaskState, str]] = {
+    TaskState.COMPLETED: "completed complete done finished finish success succeeded successful "
+    "ok okay passed resolved answered",
+    TaskState.FAILED: "failed fail failure failing error errored crashed aborted timeout timedout "
+    "expired exception",
+    TaskState.REJECTED: "rejected reject refused declined denied",
+    TaskState.CANCELED: "canceled cancelled cancel stopped terminated killed",
+    TaskState.INPUT_REQUIRED: "inputrequired inputneeded needsinput requiresinput "
+    "awaitinginput waitingforinput requiresaction",
+    TaskState.AUTH_REQUIRED: "authrequired authneeded needsauth requiresauth "
+    "authenticationrequired authorizationrequired",
+    TaskState.SUBMITTED: "submitted submit accepted received created new queued scheduled",
+    TaskState.WORKING: "working work inprogress progress started active busy paused "
+    "suspended open initialized initialised",
+    TaskState.UNKNOWN: "unknown unspecified",
+}
+_STATES: Final = {word: state for state, words in _STATE_WORDS.items() for word in words.split()}
+_STATE_NUMBERS: Final = (
+    TaskState.UNKNOWN,
+    TaskState.SUBMITTED,
+    TaskState.WORKING,
+    TaskState.COMPLETED,
+    TaskState.FAILED,
+    TaskState.CANCELED,
+    TaskState.INPUT_REQUIRED,
+    TaskState.REJECTED,
+    TaskState.AUTH_REQUIRED,
+)
+"""By their numbers in a2a.proto: ProtoJSON readers take numbers for enumerations, too."""
+_STATE_PREFIX: Final = re.compile(r"^(?:task)?state")
+_PUNCTUATION: Final = re.compile(r"[\s_.\-]+")
+
+
+def state_of(said: Any) -> TaskState | None:
+    """Return the state that a word or number means; None for one that nobody knows.
+
+    Words that end in "ing" (pending, thinking, running) are work in progress. A number may be
+    written as 3, 3.0 or "3".
+    """
+    if isinstance(said, str) and said.isascii() and said.isdigit() and len(said) < 3:
+        said = int(said)
+    if isinstance(said, float) and said.is_integer():
+        said = int(said)
+    if isinstance(said, int) and not isinstance(said, bool):
+        return _STATE_NUMBERS[said] if 0 <= said < len(_STATE_NUMBERS) else None
+    if not isinstance(said, str):
+        return None
+    word = _STATE_PREFIX.sub("", _PUNCTUATION.sub("", said).lower())
+    found = _STATES.get(word)
+    if found is None and word.endswith("ing"):
+        return TaskState.WORKING
+    return found
+
+
+MAX_WHOLE_NUMBER: Final = 2**53
+"""Up to here every whole number is a float exactly."""
+
+
+class _Part(Struct, frozen=True, kw_only=True):
+    media_type: str = ""
+    name: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class TextPart(_Part, frozen=True):
+    text: str
+
+
+class FilePart(_Part, frozen=True):
+    """A file: its content in base64, or where it is. One of the two, never both."""
+
+    content: str | None = None
+    url: str = ""
+
+    @staticmethod
+    def of(data: bytes, *, name: str = "", media_type: str = "") -> FilePart:
+        return FilePart(content=b64encode(data).decode("ascii"), name=name, media_type=media_type)
+
+
+class DataPart(_Part, frozen=True):
+    """Any JSON value."""
+
+    data: Any
+
+
+Part: TypeAlias = TextPart | FilePart | DataPart
+
+
+def whole_numbers(value: Any) -> Any:
+    """`value` with integers where agents made floats of them: ProtoJSON has no other numbers."""
+    match value:
+        case float() if value.is_integer() and abs(value) <= MAX_WHOLE_NUMBER:
+            return int(value)
+        case dict():
+            return {name: whole_numbers(each) for name, each in value.items()}
+        case list():
+            return [whole_numbers(each) for each in value]
+        case _:
+            return value
+
+
+Role: TypeAlias = Literal["user", "agent"]
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """One turn of a conversation."""
+
+    message_id: str
+    role: Role
+    parts: tuple[Part, ...]
+    context_id: str = ""
+    task_id: str = ""
+    metadata: dict[str, Any] = {}
+    extensions: tuple[str, ...] = ()
+    reference_task_ids: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of all text parts, a line each."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+class TaskStatus(Struct, frozen=True, kw_only=True):
+    state: TaskState
+    message: Message | None = None
+    timestamp: str = ""
+    """ISO 8601 in UTC, with Z."""
+
+
+class Artifact(Struct, frozen=True, kw_only=True):
+    """Something that a task made."""
+
+    artifact_id: str
+    parts: tuple[Part, ...]
+    name: str = ""
+    description: str = ""
+    metadata: dict[str, Any] = {}
+    extensions: tuple[str, ...] = ()
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    id: str
+    status: TaskStatus
+    context_id: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+    history: tuple[Message, ...] = ()
+    metadata: dict[str, Any] = {}
+
+    def with_history(self, length: int | None) -> Task:
+        """The same task with its latest messages only; None leaves all of them."""
+        if length is None or length >= len(self.history):
+            return self
+        return replace(self, history=self.history[len(self.history) - length :])
+
+
+class StatusUpdate(Struct, frozen=True, kw_only=True):
+    """A task is in another state, or has more to say about it."""
+
+    task_id: str
+    context_id: str
+    status: TaskStatus
+    metadata: dict[str, Any] = {}
+
+
+class ArtifactUpdate(Struct, frozen=True, kw_only=True):
+    """A task made something, or more of it."""
+
+    task_id: str
+    context_id: str
+    artifact: Artifact
+    append: bool = False
+    last_chunk: bool = False
+    metadata: dict[str, Any] = {}
+
+
+class Unrecognized(Struct, frozen=True):
+    """A result that is neither a task nor a message, as it came."""
+
+    value: Any
+
+
+Answer: TypeAlias = Task | Message
+Event: TypeAlias = Task | Message | StatusUpdate | ArtifactUpdate
+"""What a stream tells, one at a time."""
+
+
+def updated(task: Task, event: StatusUpdate | ArtifactUpdate) -> Task:
+    """The task after an event."""
+    if isinstance(event, ArtifactUpdate):
+        return replace(task, artifacts=_with(task.artifacts, event))
+    said = task.status.message
+    history = task.history if said is None else (*task.history, said)
+    return replace(task, status=event.status, history=history)
+
+
+def _with(artifacts: tuple[Artifact, ...], event: ArtifactUpdate) -> tuple[Artifact, ...]:
+    new = event.artifact
+    places = [n for n, each in enumerate(artifacts) if each.artifact_id == new.artifact_id]
+    if not places:
+        return (*artifacts, new)
+    at = places[0]
+    if event.append:
+        old = artifacts[at]
+        metadata = {**old.metadata, **new.metadata}
+        new = replace(old, parts=_joined(old.parts, new.parts), metadata=metadata)
+    return (*artifacts[:at], new, *artifacts[at + 1 :])
+
+
+def _joined(old: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Parts after more of them came: a text that is written piece by piece stays one text."""
+    if old and new and isinstance(old[-1], TextPart) and isinstance(new[0], TextPart):
+        last = replace(old[-1], text=old[-1].text + new[0].text)
+        return (*old[:-1], last, *new[1:])
+    return (*old, *new)
+
+
+class PushConfig(Struct, frozen=True, kw_only=True):
+    """A webhook, and how the agent shows there who it is."""
+
+    url: str
+    id: str = ""
+    token: str = ""
+    """Sent along, for whoever receives it to compare."""
+    scheme: str = ""
+    """Of the Authorization header, such as `Bearer`."""
+    credentials: str = ""
+
+
+class Send(Struct, frozen=True, kw_only=True):
+    """A message, and how it is to be answered."""
+
+    message: Message
+    blocking: bool = True
+    """Whether to wait until the task rests."""
+    history_length: int | None = None
+    accepted_output_modes: tuple[str, ...] = ()
+    push: PushConfig | None = None
+    metadata: dict[str, Any] = {}
+    tenant: str = ""
+
+
+class TaskQuery(Struct, frozen=True, kw_only=True):
+    """One task: to be told about, cancelled or followed."""
+
+    id: str
+    history_length: int | None = None
+    tenant: str = ""
+
+
+class ListQuery(Struct, frozen=True, kw_only=True):
+    """A page of tasks (1.0)."""
+
+    context_id: str = ""
+    state: TaskState | None = None
+    page_size: int = 50
+    page_token: str = ""
+    history_length: int | None = None
+    updated_after: str = ""
+    include_artifacts: bool = False
+
+
+class PushQuery(Struct, frozen=True, kw_only=True):
+    """The webhooks of a task, or one of them."""
+
+    task_id: str
+    config_id: str = ""
+
+
+class TaskPush(Struct, frozen=True, kw_only=True):
+    """A webhook for a task."""
+
+    task_id: str
+    config: PushConfig
+
+
+_MESSAGE_ID_NAMESPACE: Final = UUID("6f2a1c0e-9d5b-5b0e-8f43-2a7f4a0c51d7").bytes
+_UUID_VARIANT: Final = "89ab89ab89ab89ab"
+
+
+def message_id(run: str, step: str, iteration: str, attempt_group: str) -> str:
+    """The id of the message that asks an agent for this step of this run.
+
+    While an outcome is unknown the attempt group stays, and so does the id.
+    """
+    # as JSON, so that no two lists of names run together
+    name = msgspec.json.encode((run, step, iteration, attempt_group))
+    # RFC 9562, 5.5: a UUID of version 5, without the objects that `uuid` makes on the way
+    made = sha1(_MESSAGE_ID_NAMESPACE + name, usedforsecurity=False).hexdigest()
+    rest = f"5{made[13:16]}-{_UUID_VARIANT[int(made[16], 16)]}{made[17:20]}-{made[20:32]}"
+    return f"{made[:8]}-{made[8:12]}-{rest}"
