@@ -260,17 +260,17 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.choices", "tests"): (
         ("H-56", "Wrong choices are answered with the valid ones; letter case does not matter."),
     ),
-    ("accord.hub.listing", "tests"): (
+    ("accord.hub.presentation", "tests"): (
         ("H-57", "Filters of lists and searches take several values, and find the unassigned."),
     ),
-    ("accord.hub.exchange.identity", "tests"): (
+    ("accord.hub.exchange.matching", "tests"): (
         ("H-22", "Names in a file are of its source; items of another one change only if asked."),
     ),
-    ("accord.hub.exchange.placing", "tests"): (
+    ("accord.hub.exchange.importer", "tests"): (
         ("H-23", "The report of an import names everything in the file that is not kept."),
         ("H-24", "An import can be repeated: nothing is refused, nothing is created twice."),
     ),
-    ("accord.hub.exchange.reqif_parsing", "tests"): (
+    ("accord.hub.exchange.reqif_parser", "tests"): (
         ("H-25", "ReqIF files and archives are read within limits; anything else is refused."),
     ),
     ("accord.hub.demo.loading", "tests"): (

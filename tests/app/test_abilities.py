@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.app.composition import all_operations
-from accord.hub.steps import is_step
+from accord.hub.bulk import is_step
 from accord.operations.abilities import abilities
 from accord.operations.operation import Operation
 from accord.workflows.operations.saving import is_callable

@@ -10,11 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.hub.advice import advise
 from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
-from accord.hub.mcp.announce import announce
-from accord.hub.recorder import record
+from accord.hub.hints import add_hints
+from accord.hub.recorder import announce, record
 from accord.hub.registry import hub_operations
 from accord.hub.search.index import index
 from accord.operations.arguments import convert
@@ -26,7 +25,7 @@ from accord.operations.rights import Role
 from accord.operations.runner import Recorder, Runner
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = (record, index, advise, announce)
+RECORDERS: tuple[Recorder, ...] = (record, index, add_hints, announce)
 """What the hub keeps of every change."""
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from msgspec import UNSET
 
 from accord.hub.entities import Difference
-from accord.hub.operations.news import News, Told
+from accord.hub.operations.changes import News, Told
 from accord.operations.caller import Caller
 from accord.operations.rights import Role
 from accord.web.activity import days, tell

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.hub.advice import advise
 from accord.hub.demo.loading import demo_operation
 from accord.hub.exchange.formats import Formats
-from accord.hub.mcp.announce import announce
-from accord.hub.proven import OPERATIONS as HUB_OPERATIONS, PROVEN as HUB_PROVEN, RevisionCheck
-from accord.hub.recorder import ELSEWHERE, record
+from accord.hub.hints import add_hints
+from accord.hub.recorder import FOREIGN_KINDS, announce, record
 from accord.hub.registry import hub_operations
+from accord.hub.revision_check import (
+    OPERATIONS as HUB_OPERATIONS,
+    PROVEN_TABLES as HUB_PROVEN,
+    RevisionCheck,
+)
 from accord.hub.search.index import index
 from accord.hub.storage.rows import TABLES
 from accord.operations.accounts.operations import operations as accounts_operations
@@ -24,10 +27,10 @@ from accord.workflows.proven import OPERATIONS as WORKFLOW_OPERATIONS, PROVEN as
 from accord.workflows.registry import workflow_operations
 from accord.workflows.triggers.events import trigger
 
-RECORDERS: Final[tuple[Recorder, ...]] = (record, index, advise, announce, trigger)
+RECORDERS: Final[tuple[Recorder, ...]] = (record, index, add_hints, announce, trigger)
 PROVEN: Final = (*ACCOUNTS, *WORKFLOWS_PROVEN, *HUB_PROVEN)
 """What has no revisions, and is compared with the states that are kept of it."""
-EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *ELSEWHERE))
+EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *FOREIGN_KINDS))
 """The kinds of all that operations change: events are named by them."""
 
 
@@ -48,7 +51,7 @@ def all_operations(formats: Formats | None = None, further: Registry | None = No
 
 def state_keeper(key: bytes) -> StateKeeper:
     """What keeps the states of everything that is proven by them; `key` is that of the trail."""
-    return StateKeeper(key, PROVEN, ELSEWHERE)
+    return StateKeeper(key, PROVEN, FOREIGN_KINDS)
 
 
 def data_checks() -> tuple[DataCheck, ...]:

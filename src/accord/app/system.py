@@ -41,8 +41,8 @@ from accord.app.store_counts import StorePage
 from accord.app.tracing import Spans, spans_for
 from accord.app.traffic import Traffic
 from accord.entry_points import PluginError
-from accord.hub.mcp.face import hub_server
-from accord.hub.search.upkeep import IndexUpkeep
+from accord.hub.mcp.server import hub_server
+from accord.hub.search.index import IndexMaintenance
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
@@ -197,7 +197,7 @@ async def open_system(
             written.append(partial(_write_open, listener, endpoint))
             system = System(settings, local, listener, probes, site, asyncio.Event())
             async with AsyncExitStack() as stack:
-                upkeep = IndexUpkeep(local.store)
+                upkeep = IndexMaintenance(local.store)
                 upkeep.start()
                 stack.push_async_callback(upkeep.close)
                 stack.push_async_callback(system.close)

@@ -37,7 +37,7 @@ from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.app.local import Local
-    from accord.hub.exchange.report import Report, Row
+    from accord.hub.exchange.matching import Report, Row
     from accord.hub.operations.exchange import Export
     from accord.operations.operation import Operation
     from accord.operations.registry import Registry
@@ -172,7 +172,7 @@ def _importing(progress: Progress) -> Callable[..., Awaitable[Report]]:
     """Return the function of the operation, with progress."""
 
     async def function(work: Any, **arguments: Any) -> Report:
-        from accord.hub.exchange.importing import import_text
+        from accord.hub.operations.exchange import import_text
 
         return await import_text(work, **arguments, progress=progress)
 

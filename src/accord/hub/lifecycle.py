@@ -1,6 +1,8 @@
-"""Items come and change: the rules that hold, whatever the kind, and the effects that tell of it.
+"""Create, update, move and delete items: the rules for all kinds, and the effects of each write.
 
-Deletion is in `accord.hub.deletion`, places among siblings in `accord.hub.places`.
+A move among siblings leaves the version as it is, because a rank is no content. Children and links
+prevent a deletion unless an administrator forces it; comments, labels and suppressed lint rules are
+deleted with their item.
 """
 
 from __future__ import annotations
@@ -10,19 +12,15 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.errors import RuleError
-from accord.hub.domain.folding import fold
-from accord.hub.domain.hierarchy import check_criteria
-from accord.hub.domain.kinds import KINDS, Kind
-from accord.hub.domain.plain_text import fault_of_line, fault_of_text
-from accord.hub.domain.statuses import check_transition
-from accord.hub.domain.suspects import says_something_else
-from accord.hub.storage import counters, items, people, rows, types
+from accord.hub.domain.kinds import KINDS, Kind, RuleError, check_transition
+from accord.hub.domain.text import fold, no_such, problem_of_line, problem_of_text
+from accord.hub.domain.traceability import changes_content, check_criteria
+from accord.hub.entities import Deleted
+from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
-from accord.operations.errors import ConflictError, InvalidError, StaleError
+from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 from accord.operations.work import Database, Effect, Work
 
 LINES: Final = ("title",)
@@ -42,7 +40,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
     asked = values.get("type", "")
-    following = await counters.next_item(work.db, kind, parent, fold(asked))
+    following = await items.next_item(work.db, kind, parent, fold(asked))
     if parent is not None:
         known = following.parent_id
         values["parent_id"] = known or (await items.find(work.db, parent, KINDS[kind].parent)).id
@@ -105,7 +103,7 @@ async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     The caller has already checked the rules.
     """
     versioned = {**values, "version": row.version + 1, "updated_at": work.now}
-    if says_something_else(values):
+    if changes_content(values):
         versioned.setdefault("said_version", row.version + 1)
     await rows.update(work.db, "items", {"id": row.id}, versioned)
     changed = await items.find(work.db, row.id)
@@ -156,14 +154,14 @@ async def check_version(db: Database, row: ItemRow, expected: int | None) -> Non
 
 def check_line(field: str, text: str) -> None:
     """Raise InvalidError for text that is not valid in a single line."""
-    fault = fault_of_line(text)
+    fault = problem_of_line(text)
     if fault is not None:
         raise InvalidError(field, fault)
 
 
 def check_text(field: str, text: str) -> None:
     """Raise InvalidError for characters that texts must not have."""
-    fault = fault_of_text(text)
+    fault = problem_of_text(text)
     if fault is not None:
         raise InvalidError(field, fault)
 
@@ -180,7 +178,9 @@ async def _columns(work: Work, kind: Kind, fields: Mapping[str, Any]) -> dict[st
     if "assignee" in values:
         name = values.pop("assignee")
         values["assignee_id"] = (
-            None if name is None else (await people.find_person(work.db, name, "assignee")).id
+            None
+            if name is None
+            else (await reference_data.find_person(work.db, name, "assignee")).id
         )
     parent = PARENT_FIELD.get(kind)
     if parent is not None and parent in values:
@@ -199,7 +199,7 @@ async def find_type(db: Database, name: str) -> str:
 
     Raises InvalidError with the valid names.
     """
-    known = await types.names(db)
+    known = await reference_data.requirement_type_names(db)
     if fold(name) not in known:
         valid = list(known.values())
         raise InvalidError("type", no_such("requirement type", name, valid), valid=valid)
@@ -231,3 +231,162 @@ async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str,
             f"requirements of the same user story belong to {row.reference_id}: {', '.join(names)}",
             blocked_by=names,
         )
+
+
+async def move(
+    work: Work, row: ItemRow, *, before: str | None, after: str | None, parent_id: str | None
+) -> ItemRow:
+    """Move an item before or after a sibling, or to the end of a parent.
+
+    Raises ServiceError.
+    """
+    if before is not None and after is not None:
+        raise InvalidError("after", "give before or after, not both")
+    name = before if before is not None else after
+    sibling = None if name is None else await items.find(work.db, name, row.kind)
+    row = await _move_to_parent(work, row, sibling, parent_id)
+    if sibling is None or sibling.id == row.id:
+        return row
+    others = [
+        each
+        for each in await items.positions(work.db, row.kind, row.parent_id)
+        if each[0] != row.id
+    ]
+    at = [id for id, _ in others].index(sibling.id) + (0 if before is not None else 1)
+    return await _rank(work, row, others, at)
+
+
+async def rank_of(db: Database, row: ItemRow) -> tuple[int, int]:
+    """Return the rank of an item among its siblings, from 1, and their number."""
+    ids = [id for id, _ in await items.positions(db, row.kind, row.parent_id)]
+    return ids.index(row.id) + 1, len(ids)
+
+
+async def _move_to_parent(
+    work: Work, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
+) -> ItemRow:
+    """Return the item under the requested parent.
+
+    Another parent makes a new version, since the parent is content.
+    """
+    field = PARENT_FIELD.get(row.kind)
+    if field is None:
+        if parent_id is not None:
+            raise InvalidError("parent_id", f"{row.reference_id} stands under nothing")
+        return row
+    meant = sibling.parent_id if sibling is not None else None
+    if parent_id is not None:
+        parent = await items.find(work.db, parent_id, KINDS[row.kind].parent)
+        if sibling is not None and parent.id != sibling.parent_id:
+            raise InvalidError("parent_id", f"{sibling.reference_id} is under another")
+        meant = parent.id
+    if meant is None:
+        raise InvalidError("before", "say where to: before, after or parent_id")
+    return await update(work, row.kind, row.id, None, **{field: meant})
+
+
+async def _rank(work: Work, row: ItemRow, others: list[tuple[str, float]], at: int) -> ItemRow:
+    low = others[at - 1][1] if at > 0 else others[0][1] - 2
+    high = others[at][1] if at < len(others) else others[-1][1] + 2
+    if low < row.position < high:
+        return row
+    between = (low + high) / 2
+    if low < between < high:
+        return await set_aside(work, row, {"position": between})
+    # No float is left between the two positions: renumber all siblings.
+    ids = [id for id, _ in others]
+    ids.insert(at, row.id)
+    for place, id in enumerate(ids, 1):
+        each = await items.find(work.db, id)
+        if each.position != place:
+            await set_aside(work, each, {"position": float(place)})
+    return await items.find(work.db, row.id)
+
+
+_ATTACHED: Final = (
+    ("relationship", "source_id"),
+    ("relationship", "target_id"),
+    ("steering_link", "steering_id"),
+    ("steering_link", "epic_id"),
+    ("item_label", "item_id"),
+    ("lint_suppression", "item_id"),
+    ("item_source", "item_id"),
+)
+"""Kinds of rows that belong to an item, with the column that refers to it. Comments are handled
+separately, since replies must be deleted first."""
+
+
+async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
+    """Delete an item with the rows that belong to it.
+
+    Raises ForbiddenError, and ConflictError that names the children and links in the way.
+    """
+    row = await items.find(work.db, id, kind)
+    work.caller.require_own(row.creator_id, row.reference_id)
+    if force and not work.caller.is_administrator:
+        raise ForbiddenError(
+            "only administrators may delete with force", required_roles=["Administrator"]
+        )
+    if not force:
+        await check_deletable(work.db, row)
+    first = len(work.effects)
+    await _remove(work, row)
+    also = [
+        effect.reference_id
+        for effect in work.effects[first:]
+        if effect.action == "deleted" and effect.reference_id not in ("", row.reference_id)
+    ]
+    return Deleted(deleted=row.reference_id, also_deleted=also)
+
+
+async def check_deletable(db: Database, row: ItemRow) -> None:
+    """Raise ConflictError if children or links block the deletion of an item."""
+    children = [each.reference_id for each in await items.children(db, row.id)]
+    children += [each.reference_id for each in await _of_criteria(db, row)]
+    links = await relationships.named_links(db, row.id)
+    if not children and not links:
+        return
+    named = (children + links)[:MAX_NAMED]
+    more = len(children) + len(links) - len(named)
+    raise ConflictError(
+        f"{row.reference_id} has children or links: {', '.join(named)}"
+        + (f" and {more:,} more" if more else ""),
+        children=children[:MAX_NAMED],
+        links=links[:MAX_NAMED],
+        total=len(children) + len(links),
+    )
+
+
+async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
+    if row.kind != "acceptance_criteria":
+        return []
+    return await items.of_criteria(db, row.id)
+
+
+async def _remove(work: Work, row: ItemRow) -> None:
+    for requirement in await _of_criteria(work.db, row):
+        await write(work, requirement, {"criteria_id": None})
+    # In reverse, requirements before criteria: requirements refer to criteria of the story.
+    for child in reversed(await items.children(work.db, row.id)):
+        await _remove(work, await items.find(work.db, child.id))
+    await _remove_comments(work, row)
+    for kind, column in _ATTACHED:
+        for attached in await rows.where(work.db, rows.TABLES[kind].name, column, row.id):
+            await _take(work, kind, attached)
+    await rows.delete(work.db, "items", {"id": row.id})
+    tell(work, row, None)
+
+
+async def _remove_comments(work: Work, row: ItemRow) -> None:
+    """Delete the comments of an item, replies before the comments they answer."""
+    left = {each["id"]: each for each in await rows.where(work.db, "comments", "target_id", row.id)}
+    while left:
+        answered = {each["reply_to"] for each in left.values()}
+        for id in [id for id in left if id not in answered]:
+            await _take(work, "comment", left.pop(id))
+
+
+async def _take(work: Work, kind: str, row: dict[str, object]) -> None:
+    table = rows.TABLES[kind]
+    await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
+    work.did(rows.effect("deleted", kind, row))

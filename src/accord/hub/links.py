@@ -6,9 +6,8 @@ from typing import Any
 
 from msgspec import UNSET
 
-from accord.hub.domain.cycles import check_acyclic
-from accord.hub.domain.errors import CycleError, RuleError
-from accord.hub.domain.hierarchy import check_linkable
+from accord.hub.domain.kinds import CycleError, RuleError
+from accord.hub.domain.traceability import check_acyclic, check_linkable
 from accord.hub.entities import Relationship
 from accord.hub.presentation import summary
 from accord.hub.storage import items, relationships, rows

@@ -1,7 +1,7 @@
-"""Keeps every change of the hub, inside of the transaction that makes it.
+"""Record every change of the hub in its transaction, and announce it after the commit.
 
-Two effects are about the keeping itself: one on a `change` says that this one takes it back, one
-on a `proposal` that is accepted says that this one carries it out.
+Two effects concern the record itself: an effect on a `change` marks the change as an undo of that
+one, an effect on an accepted `proposal` names the proposal that the change carries out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from accord.hub.storage import revisions
 from accord.operations.outcome import Change
 from accord.operations.work import Work
 
-ELSEWHERE: Final = frozenset(
+FOREIGN_KINDS: Final = frozenset(
     {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
 )
 """Kinds outside of the hub; only the audit trail records them."""
@@ -20,7 +20,7 @@ ELSEWHERE: Final = frozenset(
 
 async def record(work: Work, change: Change) -> None:
     """Record a write as a change with its revisions; nothing if it had no effect."""
-    effects = [effect for effect in work.effects if effect.kind not in ELSEWHERE]
+    effects = [effect for effect in work.effects if effect.kind not in FOREIGN_KINDS]
     if not effects:
         return
     undoes, proposal_id, reason = None, None, change.reason
@@ -37,3 +37,15 @@ async def record(work: Work, change: Change) -> None:
         undoes=undoes,
         proposal_id=proposal_id,
     )
+
+
+CHANNEL: Final = "accord_hub_changes"
+
+
+async def announce(work: Work, change: Change) -> None:
+    """Notify all processes of a change after its commit.
+
+    A recorder. The processes read the change itself from the tables.
+    """
+    if any(effect.kind not in FOREIGN_KINDS for effect in work.effects):
+        await work.db.notify(CHANNEL)

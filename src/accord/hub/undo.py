@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from accord.hub import deletion, lifecycle, links
+from accord.hub import lifecycle, links
 from accord.hub.domain.kinds import KINDS
 from accord.hub.storage import items, relationships, revisions, rows
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
@@ -150,7 +150,7 @@ async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) 
 async def _check_alone(db: Database, revision: RevisionRow) -> None:
     """Raise ConflictError if something was added to a created item since."""
     row = await items.find(db, revision.entity_id)
-    await deletion.check_free(db, row)
+    await lifecycle.check_deletable(db, row)
     attached = await items.count_attached(db, row.id)
     added = [f"{total:,} {what}" for what, total in attached.items() if total]
     if added:

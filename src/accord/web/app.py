@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.mcp.announce import CHANNEL
+from accord.hub.recorder import CHANNEL
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from accord.hub.domain.impact import Link, Reach, Step, steps
-from accord.hub.domain.item_lint import lint_item
+from accord.hub.domain.lint import lint_item
+from accord.hub.domain.traceability import ImpactLink, ImpactSearch, ImpactStep, impact_steps
 
 
 def test_the_end_that_leans_on_the_other_is_affected() -> None:
-    assert list(steps(Link("a", "b", "depends_on", "is_depended_on_by"))) == [
-        Step("b", "a", "is_depended_on_by")
+    assert list(impact_steps(ImpactLink("a", "b", "depends_on", "is_depended_on_by"))) == [
+        ImpactStep("b", "a", "is_depended_on_by")
     ]
-    assert list(steps(Link("a", "b", "blocks", "is_blocked_by"))) == [Step("a", "b", "blocks")]
-    assert list(steps(Link("a", "b", "duplicates", "is_duplicated_by"))) == [
-        Step("a", "b", "duplicates"),
-        Step("b", "a", "is_duplicated_by"),
+    assert list(impact_steps(ImpactLink("a", "b", "blocks", "is_blocked_by"))) == [
+        ImpactStep("a", "b", "blocks")
     ]
-    assert list(steps(Link("a", "b", "relates_to", "relates_to", is_symmetric=True))) == [
-        Step("a", "b", "relates_to"),
-        Step("b", "a", "relates_to"),
+    assert list(impact_steps(ImpactLink("a", "b", "duplicates", "is_duplicated_by"))) == [
+        ImpactStep("a", "b", "duplicates"),
+        ImpactStep("b", "a", "is_duplicated_by"),
+    ]
+    assert list(
+        impact_steps(ImpactLink("a", "b", "relates_to", "relates_to", is_symmetric=True))
+    ) == [
+        ImpactStep("a", "b", "relates_to"),
+        ImpactStep("b", "a", "relates_to"),
     ]
 
 
 def test_everything_is_reached_once_by_one_of_its_shortest_ways() -> None:
-    reach = Reach("a", limit=10)
-    reach.advance([Step("a", "b", "1"), Step("a", "c", "2")])
+    reach = ImpactSearch("a", limit=10)
+    reach.advance([ImpactStep("a", "b", "1"), ImpactStep("a", "c", "2")])
     assert reach.front == ("b", "c")
     reach.advance(
-        [Step("b", "a", "3"), Step("b", "d", "4"), Step("c", "d", "5"), Step("c", "e", "6")]
+        [
+            ImpactStep("b", "a", "3"),
+            ImpactStep("b", "d", "4"),
+            ImpactStep("c", "d", "5"),
+            ImpactStep("c", "e", "6"),
+        ]
     )
     assert reach.distances == {"a": 0, "b": 1, "c": 1, "d": 2, "e": 2}
-    assert reach.path("d") == [Step("a", "b", "1"), Step("b", "d", "4")]
+    assert reach.path("d") == [ImpactStep("a", "b", "1"), ImpactStep("b", "d", "4")]
     assert [(depth, step.label) for depth, step in reach.tree()] == [
         *((1, "1"), (2, "4"), (1, "2"), (2, "6")),
     ]
@@ -37,8 +46,8 @@ def test_everything_is_reached_once_by_one_of_its_shortest_ways() -> None:
 
 
 def test_no_more_is_reached_than_was_asked_for() -> None:
-    reach = Reach("a", limit=1)
-    reach.advance([Step("a", "b", "1"), Step("a", "b", "2"), Step("a", "c", "3")])
+    reach = ImpactSearch("a", limit=1)
+    reach.advance([ImpactStep("a", "b", "1"), ImpactStep("a", "b", "2"), ImpactStep("a", "c", "3")])
     assert (reach.front, reach.is_cut) == (("b",), True)
 
 

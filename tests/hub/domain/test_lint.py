@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accord.hub.domain.ears import Pattern
-from accord.hub.domain.lint import FORMS, MAX_FINDINGS, RULES, Finding, Form, Statement, lint
-from accord.hub.domain.prose import sentences
+from accord.hub.domain.lint import (
+    FORMS,
+    MAX_FINDINGS,
+    RULES,
+    Form,
+    Pattern,
+    Statement,
+    TextFinding,
+    lint,
+)
+from accord.hub.domain.text import sentences
 
 GOOD = [
     "The service shall answer each request within 200 ms.",
@@ -90,7 +98,7 @@ def test_a_way_around_an_obligation_is_one_finding() -> None:
 
 def test_a_finding_says_what_and_what_to_write_instead() -> None:
     assert lint("The page shall load fast.").findings == (
-        Finding(
+        TextFinding(
             rule="vague-word",
             start=20,
             end=24,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from accord.hub.domain.plain_text import fault_of_line, fault_of_text
+from accord.hub.domain.text import problem_of_line, problem_of_text
 
 
 @pytest.mark.parametrize("text", ["", "two\nlines\r\nand a\ttab", "naïve 漢字 🎉", "   "])
 def test_texts_may_have_lines_tabs_and_every_letter(text: str) -> None:
-    assert fault_of_text(text) is None
+    assert problem_of_text(text) is None
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_texts_may_have_lines_tabs_and_every_letter(text: str) -> None:
      ("\ud800", "U+D800 at 1")],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_refused_with_its_place(text: str, at: str) -> None:
-    assert fault_of_text(text) == f"has the character {at}, which is not allowed"
+    assert problem_of_text(text) == f"has the character {at}, which is not allowed"
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_what_cannot_be_shown_is_refused_with_its_place(text: str, at: str) -> N
     ],
 )
 def test_a_line_is_one_and_says_something(line: str, fault: str | None) -> None:
-    assert fault_of_line(line) == fault
+    assert problem_of_line(line) == fault

@@ -7,20 +7,32 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.hub.domain.choices import MOST, no_such
-from accord.hub.domain.cycles import check_acyclic, shortest_path
-from accord.hub.domain.errors import CycleError, HierarchyError, TransitionError
-from accord.hub.domain.folding import fold
-from accord.hub.domain.hierarchy import (
+from accord.hub.domain.kinds import (
+    DEFAULT_PRIORITY,
+    INITIAL,
+    KINDS,
+    PRIORITIES,
+    STATUSES,
+    CycleError,
+    HierarchyError,
+    Kind,
+    Reference,
+    TransitionError,
+    check_transition,
+    parse_priority,
+    parse_reference,
+)
+from accord.hub.domain.text import MAX_CHOICES, fold, no_such
+from accord.hub.domain.traceability import (
     CHILDREN,
+    changed_ends,
+    changes_content,
+    check_acyclic,
     check_criteria,
     check_linkable,
     check_parent,
+    shortest_path,
 )
-from accord.hub.domain.kinds import KINDS, Kind, Reference, parse_reference
-from accord.hub.domain.priorities import DEFAULT_PRIORITY, PRIORITIES, parse_priority
-from accord.hub.domain.statuses import INITIAL, STATUSES, check_transition
-from accord.hub.domain.suspects import changed_ends, says_something_else
 
 WORK = {
     ("Backlog", "Draft"),
@@ -201,16 +213,16 @@ def test_a_wrong_name_is_answered_with_the_nearest_first() -> None:
 
 
 def test_of_many_names_some_are_told() -> None:
-    valid = [f"{number:03d}" for number in range(MOST + 5)]
+    valid = [f"{number:03d}" for number in range(MAX_CHOICES + 5)]
     answer = no_such("label", "?" * 500, valid)
-    assert answer.endswith(f"{MOST - 1:03d} and 5 more")
+    assert answer.endswith(f"{MAX_CHOICES - 1:03d} and 5 more")
     assert answer.count("?") == 80
 
 
 def test_all_names_are_told_where_there_are_no_more_than_fit() -> None:
-    valid = [f"name {number}" for number in range(MOST)]
+    valid = [f"name {number}" for number in range(MAX_CHOICES)]
     assert no_such("label", "?", valid) == (f"there is no label '?'; there are: {', '.join(valid)}")
-    assert no_such("label", "?", [*valid, "one"]).endswith(f"name {MOST - 1} and 1 more")
+    assert no_such("label", "?", [*valid, "one"]).endswith(f"name {MAX_CHOICES - 1} and 1 more")
 
 
 def test_the_three_nearest_names_come_first_and_once() -> None:
@@ -243,8 +255,8 @@ def test_references_are_padded_and_grow() -> None:
 
 
 def test_what_an_item_says_is_in_its_texts_and_its_type() -> None:
-    assert says_something_else({"status": "Active", "type": "Data"})
-    assert not says_something_else({"status": "Active", "assignee_id": None})
+    assert changes_content({"status": "Active", "type": "Data"})
+    assert not changes_content({"status": "Active", "assignee_id": None})
 
 
 def test_a_link_is_suspect_for_each_end_that_changed() -> None:

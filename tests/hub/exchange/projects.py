@@ -8,8 +8,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from accord.hub.domain.folding import fold
-from accord.hub.domain.plain_text import fault_of_line, fault_of_text
+from accord.hub.domain.text import fold, problem_of_line, problem_of_text
 from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
 
 PEOPLE = ("ada", "uma", "otto", "carl")
@@ -53,14 +52,14 @@ chars = st.characters(
 texts = (
     st.lists(st.one_of(st.sampled_from(AWKWARD), st.text(chars, max_size=12)), max_size=8)
     .map("".join)
-    .filter(lambda text: fault_of_text(text) is None)
+    .filter(lambda text: problem_of_text(text) is None)
 )
 lines = (
     st.lists(
         st.one_of(st.sampled_from(AWKWARD), st.text(chars, max_size=12)), min_size=1, max_size=4
     )
     .map(lambda parts: " ".join("".join(parts).split()))
-    .filter(lambda line: fault_of_line(line) is None and bool(line))
+    .filter(lambda line: problem_of_line(line) is None and bool(line))
 )
 people = st.sampled_from(PEOPLE)
 priorities = st.integers(1, 4)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.hub.exchange.cells import harmless, joined, meant, split
+from accord.hub.exchange.csv_file import escape_formula, join_list, split_list, unescape_formula
 from accord.hub.exchange.formats import FORMATS, Formats
 from accord.operations.errors import ConflictError, NotFoundError
 from tests.hub.world import World
@@ -52,7 +52,7 @@ async def test_an_unknown_epic_is_not_exported(world: World) -> None:
 async def test_more_than_an_export_holds_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.hub.exchange.gathering.MAX_ITEMS", 1)
+    monkeypatch.setattr("accord.hub.exchange.exporter.MAX_ITEMS", 1)
     await world.call("create_epic", title="One")
     await world.call("create_epic", title="Two")
     with pytest.raises(ConflictError, match="one epic at a time"):
@@ -75,8 +75,8 @@ async def test_formulas_are_neutralised_in_every_cell_and_come_back(world: World
 
 @given(st.text(max_size=20))
 def test_every_cell_comes_back_as_it_was(text: str) -> None:
-    assert meant(harmless(text)) == text
-    assert harmless(text)[:1] not in tuple("=+-@\t\r\n＝＋－＠")
+    assert unescape_formula(escape_formula(text)) == text
+    assert escape_formula(text)[:1] not in tuple("=+-@\t\r\n＝＋－＠")
 
 
 @given(
@@ -87,7 +87,7 @@ def test_every_cell_comes_back_as_it_was(text: str) -> None:
     )
 )
 def test_lists_in_cells_come_back_as_they_were(values: list[str]) -> None:
-    assert split(joined(values)) == values
+    assert split_list(join_list(values)) == values
 
 
 def test_formats_are_told_by_the_names_of_files() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.hub.exchange.identity import MAX_NUMBER
+from accord.hub.exchange.matching import MAX_NUMBER
 from accord.operations.errors import ForbiddenError, InvalidError
 from tests.hub.world import World
 
@@ -211,7 +211,7 @@ async def test_a_fault_in_one_record_of_json_is_told_by_its_row(world: World) ->
 
 
 async def test_too_many_rows_are_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accord.hub.exchange.placing.MAX_ROWS", 3)
+    monkeypatch.setattr("accord.hub.exchange.importer.MAX_ROWS", 3)
     with pytest.raises(InvalidError, match="more than 3 rows"):
         await world.call("import_items", format="csv", content=TABLE)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord.hub.exchange.project import FormatError
-from accord.hub.exchange.reqif_reading import read
+from accord.hub.exchange.reqif_reader import read
 from accord.operations.errors import InvalidError
 from tests.hub.exchange.reqif_made import place, relation, relation_type, reqif, spec_object
 from tests.hub.world import World

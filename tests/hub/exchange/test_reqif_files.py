@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from accord.hub.exchange import reqif_archive
+from accord.hub.exchange import decoding
 from accord.hub.exchange.decoding import content_of
 from accord.hub.exchange.formats import FORMATS
 from accord.hub.exchange.project import FormatError, Item, Numbered
-from accord.hub.exchange.reqif_reading import read
+from accord.hub.exchange.reqif_reader import read
 from accord.operations.errors import InvalidError
 from tests.hub.exchange.reqif_made import (
     archive,
@@ -190,7 +190,7 @@ def test_a_hostile_archive_is_refused(name: str) -> None:
 
 @pytest.mark.req("H-25")
 def test_an_archive_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reqif_archive, "MAX_BYTES", 2 * len(FILE.encode()) - 1)
+    monkeypatch.setattr(decoding, "MAX_BYTES", 2 * len(FILE.encode()) - 1)
     raw = archive({"1.reqif": FILE, "2.reqif": FILE})
     with pytest.raises(FormatError, match="exceed the limit"):
         list(read(content_of(raw)))
@@ -261,6 +261,6 @@ async def test_whatever_the_bytes_an_import_answers(world: World, seed: int) -> 
 
 
 def test_base64_is_no_xml() -> None:
-    assert not reqif_archive.is_archive(FILE)
-    assert reqif_archive.is_archive(b64encode(archive({})).decode())
+    assert not decoding.is_archive(FILE)
+    assert decoding.is_archive(b64encode(archive({})).decode())
     assert isinstance(next(iter(read(FILE))), Numbered)

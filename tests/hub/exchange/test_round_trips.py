@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from accord.hub.exchange.exporter import read_project
 from accord.hub.exchange.formats import FORMATS, FormatName
-from accord.hub.exchange.gathering import gather
-from accord.hub.exchange.placing import Placing
+from accord.hub.exchange.importer import Importer
 from accord.hub.exchange.project import Item, Link, Numbered, Origin, Project
 from accord.store.store import Transaction
 from tests.hub.exchange.projects import projects
@@ -69,9 +69,9 @@ async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
 
     async def place(transaction: Transaction) -> None:
         work = world.runner.work(transaction, world.admin)
-        done = (await Placing(work, partial=False).place(rows)).rows
+        done = (await Importer(work, partial=False).place(rows)).rows
         assert [row for row in done if row.action == "failed"] == []
-        gathered.append(await gather(transaction))
+        gathered.append(await read_project(transaction))
         raise _TakenBack
 
     with pytest.raises(_TakenBack):

@@ -11,7 +11,7 @@ import pytest
 
 from accord.hub.exchange.decoding import content_of
 from accord.hub.exchange.project import former_id
-from accord.hub.storage import sources
+from accord.hub.storage import provenance
 from accord.operations.errors import InvalidError
 from accord.store import open_store
 from tests.hub.exchange.reqif_made import (
@@ -405,7 +405,7 @@ async def test_sources_survive_an_export_to_another_hub(world: World, elsewhere:
 
 async def test_the_name_of_this_hub_is_no_other_source(world: World) -> None:
     await world.call("create_epic", title="Ours")
-    own = await sources.installation_id(world.store)
+    own = await provenance.installation_id(world.store)
     report = await take(world, "reference_id,title\nEP-001,Newer\n", "csv", source=own)
     assert (counts(report), report.sources) == ((0, 1, 0, 0), [])
 
@@ -451,6 +451,6 @@ async def test_a_hub_of_the_release_before_gets_the_tables(
             with pytest.raises(InvalidError, match="an earlier release imported it"):
                 await take(world, brake(BREW, repository="coffee"))
             assert counts(await take(world, brake(repository="cars"))) == (0, 0, 3, 0)
-            ids.append(await sources.installation_id(world.store))
+            ids.append(await provenance.installation_id(world.store))
     assert [len(id) for id in ids] == [32, 32]
     assert ids[0] != ids[1]

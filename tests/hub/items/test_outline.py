@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.hub.operations.outline import Branch, OpenBranch, Outline
+from accord.hub.operations.hierarchy import Branch, OpenBranch, Outline
 from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.world import World
 

@@ -11,11 +11,10 @@ from accord.hub.operations import (
     changes,
     comments,
     context,
+    documents,
     hierarchy,
     items,
-    prompts,
     proposals,
-    steering_documents,
     texts,
 )
 from accord.operations.errors import ForbiddenError, ServiceError
@@ -99,6 +98,6 @@ async def may(world: World, operation: str, caller: Any, arguments: dict[str, An
 
 def test_the_table_has_every_operation_of_its_modules() -> None:
     kinds = (items.epics, items.user_stories, items.acceptance_criteria, items.requirements)
-    modules = (changes, comments, context, hierarchy, prompts, proposals, steering_documents, texts)
+    modules = (changes, comments, context, hierarchy, documents, proposals, documents, texts)
     known = {operation.name for each in (*kinds, *modules) for operation in each.operations}
     assert {name for name, *_ in CASES} == known

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.hub.mcp.face import hub_server
+from accord.hub.mcp.server import hub_server
 from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal

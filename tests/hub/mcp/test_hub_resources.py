@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.hub.mcp.resources import ROWS
+from accord.hub.mcp.resources import RESOURCE_ROWS
 from accord.hub.registry import hub_operations
 from tests.hub.mcp.hub import LEGACY, MODERN, PLAIN, WAYS, Hub
 
@@ -30,7 +30,7 @@ async def story(hub: Hub) -> dict[str, Any]:
 
 def test_all_resources_are_read_by_operations_that_there_are() -> None:
     known = {operation.name for operation in hub_operations()}
-    assert {row.operation for row in ROWS} - known == set()
+    assert {row.operation for row in RESOURCE_ROWS} - known == set()
 
 
 @pytest.mark.req("H-06")

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
-from accord.hub.mcp import feed
-from accord.hub.mcp.announce import CHANNEL
+from accord.hub.mcp import notifier
+from accord.hub.recorder import CHANNEL
 from tests.hub.mcp.hub import INFO, LEGACY, MODERN, Hub
 from tests.mcp.http.service import PATIENCE, Listening, request, with_meta
 
@@ -154,7 +154,7 @@ async def test_who_listens_later_is_not_told_of_a_change_that_was_heard_of_early
     read = store.read
 
     async def held(work: Any) -> Any:
-        if work is feed._last:
+        if work is notifier._last:
             begun.set()
             await gate.wait()
         return await read(work)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from accord.hub.mcp.touched import (
-    Place,
-    Revision,
+from accord.hub.mcp.resources import (
+    ChangedEntity,
+    ItemPlace,
     canonical,
     changes_items,
     changes_prompts,
@@ -16,11 +16,11 @@ from accord.hub.mcp.touched import (
 PLACES = {
     place.id: place
     for place in (
-        Place("epic", "e1", "EP-001"),
-        Place("epic", "e2", "EP-002"),
-        Place("user_story", "s1", "US-001", "e1"),
-        Place("requirement", "r1", "REQ-001", "s1"),
-        Place("requirement", "r2", "REQ-002", "s1"),
+        ItemPlace("epic", "e1", "EP-001"),
+        ItemPlace("epic", "e2", "EP-002"),
+        ItemPlace("user_story", "s1", "US-001", "e1"),
+        ItemPlace("requirement", "r1", "REQ-001", "s1"),
+        ItemPlace("requirement", "r2", "REQ-002", "s1"),
     )
 }
 UUID = "00000000-0000-4000-8000-0000000000AB"
@@ -28,8 +28,8 @@ UUID = "00000000-0000-4000-8000-0000000000AB"
 
 def revision(
     kind: str, id: str, reference: str, action: str = "updated", **values: object
-) -> Revision:
-    return Revision(kind, id, reference, action, {}, values)
+) -> ChangedEntity:
+    return ChangedEntity(kind, id, reference, action, {}, values)
 
 
 def by_reference(uris: set[str]) -> list[str]:
@@ -56,13 +56,13 @@ def test_each_is_told_by_its_id_too() -> None:
 
 
 def test_a_story_that_moves_concerns_both_epics() -> None:
-    moved = Revision("user_story", "s1", "US-001", "updated", {"parent_id": "e2"}, {})
+    moved = ChangedEntity("user_story", "s1", "US-001", "updated", {"parent_id": "e2"}, {})
     found = uris_of(moved, PLACES)
     assert {f"epic://EP-00{number}/user-stories" for number in (1, 2)} <= found
 
 
 def test_what_was_deleted_concerns_where_it_stood() -> None:
-    gone = Revision("requirement", "r9", "REQ-009", "deleted", {"parent_id": "s1"}, {})
+    gone = ChangedEntity("requirement", "r9", "REQ-009", "deleted", {"parent_id": "s1"}, {})
     found = uris_of(gone, PLACES)
     assert {"requirement://REQ-009", "user-story://US-001/requirements"} <= found
 

@@ -8,7 +8,7 @@ import pytest
 
 from accord.hub.entities import GAPS
 from accord.hub.operations.coverage import CoverageFigures, Traced, percent
-from accord.hub.operations.impact import Affected
+from accord.hub.operations.relationships import Affected
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.web.drawing import svg
 from tests.hub.relations.shop import Shop

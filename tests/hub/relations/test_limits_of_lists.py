@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from accord.hub.operations.baselines import MAX_BASELINES
-from accord.hub.operations.labels import MAX_LABELS
-from accord.hub.operations.types import MAX_TYPES
-from accord.hub.operations.views import MAX_VIEWS
+from accord.hub.operations.reference_data import MAX_LABELS, MAX_TYPES
+from accord.hub.operations.search import MAX_VIEWS
 from accord.operations.errors import ConflictError
 from accord.store import Transaction
 from tests.hub.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from accord.hub.operations.lint import LintFinding, LintResult, LintStatement
+from accord.hub.operations.texts import LintFinding, LintResult, LintStatement
 from accord.operations.errors import ForbiddenError, InvalidError, NotFoundError
 from tests.hub.relations.shop import Shop
 

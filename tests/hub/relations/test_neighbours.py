@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.hub.operations.neighbours import Line, Neighbour
+from accord.hub.operations.relationships import Line, Neighbour
 from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.relations.shop import Shop
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.hub.operations.shares import Share
+from accord.hub.operations.coverage import Share
 from accord.operations.errors import NotFoundError
 from tests.hub.relations.shop import Shop
 

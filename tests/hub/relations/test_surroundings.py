@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.hub.entities import Difference
-from accord.hub.operations.surroundings import Ancestor, InBaseline, Surroundings
+from accord.hub.operations.context import Ancestor, InBaseline, Surroundings
 from accord.operations.errors import InvalidError, StaleError
 from tests.hub.relations.shop import Shop
 

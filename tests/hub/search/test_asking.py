@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from accord.hub.search import asking
-from accord.hub.search.asking import many
-from accord.hub.search.matching import Asked, facet, groups_of
+from accord.hub.search import query as asking
+from accord.hub.search.query import SearchQuery, facet, groups_of, many
 from tests.hub.world import World
 
 KIND = (facet("kind", "requirement"),)
@@ -46,7 +45,7 @@ async def test_sqlite_is_asked_for_longer_words_only_where_there_are_any(world: 
     await fill(world)
 
     async def asked(query: str, *facets: tuple[str, ...]) -> str:
-        asked = Asked(groups=groups_of(query), facets=facets)
+        asked = SearchQuery(groups=groups_of(query), facets=facets)
         return (await many(world.store, "sqlite", asked)).match
 
     assert await asked("ferry") == '{title body} : (("ferry"*))'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from accord.hub.domain.plain_text import fault_of_text
-from accord.hub.search.matching import MAX_WORDS, Asked, facet, groups_of, match
+from accord.hub.domain.text import problem_of_text
+from accord.hub.search.query import MAX_WORDS, SearchQuery, facet, groups_of, match
 from accord.hub.search.words import MAX_WORD, words
 from tests.hub.world import World
 
@@ -36,7 +36,7 @@ async def test_hostile_queries_are_answered(world: World) -> None:
 
 def _kept(query: str) -> str:
     """What a description may have of it."""
-    return query if fault_of_text(query) is None else ""
+    return query if problem_of_text(query) is None else ""
 
 
 async def test_every_query_that_hypothesis_thinks_of_is_answered(world: World) -> None:
@@ -65,6 +65,6 @@ def test_words_hold_no_sign_that_a_query_language_knows(text: str) -> None:
 
 @given(st.text(max_size=500))
 def test_queries_are_made_of_quoted_words_only(text: str) -> None:
-    asked = Asked(groups=groups_of(text), facets=((facet("label", text),),))
+    asked = SearchQuery(groups=groups_of(text), facets=((facet("label", text),),))
     assert match(asked, "sqlite").count('"') == 2 * (1 + len(asked.groups))
     assert match(asked, "postgresql").count("'") == 2 * (1 + len(asked.groups))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord.hub.search.index import rebuild
-from accord.hub.search.spelling import keys
+from accord.hub.search.words import spelling_keys
 from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.world import World
 
@@ -235,8 +235,8 @@ async def test_a_cursor_of_another_query_is_refused(world: World) -> None:
 async def test_totals_say_when_they_are_not_exact(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.hub.search.asking.FEW", 3)
-    monkeypatch.setattr("accord.hub.search.asking.MAX_RANKED", 3)
+    monkeypatch.setattr("accord.hub.search.query.FEW", 3)
+    monkeypatch.setattr("accord.hub.search.query.MAX_RANKED", 3)
     monkeypatch.setattr("accord.hub.operations.search.MAX_RANKED", 3)
     await add(world, "Ferry", "Ferry", "Ferry", "Ferry")
     page = await world.call("search_requirements", query="ferry")
@@ -261,7 +261,7 @@ async def test_each_word_is_kept_with_the_keys_of_its_spelling(world: World) -> 
     for row in rows:
         kept.setdefault(row["word"], set()).add(row["key"])
     words = ("aboard", "abba", "boarding", "come", "ferry", "observatory", "people", "scan")
-    assert kept == {word: set(keys(word)) for word in (*words, "ticket", "uberfahre")}
+    assert kept == {word: set(spelling_keys(word)) for word in (*words, "ticket", "uberfahre")}
 
 
 async def test_what_is_made_together_is_found_as_if_it_came_alone(world: World) -> None:

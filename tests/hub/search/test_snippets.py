@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from accord.hub.search.matching import groups_of
+from accord.hub.search.query import groups_of
 from accord.hub.search.snippets import LENGTH, Snippet, Snippets
 
 

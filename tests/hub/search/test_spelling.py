@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.hub.search.spelling import distance, keys, meant
+from accord.hub.search.words import distance, similar_words, spelling_keys
 
 LETTERS = st.characters(min_codepoint=97, max_codepoint=122)
 
@@ -29,9 +29,9 @@ def test_slips_are_counted(word: str, other: str, slips: int) -> None:
 
 def test_the_nearest_words_are_meant() -> None:
     known = ["payment", "payments", "pavement", "parchment", "ferry"]
-    assert meant("paymnet", known) == ["payment", "payments"]
-    assert meant("payment", ["payment"]) == []
-    assert meant("xxxx", known) == []
+    assert similar_words("paymnet", known) == ["payment", "payments"]
+    assert similar_words("payment", ["payment"]) == []
+    assert similar_words("xxxx", known) == []
 
 
 @given(st.text(LETTERS, min_size=4, max_size=20), st.data())
@@ -47,5 +47,5 @@ def test_a_word_with_one_slip_has_a_key_in_common_with_itself(
         "changed": word[:place] + letter + word[place + 1 :],
         "swapped": word[:place] + word[place : place + 2][::-1] + word[place + 2 :],
     }[slip]
-    assert set(keys(wrong, slips=2)) & set(keys(word))
+    assert set(spelling_keys(wrong, slips=2)) & set(spelling_keys(word))
     assert distance(wrong, word, 2) <= 2

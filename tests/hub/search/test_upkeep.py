@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from accord.hub.search import upkeep
-from accord.hub.search.upkeep import MOST_PIECES, IndexUpkeep
+from accord.hub.search import index
+from accord.hub.search.index import MAX_SEGMENTS, IndexMaintenance
 from tests.hub.world import World
 from tests.patience import PATIENCE
 
@@ -37,11 +37,11 @@ async def test_many_pieces_become_one_in_which_the_same_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _needs_pieces(world)
-    monkeypatch.setattr(upkeep, "PAGES", 1)  # so that it takes several steps
+    monkeypatch.setattr(index, "PAGES_PER_MERGE", 1)  # so that it takes several steps
     await fill(world)
     before = await found(world)
-    assert await pieces(world) > MOST_PIECES
-    await IndexUpkeep(world.store).merge()
+    assert await pieces(world) > MAX_SEGMENTS
+    await IndexMaintenance(world.store).merge()
     assert await pieces(world) == 1
     assert len(before) == 50
     assert await found(world) == before
@@ -51,16 +51,16 @@ async def test_few_pieces_are_left_alone(world: World) -> None:
     _needs_pieces(world)
     await fill(world, 1)
     commits = world.store.counts.commits
-    await IndexUpkeep(world.store).merge()
+    await IndexMaintenance(world.store).merge()
     assert world.store.counts.commits == commits
 
 
 async def test_others_write_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     _needs_pieces(world)
-    monkeypatch.setattr(upkeep, "PAGES", 1)
+    monkeypatch.setattr(index, "PAGES_PER_MERGE", 1)
     await fill(world)
     story = (await world.call("list_user_stories")).items[0]
-    merging = asyncio.create_task(IndexUpkeep(world.store).merge())
+    merging = asyncio.create_task(IndexMaintenance(world.store).merge())
     for number in range(20):
         title = f"Ferry {number} waits"
         await world.call("create_requirement", user_story_id=story.id, title=title)
@@ -72,9 +72,9 @@ async def test_a_server_does_it_by_itself_until_it_is_closed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _needs_pieces(world)
-    monkeypatch.setattr(upkeep, "SOON", 0.0)
+    monkeypatch.setattr(index, "INITIAL_DELAY", 0.0)
     await fill(world)
-    keeping = IndexUpkeep(world.store)
+    keeping = IndexMaintenance(world.store)
     keeping.start()
     async with asyncio.timeout(PATIENCE):
         while True:

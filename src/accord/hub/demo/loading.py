@@ -16,14 +16,13 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct
 
-from accord.hub.demo.people import COLOURS, OWNER, PEOPLE
-from accord.hub.demo.remarks import REMARKS
+from accord.hub.demo.people import COLOURS, OWNER, PEOPLE, REMARKS
 from accord.hub.domain.kinds import Kind, Reference, parse_reference
 from accord.hub.exchange import markdown_file
-from accord.hub.exchange.placing import Placing
+from accord.hub.exchange.importer import Importer
+from accord.hub.exchange.matching import Report
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
-from accord.hub.exchange.report import Report
-from accord.hub.storage import baselines, counters, items, labels
+from accord.hub.storage import baselines, items, reference_data
 from accord.operations.accounts.storage import users
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Operation
@@ -58,10 +57,10 @@ async def load_demo(work: Work) -> Report:
         numbers=await _free_numbers(work, references),
         people=await _add_people(work),
         prompts=await _free_prompts(work, numbered),
-        labels={name for name in COLOURS if await labels.find_named(work.db, name)},
+        labels={name for name in COLOURS if await reference_data.find_label_named(work.db, name)},
         is_alone=is_alone,
     )
-    report = await Placing(work, partial=False).place(sample.rows())
+    report = await Importer(work, partial=False).place(sample.rows())
     if report.failed:
         raise ConflictError(
             "the sample project does not fit into this hub",
@@ -180,7 +179,7 @@ async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
         reference = parse_reference(name)
         assert reference is not None
         if reference.kind not in taken and await items.lookup(work.db, name) is not None:
-            taken[reference.kind] = await counters.last_number(work.db, reference.kind)
+            taken[reference.kind] = await items.last_number(work.db, reference.kind)
     return taken
 
 

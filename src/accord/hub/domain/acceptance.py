@@ -21,7 +21,7 @@ class AcceptancePolicy(Struct, frozen=True):
     """True if people may accept, in person, proposals of their own tokens and runs."""
 
 
-class Origin(Struct, frozen=True):
+class ProposalOrigin(Struct, frozen=True):
     """The way a caller called: by token, session or run.
 
     The fields are columns of a proposal and fields of a caller.
@@ -41,7 +41,9 @@ class Origin(Struct, frozen=True):
         return self.via == "token" or bool(self.run_id)
 
 
-def acceptance_problem(policy: AcceptancePolicy, proposed: Origin, accepts: Origin) -> str:
+def acceptance_problem(
+    policy: AcceptancePolicy, proposed: ProposalOrigin, accepts: ProposalOrigin
+) -> str:
     """Return the reason against accepting a proposal; empty if there is none."""
     if proposed.user_id != accepts.user_id:
         return ""

@@ -16,7 +16,7 @@ MAX_EDITS: Final = 200
 """The limit of removed and added lines; beyond it, comparing stops."""
 CONTEXT: Final = 3
 """Unchanged lines shown around a change."""
-LONG: Final = 80
+LONG_TEXT_LINES: Final = 80
 """A text with more characters, or with several lines, is long."""
 
 
@@ -188,4 +188,4 @@ def _range(start: int, end: int) -> str:
 
 
 def _is_long(text: str) -> bool:
-    return len(text) > LONG or "\n" in text
+    return len(text) > LONG_TEXT_LINES or "\n" in text

@@ -1,23 +1,51 @@
-"""Items as a table in CSV: one row each, with their labels and relationships. Pure.
+"""Items as a CSV table: a row per item with its labels and relationships, no comments. Pure.
 
-Comments are not in it.
+Spreadsheets run cells that begin with certain signs as formulas. Such a cell gets an apostrophe in
+front, which imports remove; a text that begins with apostrophes gets one more, so every text
+round-trips.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.kinds import KINDS, Kind, parse_reference
-from accord.hub.domain.priorities import PRIORITIES, parse_priority
-from accord.hub.exchange.cells import harmless, joined, meant, split
+from accord.hub.domain.kinds import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
+from accord.hub.domain.text import no_such
 from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered, Project
+
+_FORMULA: Final = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+_SEPARATOR: Final = re.compile(r"(?<!\\)((?:\\\\)*);")
+_ESCAPED: Final = re.compile(r"\\(.)")
+
+
+def escape_formula(text: str) -> str:
+    """Return a cell that no spreadsheet interprets as a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unescape_formula(cell: str) -> str:
+    """Return the text of a cell that `escape_formula` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def join_list(values: Iterable[str]) -> str:
+    """Join several values in one cell: `safety; payments`."""
+    return "; ".join(each.replace("\\", "\\\\").replace(";", "\\;") for each in values)
+
+
+def split_list(cell: str) -> list[str]:
+    """Return the values of a cell."""
+    parts = _SEPARATOR.sub("\\1\0", cell).split("\0")
+    stripped = (_ESCAPED.sub(r"\1", part.strip()) for part in parts)
+    return [part for part in stripped if part]
+
 
 COLUMNS: Final = (
     *("kind", "reference_id", "parent", "acceptance_criteria", "title", "description", "status"),
@@ -52,7 +80,7 @@ def write(project: Project) -> str:
     writer.writerow(COLUMNS)
     for item in project.items:
         of_it = links.get(str(item.reference_id), [])
-        writer.writerow([harmless(_cell(item, column, of_it)) for column in COLUMNS])
+        writer.writerow([escape_formula(_cell(item, column, of_it)) for column in COLUMNS])
     return out.getvalue()
 
 
@@ -88,7 +116,7 @@ def _row(
     try:
         if len(cells) > len(columns):
             raise FormatError(f"{len(cells)} cells for {len(columns)} columns")
-        values = {name: meant(cell) for name, cell in zip(columns, cells, strict=False)}
+        values = {name: unescape_formula(cell) for name, cell in zip(columns, cells, strict=False)}
         item = _item(values)
         links += [Numbered(row, link) for link in _links(values.get("links", ""), item)]
     except FormatError as error:
@@ -99,17 +127,17 @@ def _row(
 
 def _cell(item: Item, column: str, links: list[str]) -> str:
     if column == "links":
-        return joined(links)
+        return join_list(links)
     value = getattr(item, column)
     if value is UNSET or value is None:
         return ""
     if column in LISTS:
-        return joined(value)
+        return join_list(value)
     return ("yes" if value else "no") if column == "active" else str(value)
 
 
 def _column(name: str) -> str:
-    found = meant(name).strip().lower().replace(" ", "_")
+    found = unescape_formula(name).strip().lower().replace(" ", "_")
     if found not in COLUMNS:
         raise FormatError(no_such("column", name, COLUMNS))
     return found
@@ -124,7 +152,7 @@ def _item(cells: dict[str, str]) -> Item:
     for name in FIELDS[kind] & cells.keys():
         cell = cells[name]
         if name in LISTS:
-            values[name] = split(cell)
+            values[name] = split_list(cell)
         elif cell or name in CLEARABLE:
             values[name] = cell
         elif name in NULLABLE:
@@ -150,7 +178,7 @@ def _kind(cells: dict[str, str]) -> Kind:
 
 
 def _links(cell: str, item: Item) -> Iterator[Link]:
-    for each in split(cell):
+    for each in split_list(cell):
         type, _, target = each.partition(" ")
         source = item.reference_id or item.id
         if not target or source is UNSET:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.exchange import csv_file, json_file, markdown_file, reqif_file, reqif_reading
+from accord.hub.exchange import csv_file, json_file, markdown_file, reqif_reader, reqif_writer
 from accord.hub.exchange.project import Numbered, Project
 from accord.operations.operation import Operation
 
@@ -44,8 +44,8 @@ FORMATS: Final[dict[str, Format]] = {
             "reqif",
             "application/xml",
             (".reqif", ".reqifz", ".xml"),
-            reqif_file.write,
-            reqif_reading.read,
+            reqif_writer.write,
+            reqif_reader.read,
         ),
     )
 }

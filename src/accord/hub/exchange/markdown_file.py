@@ -26,10 +26,9 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.kinds import KINDS, Kind, parse_reference
-from accord.hub.domain.priorities import PRIORITIES, parse_priority
-from accord.hub.exchange.cells import joined, split
+from accord.hub.domain.kinds import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
+from accord.hub.domain.text import no_such
+from accord.hub.exchange.csv_file import join_list, split_list
 from accord.hub.exchange.project import (
     Fault,
     FormatError,
@@ -141,7 +140,7 @@ def _lines(item: Item, links: dict[str, list[str]]) -> Iterator[str]:
         if value is not UNSET and (value or name == "assignee"):
             yield f"- {shown}: {_shown(name, value)}"
     for type, targets in links.items():
-        yield f"- {type}: {joined(targets)}"
+        yield f"- {type}: {join_list(targets)}"
     yield ""
     if item.description:
         yield from _written(str(item.description))
@@ -157,7 +156,7 @@ def _lines(item: Item, links: dict[str, list[str]]) -> Iterator[str]:
 
 def _shown(name: str, value: Any) -> str:
     if name in LISTS:
-        return joined(value)
+        return join_list(value)
     if name == "priority":
         return PRIORITIES.get(value, str(value))
     if name == "active":
@@ -238,7 +237,7 @@ def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source:
                 raise FormatError(f"the field {name} is there twice")
             values[field] = _value(field, value)
         elif name.lower() == name:
-            links += [Link(source=source, type=name, target=each) for each in split(value)]
+            links += [Link(source=source, type=name, target=each) for each in split_list(value)]
         else:
             raise FormatError(
                 no_such("field", name, list(FIELDS)) + "; leave a line empty before the text"
@@ -248,7 +247,7 @@ def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source:
 
 def _value(field: str, value: str) -> Any:
     if field in LISTS:
-        return split(value)
+        return split_list(value)
     if field == "priority":
         priority = parse_priority(value)
         if priority is None:

@@ -1,20 +1,26 @@
-"""What stands at which URI, as a table. Each is read by an operation, so that rights, limits and
-the record of who read it are those of the operation."""
+"""MCP resources: their URIs, the operations that read them, the list of items.
+
+Each resource is read by an operation, so the operation's rights, limits and audit records apply.
+`uris_of` returns the URIs that a change affects: those of the changed entity, and of the lists and
+trees that contain it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import KINDS, Kind
-from accord.hub.mcp.touched import list_uri
+from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.storage import resources
 from accord.jsonrpc.codec import encode
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.server.context import Context
 from accord.mcp.server.resource import ResourceNotFoundError, ServedResource
+from accord.mcp.server.sources import Listed
 from accord.operations.arguments import convert
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
@@ -22,15 +28,155 @@ from accord.operations.faces.tools import told_to_programs
 from accord.operations.faces.tools_caller import caller_of, run_for
 from accord.operations.faces.tools_text import NOTICE, NOTICE_MEMBER, noticed_json
 from accord.operations.runner import InternalError, Runner
+from accord.operations.work import is_uuid
+from accord.store.store import Reading, Row, Store
+
+LISTS: Final = "requirements://"
+TREES: Final = frozenset[Kind](("epic", "user_story"))
+"""Kinds with a hierarchy below them."""
+POINTERS: Final = ("parent_id", "source_id", "target_id", "item_id", "epic_id", "steering_id")
+"""Fields that refer to an item."""
+
+
+class ChangedEntity(Struct, frozen=True):
+    """The effect of a change on one entity."""
+
+    kind: str
+    id: str
+    reference_id: str
+    action: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    def pointed(self, field: str) -> Iterator[str]:
+        """Yield the old and the new value of a field."""
+        for values in (self.before, self.after):
+            value = values.get(field)
+            if isinstance(value, str):
+                yield value
+
+    @property
+    def items(self) -> set[str]:
+        """The ids of all items that the revision is about."""
+        found = {id for field in POINTERS for id in self.pointed(field)}
+        if self.kind in KINDS:
+            found.add(self.id)
+        elif self.kind in ("item_label", "steering_link"):
+            found |= set(self.id.split(":")[:2])
+        return found
+
+
+class ItemPlace(Struct, frozen=True):
+    """The location of an item in the hierarchy."""
+
+    kind: Kind
+    id: str
+    reference_id: str
+    parent_id: str | None = None
+
+
+def uri_of(kind: Kind, name: str) -> str:
+    """Return the URI of an item, by UUID or reference id."""
+    return f"{KINDS[kind].scheme}://{name}"
+
+
+def list_uri(kind: Kind) -> str:
+    return f"{LISTS}{KINDS[kind].plural}"
+
+
+def uris_of(revision: ChangedEntity, places: Mapping[str, ItemPlace]) -> set[str]:
+    """Return the URIs with contents that a revision changed.
+
+    These are the URIs of the entity itself, and of the lists and trees that contain it.
+    """
+    if revision.kind in KINDS:
+        return set(_of_item(revision, places))
+    if revision.kind == "requirement_type":
+        return {f"{LISTS}requirement-types"}
+    if revision.kind == "relationship":
+        ends = {*revision.pointed("source_id"), *revision.pointed("target_id")}
+        return set(_of_each(ends, places, "/relationships"))
+    if revision.kind in ("item_label", "steering_link"):
+        return set(_of_each(revision.items, places, ""))
+    return set()
+
+
+def _of_item(revision: ChangedEntity, places: Mapping[str, ItemPlace]) -> Iterator[str]:
+    kind: Kind = revision.kind  # type: ignore[assignment]
+    own = places.get(revision.id) or ItemPlace(kind, revision.id, revision.reference_id)
+    yield list_uri(kind)
+    for base in _names_of(own):
+        yield base
+        if kind in TREES:
+            yield f"{base}/hierarchy"
+        if kind == "requirement":
+            yield f"{base}/relationships"
+    if kind == "prompt":
+        yield f"{LISTS}prompts/active"
+    above = {*revision.pointed("parent_id"), *((own.parent_id,) if own.parent_id else ())}
+    for parent in above:
+        yield from _of_parent(places.get(parent), KINDS[kind].plural, places)
+
+
+def _of_parent(
+    parent: ItemPlace | None, children: str, places: Mapping[str, ItemPlace]
+) -> Iterator[str]:
+    if parent is None:
+        return
+    for base in _names_of(parent):
+        yield f"{base}/{children}"
+    while parent is not None:
+        for base in _names_of(parent):
+            yield f"{base}/hierarchy"
+        parent = places.get(parent.parent_id or "")
+
+
+def _of_each(ids: set[str], places: Mapping[str, ItemPlace], below: str) -> Iterator[str]:
+    for id in ids:
+        if id in places:
+            for base in _names_of(places[id]):
+                yield base + below
+
+
+def _names_of(place: ItemPlace) -> tuple[str, str]:
+    return uri_of(place.kind, place.reference_id), uri_of(place.kind, place.id)
+
+
+def changes_prompts(revision: ChangedEntity) -> bool:
+    """Return whether a revision changes the list of prompts."""
+    named = {"name", "title", "description"}
+    return revision.kind == "prompt" and (
+        revision.action != "updated" or bool(named & {*revision.before, *revision.after})
+    )
+
+
+def changes_items(revision: ChangedEntity) -> bool:
+    """Return whether a revision adds or removes an item."""
+    return revision.kind in KINDS and revision.action != "updated"
+
+
+def canonical(uri: str) -> str:
+    """Return a URI in the spelling of notifications, with a canonical reference id."""
+    scheme, mark, rest = uri.partition("://")
+    name, slash, below = rest.partition("/")
+    if scheme.endswith("requirements") or not mark:
+        return uri
+    reference = parse_reference(name)
+    if reference is not None:
+        name = str(reference)
+    elif is_uuid(name):
+        name = name.lower()
+    return f"{scheme}://{name}{slash}{below}"
+
 
 MIME_TYPE: Final = "application/json"
 PROMPT_FORBIDDEN: Final = -32002
 """The error code for callers without access to prompts, in the handshake era."""
-MOST: Final = {"limit": "100"}
+MAX_LISTED: Final = {"limit": "100"}
 """The maximum number of items in lists."""
 
 
-class Row(Struct, frozen=True):
+class ResourceRow(Struct, frozen=True):
     """One resource, or all resources of a template."""
 
     uri: str
@@ -47,8 +193,8 @@ class Row(Struct, frozen=True):
         return "{" in self.uri
 
 
-def _one(kind: Kind) -> Row:
-    return Row(
+def _one(kind: Kind) -> ResourceRow:
+    return ResourceRow(
         f"{KINDS[kind].scheme}://{{id}}",
         f"get_{kind}",
         KINDS[kind].scheme,
@@ -56,49 +202,51 @@ def _one(kind: Kind) -> Row:
     )
 
 
-def _all(kind: Kind, operation: str, *filters: str) -> Iterator[Row]:
+def _all(kind: Kind, operation: str, *filters: str) -> Iterator[ResourceRow]:
     what = KINDS[kind].plural.replace("-", " ")
     query = ",".join((*filters, "limit", "cursor"))
-    yield Row(list_uri(kind), operation, KINDS[kind].plural, f"The first {what}.", MOST)
-    yield Row(
+    yield ResourceRow(
+        list_uri(kind), operation, KINDS[kind].plural, f"The first {what}.", MAX_LISTED
+    )
+    yield ResourceRow(
         f"{list_uri(kind)}{{?{query}}}",
         operation,
         f"{KINDS[kind].plural}-by",
         f"Some of the {what}; next_cursor of a page is the cursor of the next.",
-        MOST,
+        MAX_LISTED,
     )
     if filters:  # in addition to the template above, which clients have stored
         repeated = ",".join((*(f"{each}*" for each in filters), "limit", "cursor"))
-        yield Row(
+        yield ResourceRow(
             f"{list_uri(kind)}{{?{repeated}}}",
             operation,
             f"{KINDS[kind].plural}-by-several",
             f"Some of the {what}, by several values of one filter: each can be repeated.",
-            MOST,
+            MAX_LISTED,
         )
 
 
-def _below(kind: Kind, child: str, operation: str, argument: str, description: str) -> Row:
+def _below(kind: Kind, child: str, operation: str, argument: str, description: str) -> ResourceRow:
     uri = f"{KINDS[kind].scheme}://{{id}}/{child}"
-    fixed = {} if child == "hierarchy" else MOST
+    fixed = {} if child == "hierarchy" else MAX_LISTED
     name = f"{KINDS[kind].scheme}-{child}"
-    return Row(uri, operation, name, description, fixed, {"id": argument})
+    return ResourceRow(uri, operation, name, description, fixed, {"id": argument})
 
 
-ROWS: Final = (
+RESOURCE_ROWS: Final = (
     *_all("epic", "list_epics", "status", "assignee"),
     *_all("user_story", "list_user_stories", "status", "assignee"),
     *_all("acceptance_criteria", "list_acceptance_criteria"),
     *_all("requirement", "list_requirements", "status", "type", "assignee"),
     *_all("steering_document", "list_steering_documents"),
     *_all("prompt", "list_prompts"),
-    Row(
+    ResourceRow(
         "requirements://requirement-types",
         "list_requirement_types",
         "requirement-types",
         "The types that requirements can have.",
     ),
-    Row(
+    ResourceRow(
         "requirements://prompts/active",
         "get_active_prompt",
         "active-prompt",
@@ -144,7 +292,7 @@ class HubResource(ServedResource):
 
     __slots__ = ("_operation", "_row", "_runner", "_watched")
 
-    def __init__(self, row: Row, runner: Runner, watched: Callable[[str], None]) -> None:
+    def __init__(self, row: ResourceRow, runner: Runner, watched: Callable[[str], None]) -> None:
         definition: Resource | ResourceTemplate
         if row.is_template:
             definition = ResourceTemplate(
@@ -210,3 +358,68 @@ class HubResource(ServedResource):
             name=getattr(result, "reference_id", "") or self._row.name,
             description=getattr(result, "title", "") or self._row.description,
         )
+
+
+RESOURCES_PAGE: Final = 100
+MAX_TITLE: Final = 120
+LISTED_KINDS: Final[tuple[Kind, ...]] = tuple(KINDS)
+
+_PLACE: Final = re.compile(r"([a-z_]{1,32})\.([0-9]{1,18})", re.ASCII)
+
+
+class ListedItems:
+    """All items as resources; implements `ResourceSource`."""
+
+    def __init__(self, store: Store, version: Callable[[], int]) -> None:
+        self._store = store
+        self._version = version
+
+    @property
+    def version(self) -> int:
+        return self._version()
+
+    async def page(self, after: str) -> Listed[Resource]:
+        kind, number = _parsed(after)
+
+        async def read(db: Reading) -> list[Row]:
+            found: list[Row] = []
+            behind = number
+            for each in LISTED_KINDS[LISTED_KINDS.index(kind) :]:
+                found += await resources.page(db, each, behind, RESOURCES_PAGE + 1 - len(found))
+                behind = 0
+                if len(found) > RESOURCES_PAGE:
+                    break
+            return found
+
+        rows = await self._store.read(read)
+        last = rows[RESOURCES_PAGE - 1] if len(rows) > RESOURCES_PAGE else None
+        return Listed(
+            [_resource(row) for row in rows[:RESOURCES_PAGE]],
+            "" if last is None else f"{last['kind']}.{last['number']}",
+        )
+
+
+def _parsed(after: str) -> tuple[Kind, int]:
+    """Return kind and number of a list position.
+
+    Raises ValueError for a position that no page returned.
+    """
+    if not after:
+        return LISTED_KINDS[0], 0
+    found = _PLACE.fullmatch(after)
+    if found is None or found[1] not in KINDS:
+        raise ValueError(f"{after!r} is no place in a list")
+    kind: Any = found[1]
+    return kind, int(found[2])
+
+
+def _resource(row: Row) -> Resource:
+    kind: Kind = row["kind"]
+    state = row["status"] or ("active" if row["active"] else "")
+    return Resource(
+        uri=uri_of(kind, row["reference_id"]),
+        name=row["reference_id"],
+        title=(row["title"] or " ".join(row["summary"].split()))[:MAX_TITLE],
+        description=f"{KINDS[kind].title}, {state}" if state else KINDS[kind].title,
+        mime_type=MIME_TYPE,
+    )

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.domain.diffs import differences
-from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.text import fold
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page, Provenance
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.presentation import summary
-from accord.hub.storage import baselines, items, pages, provenance
+from accord.hub.storage import baselines, items, provenance, rows
 from accord.hub.storage.baselines import (
     CURRENT,
     BaselineRow,
@@ -138,8 +138,8 @@ async def list_baselines(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Baseline]:
     """List baselines, the newest first."""
-    asked = pages.asked("baselines")
-    before = None if cursor is None else tuple(pages.place_of(cursor, asked, str, str))
+    asked = rows.query_hash("baselines")
+    before = None if cursor is None else tuple(rows.cursor_values(cursor, asked, str, str))
     found = await baselines.newest(work.db, limit + 1, before)
     page = page_of(
         found,
@@ -158,8 +158,8 @@ async def get_baseline(
 ) -> BaselineDetail:
     """Get a baseline, by name or id, and what is in it."""
     row = await baselines.find(work.db, id)
-    asked = pages.asked("baseline", row.id)
-    (behind,) = [0] if cursor is None else pages.place_of(cursor, asked, int)
+    asked = rows.query_hash("baseline", row.id)
+    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, asked, int)
     found = await baselines.entries(work.db, row.id, behind, limit + 1)
     page = page_of(found, limit=limit, total=row.entries, key=lambda entry: (asked, entry.place))
     return BaselineDetail(
@@ -223,10 +223,10 @@ async def compare_baselines(
     """Tell what was added, removed and changed from baseline `a` to baseline `b`, or to now."""
     one = await baselines.find(work.db, a)
     other = None if fold(b) == CURRENT else await baselines.find(work.db, b)
-    asked = pages.asked("comparison", one.id, other.id if other else CURRENT)
+    asked = rows.query_hash("comparison", one.id, other.id if other else CURRENT)
     behind = ("", 0, "")
     if cursor is not None:
-        behind = tuple(pages.place_of(cursor, asked, str, int, str))
+        behind = tuple(rows.cursor_values(cursor, asked, str, int, str))
     found = await baselines.compared(work.db, work.engine, one, other, behind, limit + 1)
     page = page_of(
         found.rows,

@@ -1,4 +1,4 @@
-"""Changes: what was done by whom, taking it back, and doing several things at once."""
+"""Operations on changes: history, undo, several writes at once, versions, the activity feed."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub import undo as undoing
-from accord.hub.domain.kinds import parse_reference
-from accord.hub.entities import Cursor, Difference, Limit, Page, Username
-from accord.hub.steps import StepResult, Steps, is_step, may_do, run_steps
-from accord.hub.storage import items, pages, people, revisions
+from accord.hub import lifecycle, undo as undoing
+from accord.hub.bulk import StepResult, Steps, is_step, may_do, run_steps
+from accord.hub.domain.kinds import KINDS, parse_reference
+from accord.hub.entities import (
+    Comment,
+    Cursor,
+    Difference,
+    Id,
+    Limit,
+    Page,
+    Username,
+    Version,
+    VersionNumber,
+)
+from accord.hub.presentation import heading, summary
+from accord.hub.storage import comments, items, reference_data, revisions, rows
 from accord.hub.storage.differences import Pair, shown
-from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.revisions import About, ChangeRow, RevisionRow
-from accord.operations.errors import NotFoundError
+from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
@@ -121,15 +132,15 @@ async def history(
     """List the changes of an item, newest first: differences, who and with what program.
     `related` adds changes of its links, labels, comments and set-aside hints."""
     entity_id = await _entity(work.db, id)
-    asked = pages.asked("history", entity_id, *(["related"] if related else []))
-    sequence, place = (_LAST, 0) if cursor is None else pages.place_of(cursor, asked, int, int)
-    page = pages.page(
+    asked = rows.query_hash("history", entity_id, *(["related"] if related else []))
+    sequence, place = (_LAST, 0) if cursor is None else rows.cursor_values(cursor, asked, int, int)
+    page = rows.page(
         await revisions.history(
             work.db, entity_id, related=related, before=(sequence, place), limit=limit + 1
         ),
         limit,
         await revisions.count_history(work.db, entity_id, related=related),
-        lambda last: pages.cursor_behind(asked, last.sequence, last.place),
+        lambda last: rows.cursor_after_row(asked, last.sequence, last.place),
     )
     return Page(
         items=await _revisions(work.db, page.items, entity_id),
@@ -162,14 +173,14 @@ async def list_changes(
     """List changes, newest first: all, or those of somebody."""
     who = None
     if actor is not None:
-        who = (await people.find_person(work.db, actor, "actor", also_inactive=True)).id
-    asked = pages.asked("changes", who)
-    (sequence,) = (_LAST,) if cursor is None else pages.place_of(cursor, asked, int)
-    page = pages.page(
+        who = (await reference_data.find_person(work.db, actor, "actor", also_inactive=True)).id
+    asked = rows.query_hash("changes", who)
+    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, asked, int)
+    page = rows.page(
         await revisions.newest(work.db, who, sequence, limit + 1),
         limit,
         await revisions.count(work.db, who),
-        lambda last: pages.cursor_behind(asked, last.sequence),
+        lambda last: rows.cursor_after_row(asked, last.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
     return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
@@ -263,3 +274,173 @@ def summary_of(row: ChangeRow) -> dict[str, Any]:
         **{name: getattr(row, name) for name in ("id", "time", "actor", "operation", "face")},
         **{name: getattr(row, name) or UNSET for name in names},
     }
+
+
+RESTORED: Final = ("title", "description", "content", "type", "priority", "assignee_id")
+"""The content of a version. Status and position of an item are not restored."""
+
+version_operations: Final = Registry()
+
+
+class VersionsCompared(Struct, kw_only=True):
+    """How one version of an item differs from another."""
+
+    reference_id: str
+    a: int
+    b: int
+    differences: list[Difference]
+
+
+@version_operations.read(
+    rest=Rest("GET", "/items/{id}/versions/{a}/compare"), tag="changes", tool=False, snapshot=True
+)
+async def compare_versions(
+    work: Work, *, id: Id, a: VersionNumber, b: VersionNumber | None = None
+) -> VersionsCompared:
+    """Tell how version `a` of an item differs from version `b`, or from what it is now."""
+    row = await items.find(work.db, id)
+    to = row.version if b is None else b
+    for name, version in (("a", a), ("b", to)):
+        if version > row.version:
+            raise InvalidError(name, f"{row.reference_id} has only version {row.version} as yet")
+    before = await revisions.state_at(work.db, row, a)
+    after = await revisions.state_at(work.db, row, to)
+    [found] = await shown(work.db, [Pair(row.kind, before, after)])
+    return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
+
+
+class Restored(Changed, kw_only=True):
+    """An item that says again what an earlier version said."""
+
+    reference_id: str
+    restored: int
+    """The version that it was restored to."""
+    version: int
+    """The version that it has now."""
+
+
+@version_operations.write(
+    rest=Rest("POST", "/items/{id}/versions/{version}/restore"), tag="changes"
+)
+async def restore_version(
+    work: Work, *, id: Id, version: VersionNumber, expected_version: Version | None = None
+) -> Restored:
+    """Restore the title, texts, type, priority and assignee of an item from an earlier version.
+    Its status and place stay."""
+    row = await items.find(work.db, id)
+    if row.kind == "prompt":
+        work.caller.require("admin", "to restore a prompt")
+    await lifecycle.check_version(work.db, row, expected_version)
+    if version > row.version:
+        raise InvalidError("version", f"{row.reference_id} has only version {row.version} as yet")
+    then, now = await revisions.state_at(work.db, row, version), row.stored()
+    values: dict[str, Any] = {
+        name: then[name] for name in RESTORED if name in then and then[name] != now[name]
+    }
+    if values.get("type"):
+        values["type"] = await lifecycle.find_type(work.db, values["type"])
+    restored = await lifecycle.write(work, row, values) if values else row
+    return Restored(reference_id=row.reference_id, restored=version, version=restored.version)
+
+
+news_operations: Final = Registry()
+
+MAX_NEWS_ENTITIES: Final = 3
+"""The number of effects shown with each change."""
+
+
+class Told(Struct, kw_only=True):
+    """What a change did to one thing."""
+
+    action: Action
+    kind: str
+    reference_id: str
+    heading: str
+    """What it is about, in one line: as it is now, or was."""
+    differences: list[Difference]
+    """Of what was there before."""
+
+
+class News(ChangeSummary, kw_only=True):
+    """A change with what it did to the first things that it touched."""
+
+    touched: list[Told]
+    total: int
+    """How many things it touched."""
+
+
+@news_operations.read(rest=Rest("GET", "/news"), tag="changes", tool=False, snapshot=True)
+async def list_news(work: Work, *, limit: Limit = 20, cursor: Cursor | None = None) -> Page[News]:
+    """List changes, newest first, each with what it did to the first things that it touched."""
+    asked = rows.query_hash("news")
+    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, asked, int)
+    page = rows.page(
+        await revisions.news(work.db, sequence, limit + 1),
+        limit,
+        await revisions.count_news(work.db),
+        lambda last: rows.cursor_after_row(asked, last.sequence),
+    )
+    return Page(
+        items=await _news(work.db, page.items),
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@news_operations.read(
+    rest=Rest("GET", "/users/me/comments"), tag="comments", tool=False, snapshot=True
+)
+async def list_comments_for_me(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Comment]:
+    """List open comments of others on items that are assigned to you, oldest first."""
+    return await comments.for_assignee(work.db, work.caller.user_id, limit, cursor)
+
+
+async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[News]:
+    if not changes:
+        return []
+    ids = [each.id for each in changes]
+    told = await _told(db, await revisions.first_revisions(db, ids, MAX_NEWS_ENTITIES))
+    totals = await revisions.totals(db, ids)
+    return [
+        News(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
+        for each in changes
+    ]
+
+
+async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[Told]]:
+    """Return the effects to show, by change."""
+    pairs = [
+        Pair(each.kind, each.before, each.after)
+        if each.action == "updated"
+        else Pair(each.kind, None, None)
+        for each in steps
+    ]
+    headings = await _headings(db, [each for each in steps if each.action == "updated"])
+    told: dict[str, list[Told]] = {}
+    for each, differences in zip(steps, await shown(db, pairs), strict=True):
+        about = headings.get(each.entity_id) or _heading(each.after or each.before or {})
+        told.setdefault(each.change_id, []).append(
+            Told(
+                action=each.action,
+                kind=each.kind,
+                reference_id=each.reference_id,
+                heading=about,
+                differences=differences,
+            )
+        )
+    return told
+
+
+async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str]:
+    """Return the current headings of items, by id."""
+    ids = list({each.entity_id: None for each in steps if each.kind in KINDS})
+    return {id: heading(row) for id, row in (await items.by_ids(db, ids)).items()}
+
+
+def _heading(fields: Mapping[str, Any]) -> str:
+    """Return the heading of an entity, from its stored fields."""
+    names = ("title", "description", "text", "name", "reason")
+    return next((summary(fields[name]) for name in names if fields.get(name)), "")

@@ -12,7 +12,7 @@ from accord.hub.lifecycle import check_text
 from accord.hub.storage import comments, items, rows
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
-from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry

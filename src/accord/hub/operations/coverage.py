@@ -1,4 +1,4 @@
-"""Coverage: what is missing in a set of requirements, and how everything is connected."""
+"""Operations on coverage: gaps, figures, the traceability matrix, shares by epic and by type."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from accord.hub.entities import GAPS, Cursor, Gap, Id, Limit, Page
 from accord.hub.presentation import summary
-from accord.hub.storage import coverage, items, matrix, pages
-from accord.hub.storage.coverage import Lacking
-from accord.hub.storage.matrix import TracedLink, TracedRow
+from accord.hub.storage import coverage, items, rows
+from accord.hub.storage.coverage import GapRow, ShareRow, TracedLink, TracedRow
+from accord.hub.storage.rows import cursor_values, query_hash
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of
+from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 
@@ -107,7 +107,7 @@ async def coverage_gaps(
     ]
     counted = {each.gap: each.total for each in found}
     if UNVERIFIED not in counted:
-        counted[UNVERIFIED] = await coverage.count(work.db, UNVERIFIED, id)
+        counted[UNVERIFIED] = await coverage.count_gaps(work.db, UNVERIFIED, id)
     return Coverage(
         figures=await _figures(work, id, counted[UNVERIFIED]),
         gaps=[each for each in found if each.total or gap is not None],
@@ -122,16 +122,16 @@ async def traceability_matrix(
     epic."""
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
     id = epic.id if epic else None
-    asked = pages.asked("matrix", id)
-    (behind,) = [0] if cursor is None else pages.place_of(cursor, asked, int)
-    rows = await matrix.traced(work.db, id, behind, limit + 1)
+    asked = query_hash("matrix", id)
+    (behind,) = [0] if cursor is None else cursor_values(cursor, asked, int)
+    rows = await coverage.traced(work.db, id, behind, limit + 1)
     page = page_of(
         rows,
         limit=limit,
-        total=await matrix.count(work.db, id),
+        total=await coverage.count_traced(work.db, id),
         key=lambda row: (asked, row.number),
     )
-    links = await matrix.links(work.db, [row.id for row in page.items])
+    links = await coverage.traced_links(work.db, [row.id for row in page.items])
     return Page(
         items=[_traced(row, [link for link in links if link.of == row.id]) for row in page.items],
         next_cursor=page.next_cursor,
@@ -143,14 +143,14 @@ async def traceability_matrix(
 async def _found(
     work: Work, gap: Gap, epic_id: str | None, limit: int, cursor: str | None
 ) -> GapFound:
-    asked = pages.asked("coverage", gap, epic_id)
+    asked = query_hash("coverage", gap, epic_id)
     kind, number = "", 0
     if cursor is not None:
-        kind, number = pages.place_of(cursor, asked, str, int)
-    total = await coverage.count(work.db, gap, epic_id)
-    found: list[Lacking] = []
+        kind, number = cursor_values(cursor, asked, str, int)
+    total = await coverage.count_gaps(work.db, gap, epic_id)
+    found: list[GapRow] = []
     if total:
-        found = await coverage.lacking(work.db, gap, epic_id, (kind, number), limit + 1)
+        found = await coverage.items_with_gap(work.db, gap, epic_id, (kind, number), limit + 1)
     page = page_of(found, limit=limit, total=total, key=lambda row: (asked, row.kind, row.number))
     return GapFound(
         gap=gap,
@@ -161,7 +161,7 @@ async def _found(
     )
 
 
-def _lacking(row: Lacking) -> LackingItem:
+def _lacking(row: GapRow) -> LackingItem:
     return LackingItem(
         reference_id=row.reference_id,
         title=row.title or summary(row.description),
@@ -210,4 +210,62 @@ def _traced(row: TracedRow, links: list[TracedLink]) -> Traced:
         links=by_type,
         verified=bool(row.verified),
         suspect=[link.other for link in links if link.suspect],
+    )
+
+
+share_operations: Final = Registry()
+
+
+class Share(Struct, kw_only=True):
+    """The requirements of one epic, or of one type, counted."""
+
+    name: str
+    """The epic's reference id, or the type."""
+    title: str
+    """Of the epic."""
+    requirements: int
+    active: int
+    verified: int
+    """Of the active ones."""
+    satisfied: int
+    """Of the active ones: those that something satisfies."""
+
+
+@share_operations.read(
+    rest=Rest("GET", "/coverage/epics"), tag="quality", tool=False, snapshot=True, cost=5
+)
+async def coverage_by_epic(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Share]:
+    """Tell of each epic how many of its active requirements are verified and satisfied."""
+    asked = rows.query_hash("shares")
+    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, asked, int)
+    page = page_of(
+        await coverage.shares_by_epic(work.db, behind, limit + 1),
+        limit=limit,
+        total=await items.count_epics(work.db),
+        key=lambda row: (asked, row.number),
+    )
+    return shown_page(page, _share)
+
+
+@share_operations.read(rest=Rest("GET", "/coverage/types"), tag="quality", tool=False, cost=10)
+async def coverage_by_type(work: Work, *, epic_id: Id | None = None) -> Page[Share]:
+    """Tell of each type of requirements how many active ones are verified and satisfied, in all or
+    in an epic."""
+    epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
+    found = [
+        _share(row) for row in await coverage.shares_by_type(work.db, epic.id if epic else None)
+    ]
+    return Page(items=found, next_cursor=None, has_more=False, total=len(found))
+
+
+def _share(row: ShareRow) -> Share:
+    return Share(
+        name=row.name,
+        title=row.title,
+        requirements=row.requirements,
+        active=row.active,
+        verified=row.verified,
+        satisfied=row.satisfied,
     )

@@ -1,19 +1,27 @@
-"""The tree of epics, stories, criteria and requirements."""
+"""Operations on the tree of epics, stories, criteria and requirements.
+
+`get_hierarchy` returns a whole tree for programs and models. Pages use the outline: the children of
+an item page by page, and the tree with the branches that a user has open.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from accord.hub import places
-from accord.hub.domain.hierarchy import CHILDREN
-from accord.hub.entities import Id
-from accord.hub.presentation import heading
+from accord.hub import lifecycle
+from accord.hub.domain.kinds import Kind
+from accord.hub.domain.traceability import CHILDREN
+from accord.hub.entities import AnyOfAssignee, AnyOfStatus, Cursor, Id, Limit, Page, each_of
+from accord.hub.presentation import assignee_id, heading, summary
 from accord.hub.storage import items, outline
 from accord.hub.storage.items import ItemRow
+from accord.hub.storage.outline import UNDER, OutlineFilter, OutlineRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
+from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Changed, Database, Work
 
@@ -98,8 +106,8 @@ async def move_item(
     row = await items.find(work.db, id)
     if row.kind == "prompt":
         raise InvalidError("id", f"{row.reference_id} is a prompt, which has no place")
-    row = await places.move(work, row, before=before, after=after, parent_id=parent_id)
-    place, siblings = await places.place_of(work.db, row)
+    row = await lifecycle.move(work, row, before=before, after=after, parent_id=parent_id)
+    place, siblings = await lifecycle.rank_of(work.db, row)
     return Moved(
         id=row.id,
         reference_id=row.reference_id,
@@ -149,3 +157,196 @@ def _lines(node: Node, deep: int) -> list[str]:
     more = f" (+{node.left_out:,})" if node.left_out else ""
     line = f"{'  ' * deep}{node.reference_id} {node.title}{status}{more}"
     return [line, *(each for child in node.children for each in _lines(child, deep + 1))]
+
+
+Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
+
+DEFAULT_LIMIT: Final = 50
+MAX_ROWS: Final = 500
+"""The size of an outline at which requested items are no longer opened."""
+MAX_UNFOLDED: Final = 150
+"""The size at which `unfold` opens no further items."""
+
+outline_operations: Final = Registry()
+
+
+class Branch(Struct, kw_only=True):
+    """An item as a row of a tree."""
+
+    id: str
+    reference_id: str
+    kind: Kind
+    title: str
+    status: str
+    """Empty for acceptance criteria."""
+    assignee: str | None
+    suspect: bool
+    """Whether something that it is linked to said something else since."""
+    has_children: bool
+
+
+class OpenBranch(Branch, kw_only=True):
+    """The same in an outline, with what is under it where it is open."""
+
+    apart: bool = False
+    """Whether it stands further behind, and those between are left out."""
+    children: list[OpenBranch] | None = None
+    next_cursor: str | None = None
+    """With which `list_children` gives those that come behind, or between."""
+    total: int = 0
+    """How many children there are."""
+
+
+class Outline(Struct, kw_only=True):
+    """A tree, open as far as was asked for."""
+
+    items: list[OpenBranch]
+    next_cursor: str | None
+    total: int
+    path: list[Branch]
+    """The way to what is selected, with it."""
+
+
+@outline_operations.read(
+    rest=(Rest("GET", "/children"), Rest("GET", "/items/{id}/children")),
+    tag="hierarchy",
+    tool=False,
+    snapshot=True,
+)
+async def list_children(
+    work: Work,
+    *,
+    id: Id | None = None,
+    status: AnyOfStatus | None = None,
+    assignee: AnyOfAssignee | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[Branch]:
+    """List what is directly under an item, or all epics: those that have a status or an assignee,
+    or something below them that has. Several values of one field are alternatives."""
+    asked = await _asked(work.db, status, assignee)
+    if id is not None:
+        asked = _below(asked, await outline.row_of(work.db, (await items.find(work.db, id)).id))
+    page = await outline.rows_under(work.db, asked, limit=limit, cursor=cursor)
+    return shown_page(page, lambda row: Branch(**_fields(row)))
+
+
+@outline_operations.read(
+    rest=Rest("GET", "/outline"), tag="hierarchy", tool=False, snapshot=True, cost=2
+)
+async def get_outline(
+    work: Work,
+    *,
+    open: Opened | None = None,
+    unfold: bool = False,
+    selected: Id | None = None,
+    status: AnyOfStatus | None = None,
+    assignee: AnyOfAssignee | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+) -> Outline:
+    """See the tree with the first children of those items that are open, and the way to the one
+    that is selected. `unfold` opens whatever there is room for."""
+    way = [] if selected is None else await _way(work.db, selected)
+    tree = _Tree(
+        db=work.db,
+        limit=limit,
+        unfold=unfold,
+        opened={name.strip().upper() for name in open or ()}
+        | {row.reference_id for row in way[:-1]},
+        way={row.parent_id: row for row in way},
+    )
+    asked = await _asked(work.db, status, assignee)
+    root = await tree.grow(asked)
+    return Outline(
+        items=root.children,
+        next_cursor=root.next_cursor,
+        total=root.total,
+        path=[Branch(**_fields(row)) for row in way],
+    )
+
+
+class _Grown(Struct, frozen=True):
+    children: list[OpenBranch]
+    next_cursor: str | None
+    total: int
+
+
+class _Tree(Struct, kw_only=True):
+    """An outline under construction."""
+
+    db: Database
+    limit: int
+    unfold: bool
+    opened: set[str]
+    way: dict[str | None, OutlineRow]
+    """By parent: the row that must be included, on the path to the selected item."""
+    rows: int = 0
+
+    async def grow(self, under: OutlineFilter) -> _Grown:
+        """Return the children of an item, with everything open below them."""
+        page = await outline.rows_under(self.db, under, limit=self.limit)
+        found = [OpenBranch(**_fields(row)) for row in page.items]
+        needed = self.way.get(under.parent_id)
+        if needed is not None and all(row.id != needed.id for row in page.items):
+            page.items.append(needed)
+            found.append(OpenBranch(**_fields(needed), apart=True))
+        self.rows += len(found)
+        for row, branch in zip(page.items, found, strict=True):
+            if self._is_open(row):
+                grown = await self.grow(_below(under, row))
+                branch.children = grown.children
+                branch.next_cursor = grown.next_cursor
+                branch.total = grown.total
+        return _Grown(found, page.next_cursor, page.total)
+
+    def _is_open(self, row: OutlineRow) -> bool:
+        if row.kind not in UNDER or not row.has_children:
+            return False
+        if row.reference_id not in self.opened:
+            return self.unfold and self.rows < MAX_UNFOLDED
+        return row.id in self.way or self.rows < MAX_ROWS
+
+
+async def _asked(
+    db: Database, status: AnyOfStatus | None, assignee: AnyOfAssignee | None
+) -> OutlineFilter:
+    statuses: set[str] = set(each_of(status))
+    people = {await assignee_id(db, each) for each in each_of(assignee)}
+    return await outline.asked_for(db, tuple(sorted(statuses)), tuple(sorted(people)))
+
+
+def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
+    """Return the same query for the children of a row.
+
+    Raises InvalidError for a kind without children.
+    """
+    if row.kind not in UNDER:
+        raise InvalidError("id", f"{row.reference_id} is nothing that others stand under")
+    return replace(under, parent_id=row.id, kinds=UNDER[row.kind])
+
+
+async def _way(db: Database, selected: str) -> list[OutlineRow]:
+    """Return the path from an epic to an item; empty for items outside of the tree.
+
+    Raises NotFoundError.
+    """
+    row: OutlineRow | None = await outline.row_of(db, (await items.find(db, selected)).id)
+    way: list[OutlineRow] = []
+    while row is not None:
+        way.append(row)
+        row = None if row.parent_id is None else await outline.row_of(db, row.parent_id)
+    way.reverse()
+    return way if way[0].kind == "epic" else []
+
+
+def _fields(row: OutlineRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "reference_id": row.reference_id,
+        "kind": row.kind,
+        "title": row.title or summary(row.beginning),
+        "status": row.status,
+        "assignee": row.assignee,
+        "suspect": bool(row.is_suspect),
+        "has_children": bool(row.has_children),
+    }

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
-from accord.hub import deletion, lifecycle
+from accord.hub import lifecycle
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.entities import (
     AcceptanceCriteria,
@@ -44,12 +44,11 @@ from accord.hub.entities import (
     Version,
     WorkStatus,
 )
-from accord.hub.listing import page_of
-from accord.hub.presentation import entity, new_entity
+from accord.hub.presentation import entity, new_entity, page_of
 from accord.hub.storage import items
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import Sort
-from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
 from accord.operations.rights import Right
@@ -126,7 +125,7 @@ class ItemOperations(Generic[E]):
 
     async def delete(self, work: Work, id: str, *, force: bool) -> Deleted:
         """Delete an item with what belongs to it. Raises ServiceError."""
-        return await deletion.delete(work, self._kind, id, force=force)
+        return await lifecycle.delete(work, self._kind, id, force=force)
 
     async def page(
         self,

@@ -8,16 +8,24 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.advice import advise
-from accord.hub.domain.acceptance import AcceptancePolicy, Origin, acceptance_problem
+from accord.hub.bulk import (
+    Step,
+    StepResult,
+    Steps,
+    dry_run,
+    is_step,
+    may_do,
+    may_propose,
+    run_steps,
+)
+from accord.hub.domain.acceptance import AcceptancePolicy, ProposalOrigin, acceptance_problem
 from accord.hub.entities import Cursor, Difference, Limit, Page
+from accord.hub.hints import add_hints
 from accord.hub.lifecycle import check_text
-from accord.hub.steps import Step, StepResult, Steps, is_step, may_do, may_propose, run_steps
 from accord.hub.storage import proposals, rows
 from accord.hub.storage.differences import Pair, shown
-from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.proposals import ProposalRow
-from accord.hub.trial import tried
+from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.operation import Rest
 from accord.operations.outcome import Change
@@ -114,7 +122,7 @@ async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Propos
     check_text("reason", reason)
     if await proposals.count_open(work.db, work.caller.user_id) >= MAX_OPEN:
         raise ConflictError(f"{MAX_OPEN} proposals of yours wait already to be decided")
-    preview = await tried(work, lambda: _previewed(work, steps))
+    preview = await dry_run(work, lambda: _previewed(work, steps))
     values = {
         "id": work.new_id(),
         "author_id": work.caller.user_id,
@@ -174,10 +182,10 @@ async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
     async def body() -> list[Hint]:
         first = len(work.hints)
         await run_steps(work, _steps(row), may_do)
-        await advise(work, Change(id="", operation="check_proposal"))
+        await add_hints(work, Change(id="", operation="check_proposal"))
         return work.hints[first:]
 
-    return Checked(follows=await tried(work, body))
+    return Checked(follows=await dry_run(work, body))
 
 
 @operations.write(
@@ -305,8 +313,8 @@ def _problem(work: Work, row: ProposalRow) -> str:
     caller = work.caller
     return acceptance_problem(
         work.service(AcceptancePolicy),
-        Origin(row.author_id, row.via, row.run_id),
-        Origin(caller.user_id, caller.via, caller.run_id),
+        ProposalOrigin(row.author_id, row.via, row.run_id),
+        ProposalOrigin(caller.user_id, caller.via, caller.run_id),
     )
 
 

@@ -1,13 +1,15 @@
-"""Relationships between items."""
+"""Operations on relationships: links, suspect links, impact analysis, the neighbourhood graph."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
 from accord.hub import links
+from accord.hub.domain.traceability import ImpactSearch
 from accord.hub.entities import (
     Cursor,
     Deleted,
@@ -18,8 +20,11 @@ from accord.hub.entities import (
     Page,
     Relationship,
 )
+from accord.hub.lifecycle import check_text
+from accord.hub.presentation import heading
 from accord.hub.storage import items, relationships
-from accord.hub.storage.relationships import Asked, Direction, LinkRow
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.relationships import Direction, LinkFilter, LinkRow, NeighbourRow
 from accord.hub.storage.revisions import differences_since
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
@@ -103,7 +108,7 @@ async def list_relationships(
     cursor: Cursor | None = None,
 ) -> Page[Relationship]:
     """List relationships: all, or those of the item `id`; with `suspect` those to look at again."""
-    asked = Asked(
+    asked = LinkFilter(
         item_id=None if id is None else (await items.find(work.db, id)).id,
         direction=direction,
         type=None if type is None else (await relationships.find_type(work.db, type)).name,
@@ -147,3 +152,287 @@ async def _changes(db: Database, row: LinkRow) -> list[EndChange]:
         for end, version in found
         if end.reference_id in row.changed
     ]
+
+
+suspect_operations: Final = Registry()
+
+
+@suspect_operations.write(
+    rest=Rest("POST", "/relationships/{id}/confirm"), tag="relationships", idempotent=True
+)
+async def confirm_relationship(work: Work, *, id: Id, reason: Reason) -> Relationship:
+    """Confirm that a suspect relationship still holds for what both ends say now."""
+    check_text("reason", reason)
+    row = await relationships.find(work.db, id)
+    return links.shown(await links.confirm(work, row, reason))
+
+
+@suspect_operations.read(
+    rest=Rest("GET", "/suspect-relationships"),
+    tag="relationships",
+    tool=False,
+    snapshot=True,
+    cost=5,
+)
+async def list_suspect_relationships(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[RelationshipDetail]:
+    """List suspect relationships, each with what changed at its ends."""
+    page = await relationships.list_links(
+        work.db, LinkFilter(suspect=True), limit=limit, cursor=cursor
+    )
+    return Page(
+        items=[await detail(work.db, row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+impact_operations: Final = Registry()
+
+ImpactDepth: TypeAlias = Annotated[int, Meta(ge=1, le=20)]
+ImpactLimit: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+ImpactTypes: TypeAlias = Annotated[list[Name], Meta(max_length=100)]
+
+
+class Affected(Struct, kw_only=True):
+    """Something that is affected, and the way there."""
+
+    reference_id: str
+    kind: str
+    title: str
+    status: str
+    distance: int
+    path: str
+    """Such as `REQ-001 is_depended_on_by REQ-002 is_verified_by AC-003`."""
+
+
+class Impact(Struct, kw_only=True):
+    reference_id: str
+    total: int
+    by_kind: dict[str, int]
+    truncated: bool
+    """Whether there is more than `limit`, or beyond `depth`."""
+    items: list[Affected]
+    text: str
+    """The same as a tree."""
+
+
+@impact_operations.read(
+    rest=Rest("GET", "/items/{id}/impact"), tag="quality", snapshot=True, cost=10
+)
+async def impact_analysis(
+    work: Work,
+    *,
+    id: Id,
+    depth: ImpactDepth = 3,
+    types: ImpactTypes | None = None,
+    limit: ImpactLimit = 100,
+) -> Impact:
+    """Tell what a change of an item affects, through links (of `types`, or all) and hierarchy."""
+    start = await items.find(work.db, id)
+    wanted = None
+    if types is not None:
+        known = await relationships.types(work.db)
+        chosen = [relationships.chosen_type(known, name, "types") for name in types]
+        wanted = frozenset(each.name for each in chosen)
+    reach = ImpactSearch(start.id, limit)
+    for _ in range(depth):
+        reach.advance(await relationships.impact_steps_from(work.db, reach.front, wanted))
+        if not reach.front or reach.is_cut:
+            break
+    else:
+        beyond = await relationships.impact_steps_from(work.db, reach.front, wanted)
+        reach.is_cut = any(step.end not in reach.distances for step in beyond)
+    return await _impact(work, start, reach)
+
+
+async def _impact(work: Work, start: ItemRow, reach: ImpactSearch) -> Impact:
+    found = {start.id: start, **await items.by_ids(work.db, list(reach.came_by))}
+    return Impact(
+        reference_id=start.reference_id,
+        total=len(reach.came_by),
+        by_kind=dict(Counter(found[id].kind for id in reach.came_by)),
+        truncated=reach.is_cut,
+        items=[
+            Affected(
+                reference_id=row.reference_id,
+                kind=row.kind,
+                title=heading(row),
+                status=row.status,
+                distance=reach.distances[row.id],
+                path=_path(reach, row, found),
+            )
+            for row in (found[id] for id in reach.came_by)
+        ],
+        text=_tree(reach, start, found),
+    )
+
+
+def _path(reach: ImpactSearch, row: ItemRow, found: dict[str, ItemRow]) -> str:
+    steps = reach.path(row.id)
+    first = found[steps[0].start].reference_id
+    return " ".join((first, *(f"{step.label} {found[step.end].reference_id}" for step in steps)))
+
+
+def _tree(reach: ImpactSearch, start: ItemRow, found: dict[str, ItemRow]) -> str:
+    lines = [f"{start.reference_id} {heading(start)}"]
+    for depth, step in reach.tree():
+        row = found[step.end]
+        lines.append(f"{'  ' * depth}{step.label} {row.reference_id} {heading(row)}")
+    return "\n".join(lines)
+
+
+neighbour_operations: Final = Registry()
+
+NeighbourDepth: TypeAlias = Annotated[int, Meta(ge=1, le=3)]
+NeighbourLimit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+NeighbourTypes: TypeAlias = Annotated[list[Name], Meta(max_length=100)]
+
+
+class Neighbour(Struct, kw_only=True):
+    """An item, and how far away it is."""
+
+    reference_id: str
+    kind: str
+    title: str
+    status: str
+    distance: int
+    more: int
+    """How many others it is connected with that are not told here."""
+
+
+class Line(Struct, kw_only=True):
+    """What leads from one item to another."""
+
+    source: str
+    target: str
+    type: str
+    """Of the relationship; `has` and `steers` are places in the hierarchy."""
+    suspect: bool
+    relationship_id: str | None
+
+
+class Neighbourhood(Struct, kw_only=True):
+    reference_id: str
+    title: str
+    items: list[Neighbour]
+    """The item itself first, then the nearest."""
+    lines: list[Line]
+    more: int
+    """How many items in reach are left out, since they are over `limit`."""
+
+
+@neighbour_operations.read(
+    rest=Rest("GET", "/items/{id}/neighbourhood"),
+    tag="quality",
+    tool=False,
+    snapshot=True,
+    cost=10,
+)
+async def get_neighbourhood(
+    work: Work,
+    *,
+    id: Id,
+    depth: NeighbourDepth = 1,
+    types: NeighbourTypes | None = None,
+    hierarchy: bool = True,
+    limit: NeighbourLimit = 40,
+) -> Neighbourhood:
+    """Get what an item is connected with, in both directions: by relationships (of `types`, or all)
+    and by its place in the hierarchy."""
+    start = await items.find(work.db, id)
+    wanted = None
+    if types is not None:
+        known = await relationships.types(work.db)
+        wanted = [relationships.chosen_type(known, name, "types").name for name in types]
+    around = _NeighbourSearch(start.id, limit)
+    for distance in range(1, depth + 1):
+        found = await relationships.neighbour_links(
+            work.db, around.front, wanted, with_places=hierarchy
+        )
+        around.advance(found, distance)
+    around.finish(
+        await relationships.neighbour_links(work.db, around.front, wanted, with_places=hierarchy)
+    )
+    return await _neighbourhood(work, start, around)
+
+
+class _NeighbourSearch:
+    """A breadth-first traversal in both directions."""
+
+    def __init__(self, start: str, limit: int) -> None:
+        self.distances: dict[str, int] = {start: 0}
+        self.front: tuple[str, ...] = (start,)
+        self.left_out: set[str] = set()
+        self._lines: dict[NeighbourRow, None] = {}
+        self._limit = limit
+
+    def advance(self, found: list[NeighbourRow], distance: int) -> None:
+        """Add the items at the other ends of the links found."""
+        self._lines |= dict.fromkeys(found)
+        reached: list[str] = []
+        for line in found:
+            for end in (line.source, line.target):
+                if end in self.distances or end in self.left_out:
+                    continue
+                if len(self.distances) > self._limit:
+                    self.left_out.add(end)
+                else:
+                    self.distances[end] = distance
+                    reached.append(end)
+        self.front = tuple(reached)
+
+    def finish(self, found: list[NeighbourRow]) -> None:
+        """Count the links that lead beyond the last items, without following them."""
+        self._lines |= dict.fromkeys(found)
+
+    @property
+    def lines(self) -> list[NeighbourRow]:
+        """The links between items in the result."""
+        return [
+            line
+            for line in self._lines
+            if line.source in self.distances and line.target in self.distances
+        ]
+
+    def more(self) -> dict[str, int]:
+        """Return, by item in the result, the number of its neighbours outside of it."""
+        hidden: dict[str, set[str]] = {}
+        for line in self._lines:
+            for end, other in ((line.source, line.target), (line.target, line.source)):
+                if end in self.distances and other not in self.distances:
+                    hidden.setdefault(end, set()).add(other)
+        return {id: len(others) for id, others in hidden.items()}
+
+
+async def _neighbourhood(work: Work, start: ItemRow, around: _NeighbourSearch) -> Neighbourhood:
+    found = {start.id: start, **await items.by_ids(work.db, list(around.distances))}
+    more = around.more()
+    return Neighbourhood(
+        reference_id=start.reference_id,
+        title=heading(start),
+        items=[
+            Neighbour(
+                reference_id=found[id].reference_id,
+                kind=found[id].kind,
+                title=heading(found[id]),
+                status=found[id].status,
+                distance=distance,
+                more=more.get(id, 0),
+            )
+            for id, distance in around.distances.items()
+        ],
+        lines=[
+            Line(
+                source=found[line.source].reference_id,
+                target=found[line.target].reference_id,
+                type=line.type,
+                suspect=line.is_suspect,
+                relationship_id=line.id or None,
+            )
+            for line in around.lines
+        ],
+        more=len(around.left_out),
+    )

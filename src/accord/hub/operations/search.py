@@ -1,39 +1,49 @@
-"""Search: over everything, or over requirements."""
+"""Operations for full text search over everything or over requirements, and saved views.
+
+A saved view is a filter and an order under a name, private or shared.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
-from msgspec import Meta, Struct
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.text import fold, no_such
 from accord.hub.entities import (
     HAVE_ASSIGNEES,
+    SEVERAL,
     UNASSIGNED,
     AnyOfAssignee,
     AnyOfName,
     AnyOfPriority,
     AnyOfRequirementStatus,
     AnyOfStatus,
+    AnyOfUsername,
+    Cursor,
+    Deleted,
     Id,
+    Limit,
+    Name,
+    Page,
     each_of,
 )
-from accord.hub.lifecycle import find_type
-from accord.hub.listing import assignee_id, one_or_several
-from accord.hub.presentation import summary
-from accord.hub.search.asking import MAX_RANKED
-from accord.hub.search.finding import Hit, Place, find_best
-from accord.hub.search.matching import Asked, Unassigned, facet, groups_of
+from accord.hub.lifecycle import check_line, find_type
+from accord.hub.presentation import assignee_id, one_or_several, summary
+from accord.hub.search.execute import Hit, SearchPosition, find_best
+from accord.hub.search.query import MAX_RANKED, SearchQuery, UnassignedFilter, facet, groups_of
 from accord.hub.search.snippets import Snippets
-from accord.hub.storage import items, labels, pages, people
-from accord.operations.errors import InvalidError
+from accord.hub.storage import items, lists, reference_data, rows
+from accord.hub.storage.lists import Sort, ViewRow
+from accord.operations.choices import Choices, choices_of, corrected
+from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page
+from accord.operations.pages import Cursor as ShortCursor, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Database, Work
+from accord.operations.work import Changed, Database, Effect, Work
 
 operations: Final = Registry()
 
@@ -104,8 +114,8 @@ async def search_global(
     label: AnyOfName | None = None,
     type: AnyOfName | None = None,
     epic_id: Id | None = None,
-    limit: Limit = pages.DEFAULT_LIMIT,
-    cursor: Cursor | None = None,
+    limit: Limit = rows.DEFAULT_LIMIT,
+    cursor: ShortCursor | None = None,
 ) -> FoundPage:
     """Search everything, comments too: words, beginnings of words, reference ids. `*` finds all."""
     return await _search(
@@ -136,8 +146,8 @@ async def search_requirements(
     label: AnyOfName | None = None,
     type: AnyOfName | None = None,
     epic_id: Id | None = None,
-    limit: Limit = pages.DEFAULT_LIMIT,
-    cursor: Cursor | None = None,
+    limit: Limit = rows.DEFAULT_LIMIT,
+    cursor: ShortCursor | None = None,
 ) -> FoundPage:
     """Search requirements only: words, beginnings of words, reference ids. `*` finds all."""
     filters = Filters(
@@ -155,15 +165,15 @@ async def search_requirements(
 async def _search(
     work: Work, query: str, filters: Filters, limit: int, cursor: str | None
 ) -> FoundPage:
-    name = pages.asked("search", query, filters)
+    name = rows.query_hash("search", query, filters)
     groups = groups_of(query)
     if not filters.kinds and not groups:
         filters = replace(filters, kinds=(*KINDS, "comment"))  # the index needs something to find
     place, total = None, 0
     if cursor is not None:
-        *values, total = pages.place_of(cursor, name, int, int, int, int, int)
-        place = Place(*values)
-    asked = Asked(
+        *values, total = rows.cursor_values(cursor, name, int, int, int, int, int)
+        place = SearchPosition(*values)
+    asked = SearchQuery(
         groups=groups,
         facets=await _facets(work.db, filters),
         unassigned=await _unassigned(work.db, filters),
@@ -178,7 +188,7 @@ async def _search(
     if len(hits) > limit:
         last = hits[limit - 1]
         newest = place.newest if place else best.matches.newest
-        following = pages.cursor_behind(
+        following = rows.cursor_after_row(
             name, last.score, last.sequence, newest, best.attempt, total
         )
     snippets = Snippets(best.asked.groups)
@@ -220,7 +230,7 @@ def _found(hit: Hit, snippets: Snippets) -> Found:
     )
 
 
-def _corrected(asked: Asked, found_by: Asked) -> str | None:
+def _corrected(asked: SearchQuery, found_by: SearchQuery) -> str | None:
     if asked.groups == found_by.groups:
         return None
     return " ".join(group.words[0] for group in found_by.groups)
@@ -258,12 +268,12 @@ async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
     return tuple(facet("assignee", each) for each in ids if each)
 
 
-async def _unassigned(db: Database, filters: Filters) -> Unassigned | None:
+async def _unassigned(db: Database, filters: Filters) -> UnassignedFilter | None:
     """Return the filter for items without an assignee, or None."""
     if not _asks_for_nobody(filters):
         return None
-    assigned = await people.assigned(db)
-    return Unassigned(
+    assigned = await reference_data.assigned_people(db)
+    return UnassignedFilter(
         kinds=tuple(facet("kind", each) for each in HAVE_ASSIGNEES),
         assigned=tuple(facet("assignee", each) for each in assigned),
         others=await _assignees(db, filters),
@@ -286,9 +296,179 @@ def _each(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
 
 async def _label(db: Database, name: str) -> str:
     """Return the id of a label. Raises InvalidError with the valid names."""
-    known = await labels.names(db)
+    known = await reference_data.label_names(db)
     for each in known:
         if each.name_key == fold(name):
             return each.id
     valid = [each.name for each in known]
     raise InvalidError("label", no_such("label", name, valid), valid=valid)
+
+
+view_operations: Final = Registry()
+
+STATUSES: Final[Choices] = choices_of([("status", AnyOfStatus)])
+MAX_VIEWS: Final = 200
+"""The maximum number of views of one person."""
+
+Words: TypeAlias = Annotated[str, Meta(max_length=500)]
+AnyOfKind: TypeAlias = FoundKind | Annotated[list[FoundKind], SEVERAL]
+
+
+class Filter(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a view shows: items for which all of it holds."""
+
+    kind: AnyOfKind | None = None
+    query: Words | None = None
+    status: AnyOfName | None = None
+    priority: AnyOfPriority | None = None
+    type: AnyOfName | None = None
+    label: AnyOfName | None = None
+    assignee: AnyOfAssignee | None = None
+    creator: AnyOfUsername | None = None
+    epic_id: Id | None = None
+    user_story_id: Id | None = None
+
+
+class SavedView(Changed, kw_only=True):
+    id: str
+    name: str
+    owner: str
+    filter: Filter
+    sort: str
+    shared: bool
+    created_at: str
+    updated_at: str
+
+
+@view_operations.write(rest=Rest("POST", "/views", 201, "/views/{id}"), tag="views", tool=False)
+async def create_view(
+    work: Work, *, name: Name, filter: Filter, sort: Sort | None = None, shared: bool = False
+) -> SavedView:
+    """Save a filter and an order under a name."""
+    await _check_view_name(work, work.caller.user_id, name)
+    if await lists.count_views(work.db, work.caller.user_id, own=True) >= MAX_VIEWS:
+        raise ConflictError(f"you have {MAX_VIEWS} views already: delete one first")
+    values = {
+        "id": work.new_id(),
+        "owner_id": work.caller.user_id,
+        "name": name,
+        "filter": _filter_json(filter),
+        "sort": sort or "",
+        "shared": int(shared),
+        "created_at": work.now,
+        "updated_at": work.now,
+    }
+    await rows.insert(work.db, "saved_views", values)
+    work.did(rows.effect("created", "saved_view", values, name))
+    return _view(await lists.find_view(work.db, work.caller.user_id, str(values["id"])))
+
+
+@view_operations.read(rest=Rest("GET", "/views/{id}"), tag="views", tool=False)
+async def get_view(work: Work, *, id: Id) -> SavedView:
+    """Get a saved view: your own, or a shared one."""
+    return _view(await lists.find_view(work.db, work.caller.user_id, id))
+
+
+@view_operations.write(
+    rest=(Rest("PUT", "/views/{id}"), Rest("PATCH", "/views/{id}")), tag="views", tool=False
+)
+async def update_view(
+    work: Work,
+    *,
+    id: Id,
+    name: Name | UnsetType = UNSET,
+    filter: Filter | UnsetType = UNSET,
+    sort: Sort | None | UnsetType = UNSET,
+    shared: bool | UnsetType = UNSET,
+) -> SavedView:
+    """Change a saved view of yours."""
+    before = await lists.find_view(work.db, work.caller.user_id, id)
+    work.caller.require_own(before.owner_id, f"the view {before.name!r}")
+    values: dict[str, Any] = {}
+    if name is not UNSET and name != before.name:
+        await _check_view_name(work, before.owner_id, name)
+        values["name"] = name
+    if filter is not UNSET:
+        values["filter"] = _filter_json(filter)
+    if sort is not UNSET:
+        values["sort"] = sort or ""
+    if shared is not UNSET:
+        values["shared"] = int(shared)
+    if all(getattr(before, name) == value for name, value in values.items()):
+        return _view(before)
+    await rows.update(work.db, "saved_views", {"id": before.id}, {**values, "updated_at": work.now})
+    after = ViewRow(**{**msgspec.structs.asdict(before), **values, "updated_at": work.now})
+    work.did(
+        Effect(
+            action="updated",
+            kind="saved_view",
+            id=after.id,
+            reference_id=after.name,
+            before=before.stored(),
+            after=after.stored(),
+        )
+    )
+    return _view(after)
+
+
+@view_operations.write(
+    right="delete",
+    rest=Rest("DELETE", "/views/{id}", 204),
+    tag="views",
+    tool=False,
+    destructive=True,
+)
+async def delete_view(work: Work, *, id: Id) -> Deleted:
+    """Delete a saved view of yours."""
+    row = await lists.find_view(work.db, work.caller.user_id, id)
+    work.caller.require_own(row.owner_id, f"the view {row.name!r}")
+    await rows.delete(work.db, "saved_views", {"id": row.id})
+    work.did(rows.effect("deleted", "saved_view", row.stored(), row.name))
+    return Deleted(deleted=row.name, also_deleted=[])
+
+
+@view_operations.read(rest=Rest("GET", "/views"), tag="views", tool=False, snapshot=True)
+async def list_views(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[SavedView]:
+    """List saved views: your own and the shared ones."""
+    asked = rows.query_hash("views", work.caller.user_id)
+    name, id = ["", ""] if cursor is None else rows.cursor_values(cursor, asked, str, str)
+    found = await lists.views_after(work.db, work.caller.user_id, name, id, limit + 1)
+    page = page_of(
+        found,
+        limit=limit,
+        total=await lists.count_views(work.db, work.caller.user_id),
+        key=lambda row: (asked, row.name, row.id),
+    )
+    return shown_page(page, _view)
+
+
+async def _check_view_name(work: Work, owner_id: str, name: str) -> None:
+    check_line("name", name)
+    if await lists.find_view_named(work.db, owner_id, name) is not None:
+        raise ConflictError(f"there is a view {name!r} already")
+
+
+def _filter_json(filter: Filter) -> str:
+    """Return the stored form of a filter.
+
+    Raises InvalidError for an unknown status.
+    """
+    if filter.status is not None:
+        found = corrected({"status": filter.status}, STATUSES, "filter")
+        filter = replace(filter, status=found["status"])
+    return msgspec.json.encode(filter).decode()
+
+
+def _view(row: ViewRow) -> SavedView:
+    return SavedView(
+        id=row.id,
+        name=row.name,
+        owner=row.owner,
+        filter=msgspec.json.decode(row.filter, type=Filter),
+        sort=row.sort,
+        shared=bool(row.shared),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )

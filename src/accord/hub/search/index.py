@@ -1,11 +1,17 @@
-"""Keeps the search index, in the transaction of every change.
+"""The search index: updated in the transaction of every write, merged in the background.
 
-An entry is the folded text of an item or of a comment. One that changes is written anew, behind all
-others: the order of entries is the order in which they were changed last.
+An entry is the folded text of an item or of a comment. A changed entry is written again after all
+others, so the newest entries have the highest sequence numbers.
+
+Every write adds a segment to the index of SQLite, and each search reads all segments. SQLite merges
+only segments of one size, so `IndexMaintenance` merges all of them now and then, in steps that are
+too small to delay a write. PostgreSQL does this by itself.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeVar
@@ -13,14 +19,13 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
-from accord.hub.search import spelling
-from accord.hub.search.matching import Facet, facet
-from accord.hub.search.words import sentence, words
+from accord.hub.search.query import Facet, facet
+from accord.hub.search.words import BEGINNING, is_correctable, sentence, spelling_keys, words
 from accord.hub.storage import items, search
 from accord.hub.storage.items import ItemRow
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
-from accord.store.store import Engine, Row, Transaction
+from accord.store.store import Engine, Row, Store, StoreError, Transaction
 
 T = TypeVar("T")
 
@@ -33,7 +38,7 @@ OWNERS: Final = frozenset({"item_id", "steering_id"})
 """Fields by which labels and links name their item."""
 
 
-class Entry(Struct, frozen=True):
+class IndexEntry(Struct, frozen=True):
     """The index entry of an item or a comment."""
 
     entity_id: str
@@ -118,7 +123,7 @@ async def _write(
 
 async def _entries(
     db: Transaction, ids: Sequence[str], known: Mapping[str, ItemRow], *, with_links: bool
-) -> list[Entry]:
+) -> list[IndexEntry]:
     """Return the entries of existing entities, in the order of `ids`."""
     made = {id: _of_item(known[id]) for id in ids if id in known}
     unknown = [id for id in ids if id not in known]
@@ -133,7 +138,7 @@ async def _entries(
     return [made[id] for id in ids if id in made]
 
 
-def _of_item(row: ItemRow) -> Entry:
+def _of_item(row: ItemRow) -> IndexEntry:
     title = words(f"{row.name} {row.title}" if row.name else row.title)
     body = words(f"{row.reference_id} {row.description} {row.content}")
     told: tuple[tuple[Facet, str | int | None], ...] = (
@@ -145,33 +150,94 @@ def _of_item(row: ItemRow) -> Entry:
         ("epic", row.epic_id),
     )
     facets = [facet(name, str(value)) for name, value in told if value]
-    return Entry(row.id, row.id, title, body, facets)
+    return IndexEntry(row.id, row.id, title, body, facets)
 
 
-def _of_comment(row: Row) -> Entry:
+def _of_comment(row: Row) -> IndexEntry:
     facets = [facet("kind", "comment")]
     if row["epic_id"]:
         facets.append(facet("epic", row["epic_id"]))
-    return Entry(row["id"], row["target_id"], [], words(f"{row['quote']} {row['text']}"), facets)
+    return IndexEntry(
+        row["id"], row["target_id"], [], words(f"{row['quote']} {row['text']}"), facets
+    )
 
 
-async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
+async def _add(db: Transaction, engine: Engine, entry: IndexEntry) -> None:
     terms = list(dict.fromkeys([*entry.title, *entry.body]))
-    spelt = list(islice((each for each in terms if spelling.is_spelt(each)), MAX_NEW_WORDS))
+    spelt = list(islice((each for each in terms if is_correctable(each)), MAX_NEW_WORDS))
     values = (
         *(entry.entity_id, entry.item_id),
         *(sentence(entry.title), " ".join(entry.facets), sentence(entry.body)),
     )
     if engine == "postgresql":
-        await search.add_later(db, values, [*terms, *entry.facets], spelt, spelling.BEGINNING)
+        await search.add_later(db, values, [*terms, *entry.facets], spelt, BEGINNING)
         return
     await search.add(db, *values)
     new = await search.add_words(db, spelt) if spelt else []
     if new:
-        await search.add_spellings(db, [(key, word) for word in new for key in spelling.keys(word)])
+        await search.add_spellings(db, [(key, word) for word in new for key in spelling_keys(word)])
 
 
 def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
     following = iter(values)
     while chunk := list(islice(following, CHUNK)):
         yield chunk
+
+
+log = logging.getLogger("accord.hub")
+
+MERGE_INTERVAL: Final = 3_600.0
+"""Seconds between two runs; a merge rewrites the whole index."""
+INITIAL_DELAY: Final = 1.0
+"""Seconds until the first run."""
+MERGE_PAUSE: Final = 0.02
+"""Seconds between two steps."""
+MAX_SEGMENTS: Final = 4
+PAGES_PER_MERGE: Final = 100
+"""Pages written in one step, about 10 ms of work."""
+
+
+class IndexMaintenance:
+    """A background task that merges index segments, from `start` to `close`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._store.engine == "sqlite":
+            self._task = asyncio.create_task(self._run(), name="accord search index")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        seconds = INITIAL_DELAY
+        while True:
+            await asyncio.sleep(seconds)
+            seconds = MERGE_INTERVAL
+            try:
+                await self.merge()
+            except StoreError as error:
+                log.warning("the search index could not be put together: %s", error)
+
+    async def merge(self) -> None:
+        """Merge all segments if there are many. Raises StoreError."""
+        pieces = await search.count_segments(self._store)
+        if pieces <= MAX_SEGMENTS:
+            return
+        log.debug("the %d pieces of the search index are put together", pieces)
+        pages = -PAGES_PER_MERGE
+        while await self._step(pages):
+            pages = PAGES_PER_MERGE
+            await asyncio.sleep(MERGE_PAUSE)
+
+    async def _step(self, pages: int) -> bool:
+        """Merge some pages; return whether work is left."""
+
+        async def work(transaction: Transaction) -> bool:
+            return await search.merge(transaction, pages)
+
+        return await self._store.transact(work)

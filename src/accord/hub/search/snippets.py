@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.hub.search.matching import Group
+from accord.hub.search.query import WordGroup
 from accord.hub.search.words import is_reference, words
 
 LENGTH: Final = 160
@@ -36,7 +36,7 @@ class Snippet(Struct, frozen=True):
 class Snippets:
     """Snippets around the first match of a query; else the beginning of the text."""
 
-    def __init__(self, groups: tuple[Group, ...]) -> None:
+    def __init__(self, groups: tuple[WordGroup, ...]) -> None:
         self._groups = groups
         self._plain = _plain(groups)
 
@@ -84,7 +84,7 @@ def _marks(
     return marks
 
 
-def _first(text: str, groups: tuple[Group, ...]) -> int:
+def _first(text: str, groups: tuple[WordGroup, ...]) -> int:
     """Return the position of the first match."""
     if groups:  # fast path: the word occurs as it was typed
         asked = "|".join(re.escape(word) for group in groups for word in group.words)
@@ -94,14 +94,14 @@ def _first(text: str, groups: tuple[Group, ...]) -> int:
     return next((at.start() for at in _found(text, groups)), 0)
 
 
-def _found(text: str, groups: tuple[Group, ...]) -> Iterator[re.Match[str]]:
+def _found(text: str, groups: tuple[WordGroup, ...]) -> Iterator[re.Match[str]]:
     """Yield the matching words."""
     scanned = _WORD.finditer(text, 0, MAX_SCANNED)
     return (at for at in scanned if _is(at[0], groups))
 
 
 @lru_cache(256)
-def _plain(groups: tuple[Group, ...]) -> re.Pattern[str] | None:
+def _plain(groups: tuple[WordGroup, ...]) -> re.Pattern[str] | None:
     """Return a pattern for text that needs only case folding.
 
     None if that is not enough to find the words, as with reference ids.
@@ -117,7 +117,7 @@ def _plain(groups: tuple[Group, ...]) -> re.Pattern[str] | None:
     )
 
 
-def _is(word: str, groups: tuple[Group, ...]) -> bool:
+def _is(word: str, groups: tuple[WordGroup, ...]) -> bool:
     return any(
         folded.startswith(group.words) if group.is_beginning else folded in group.words
         for folded in words(word)

@@ -10,8 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.folding import fold
+from accord.hub.domain.text import fold, no_such
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
 from accord.store.store import Engine, Transaction

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from accord.hub.entities import Comment, Page
-from accord.hub.storage import pages, provenance
+from accord.hub.storage import provenance, rows
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
 
@@ -144,19 +144,19 @@ async def page(
     counted = await db.fetch(
         f"SELECT COUNT(*) AS total FROM comments c WHERE {' AND '.join(clauses)}", *values
     )
-    asked = pages.asked("comments", target_id, resolved)
+    asked = rows.query_hash("comments", target_id, resolved)
     if cursor is not None:
         clauses.append(f"(c.created_at, c.id) > (${len(values) + 1}, ${len(values) + 2})")
-        values += pages.place_of(cursor, asked, str, str)
+        values += rows.cursor_values(cursor, asked, str, str)
     found = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY c.created_at, c.id LIMIT {limit + 1}",
         *values,
     )
-    return pages.page(
+    return rows.page(
         await shown(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+        lambda last: rows.cursor_after_row(asked, last.created_at, last.id),
     )
 
 
@@ -165,14 +165,14 @@ async def for_assignee(
 ) -> Page[Comment]:
     """Return a page of open comments by others on a person's items, oldest first."""
     counted = await db.fetch(COUNT_FOR_ASSIGNEE, assignee_id)
-    asked = pages.asked("comments for", assignee_id)
-    place = ("", "") if cursor is None else pages.place_of(cursor, asked, str, str)
+    asked = rows.query_hash("comments for", assignee_id)
+    place = ("", "") if cursor is None else rows.cursor_values(cursor, asked, str, str)
     found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
-    return pages.page(
+    return rows.page(
         await shown(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+        lambda last: rows.cursor_after_row(asked, last.created_at, last.id),
     )
 
 

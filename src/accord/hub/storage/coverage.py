@@ -1,13 +1,17 @@
-"""Gaps in a set of requirements, as statements: each is a clause that holds for items which lack
-something."""
+"""Coverage as statements: gaps, verified and satisfied shares, the traceability matrix.
+
+Each gap is a clause that is true for items that lack something.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from accord.hub.entities import Gap
+from accord.hub.storage import rows
 from accord.operations.work import Database
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
@@ -76,7 +80,7 @@ SELECT COUNT(*) AS number FROM (
 """
 
 
-class Lacking(Struct, frozen=True):
+class GapRow(Struct, frozen=True):
     """An item with a gap."""
 
     id: str
@@ -102,7 +106,7 @@ async def verification(db: Database, item_id: str) -> tuple[bool, int]:
     return bool(row["verified"]), row["links"]
 
 
-async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
+async def count_gaps(db: Database, gap: Gap, epic_id: str | None) -> int:
     """Return the number of items with a gap."""
     where, values = _where(gap, epic_id)
     rows = await db.fetch(f"SELECT COUNT(*) AS total FROM items i WHERE {where}", *values)
@@ -110,9 +114,9 @@ async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
     return total
 
 
-async def lacking(
+async def items_with_gap(
     db: Database, gap: Gap, epic_id: str | None, behind: tuple[str, int], limit: int
-) -> list[Lacking]:
+) -> list[GapRow]:
     """Return items with a gap after a position, by kind and number."""
     where, values = _where(gap, epic_id)
     place = len(values)
@@ -122,7 +126,7 @@ async def lacking(
         f"ORDER BY i.kind, i.number LIMIT {limit}",
         *(*values, *behind),
     )
-    return [_lacking(row) for row in rows]
+    return [_gap(row) for row in rows]
 
 
 async def figures(db: Database, epic_id: str | None) -> list[Figure]:
@@ -144,9 +148,150 @@ def _where(gap: Gap, epic_id: str | None) -> tuple[str, list[Any]]:
     return CLAUSES[gap] + IN_EPIC, [epic_id]
 
 
-def _lacking(row: Any) -> Lacking:
-    return Lacking(*row)
+def _gap(row: Any) -> GapRow:
+    return GapRow(*row)
 
 
 def _figure(row: Any) -> Figure:
     return Figure(*row)
+
+
+SATISFIED: Final = """EXISTS (
+    SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'satisfies')"""
+COUNTED: Final = f"""
+COUNT(i.id) AS requirements,
+COALESCE(SUM(CASE WHEN i.status = 'Active' THEN 1 ELSE 0 END), 0) AS active,
+COALESCE(SUM(CASE WHEN i.status = 'Active' AND {IS_VERIFIED} THEN 1 ELSE 0 END), 0) AS verified,
+COALESCE(SUM(CASE WHEN i.status = 'Active' AND {SATISFIED} THEN 1 ELSE 0 END), 0) AS satisfied
+"""
+SHARES_BY_EPIC: Final = f"""
+SELECT epic.number, epic.reference_id AS name, epic.title, {COUNTED}
+FROM (
+    SELECT id, number, reference_id, title FROM items
+    WHERE kind = 'epic' AND number > $1 ORDER BY number LIMIT $2
+) epic
+LEFT JOIN items story ON story.parent_id = epic.id AND story.kind = 'user_story'
+LEFT JOIN items i ON i.parent_id = story.id AND i.kind = 'requirement'
+GROUP BY epic.number, epic.reference_id, epic.title ORDER BY epic.number
+"""
+SHARES_BY_TYPE: Final = f"""
+SELECT 0 AS number, i.type AS name, '' AS title, {COUNTED}
+FROM items i WHERE i.kind = 'requirement'{{scope}} GROUP BY i.type ORDER BY i.type
+"""
+SHARE_OF_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
+
+
+class ShareRow(Struct, frozen=True):
+    """The requirement counts of one epic, or of one type."""
+
+    number: int
+    name: str
+    title: str
+    requirements: int
+    active: int
+    verified: int
+    satisfied: int
+
+
+async def shares_by_epic(db: Database, behind: int, limit: int) -> list[ShareRow]:
+    """Return the shares of epics after a number, by number."""
+    return [_share(row) for row in await db.fetch(SHARES_BY_EPIC, behind, limit)]
+
+
+async def shares_by_type(db: Database, epic_id: str | None) -> list[ShareRow]:
+    """Return the shares of requirement types, in all or in an epic, by name."""
+    scope, values = ("", []) if epic_id is None else (SHARE_OF_EPIC, [epic_id])
+    return [_share(row) for row in await db.fetch(SHARES_BY_TYPE.format(scope=scope), *values)]
+
+
+def _share(row: Any) -> ShareRow:
+    return ShareRow(*row)
+
+
+TRACED_IN_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
+COUNT_TRACED: Final = "SELECT COUNT(*) AS total FROM items i WHERE i.kind = 'requirement'"
+SELECT_TRACED: Final = f"""
+SELECT i.id, i.number, i.reference_id, i.title, i.status, epic.reference_id AS epic,
+       story.reference_id AS story, criteria.reference_id AS criteria,
+       (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified
+FROM items i
+JOIN items story ON story.id = i.parent_id
+JOIN items epic ON epic.id = story.parent_id
+LEFT JOIN items criteria ON criteria.id = i.criteria_id
+WHERE i.kind = 'requirement'
+"""
+TRACED_LINKS: Final = """
+SELECT r.source_id AS of, r.type AS label, target.reference_id AS other,
+       (CASE WHEN r.source_version < source.said_version
+             OR r.target_version < target.said_version THEN 1 ELSE 0 END) AS suspect
+FROM relationships r
+JOIN items source ON source.id = r.source_id JOIN items target ON target.id = r.target_id
+WHERE r.source_id IN ({places})
+UNION ALL
+SELECT r.target_id, t.inverse, source.reference_id,
+       (CASE WHEN r.source_version < source.said_version
+             OR r.target_version < target.said_version THEN 1 ELSE 0 END)
+FROM relationships r
+JOIN relationship_types t ON t.name = r.type
+JOIN items source ON source.id = r.source_id JOIN items target ON target.id = r.target_id
+WHERE r.target_id IN ({places})
+ORDER BY 2, 3
+"""
+
+
+class TracedRow(Struct, frozen=True):
+    """A requirement with its ancestors."""
+
+    id: str
+    number: int
+    reference_id: str
+    title: str
+    status: str
+    epic: str
+    story: str
+    criteria: str | None
+    verified: int
+
+
+class TracedLink(Struct, frozen=True):
+    """A link of a requirement, named from its side."""
+
+    of: str
+    label: str
+    other: str
+    suspect: int
+
+
+async def count_traced(db: Database, epic_id: str | None) -> int:
+    """Return the number of requirements, in all or in an epic."""
+    sql, values = (
+        (COUNT_TRACED, []) if epic_id is None else (COUNT_TRACED + TRACED_IN_EPIC, [epic_id])
+    )
+    total: int = (await db.fetch(sql, *values))[0]["total"]
+    return total
+
+
+async def traced(db: Database, epic_id: str | None, behind: int, limit: int) -> list[TracedRow]:
+    """Return requirements after a number, by number."""
+    sql = SELECT_TRACED if epic_id is None else SELECT_TRACED + TRACED_IN_EPIC
+    values: list[Any] = [behind] if epic_id is None else [epic_id, behind]
+    rows = await db.fetch(
+        f"{sql} AND i.number > ${len(values)} ORDER BY i.number LIMIT {limit}", *values
+    )
+    return [_traced(row) for row in rows]
+
+
+async def traced_links(db: Database, ids: Sequence[str]) -> list[TracedLink]:
+    """Return the links of these requirements."""
+    if not ids:
+        return []
+    sql = TRACED_LINKS.format(places=rows.places(len(ids)))
+    return [_link(row) for row in await db.fetch(sql, *ids)]
+
+
+def _traced(row: Any) -> TracedRow:
+    return TracedRow(*row)
+
+
+def _link(row: Any) -> TracedLink:
+    return TracedLink(*row)

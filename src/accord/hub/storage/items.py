@@ -1,6 +1,8 @@
 """Items as rows: epics, stories, criteria, requirements, steering documents, prompts.
 
-Knows the table, not the rules: what may be written is decided by `accord.hub.lifecycle`.
+Knows the tables, not the rules: `accord.hub.lifecycle` decides what may be written.
+
+Each kind numbers its items with a counter. A number is given once, even if its item is deleted.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.kinds import KINDS, Kind, Reference, parse_reference
 from accord.hub.storage import rows
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
@@ -350,3 +352,90 @@ def _a(kind: Kind) -> str:
     title = KINDS[kind].title.lower()
     article = "" if kind == "acceptance_criteria" else "an " if title[0] in "ae" else "a "
     return article + title
+
+
+# One statement for everything, since each is a round trip on PostgreSQL.
+NEXT_NUMBER: Final = """
+UPDATE counters SET last = last + 1 WHERE kind = $1
+RETURNING last,
+    (SELECT MAX(position) FROM items WHERE kind = $1 AND parent_id {parent}) AS position,
+    (SELECT name FROM requirement_types WHERE name_key = $2) AS type,
+    {found} AS parent_id
+"""
+NEW_PARENT: Final = "(SELECT id FROM items WHERE (id = $3 OR reference_id = $3) AND kind = $4)"
+NEXT_CHILD: Final = NEXT_NUMBER.format(parent=f"= {NEW_PARENT}", found=NEW_PARENT)
+NEXT_ROOT: Final = NEXT_NUMBER.format(parent="IS NULL", found="NULL")
+LAST_NUMBER: Final = "SELECT last FROM counters WHERE kind = $1"
+SET_LAST_NUMBER: Final = "UPDATE counters SET last = $2 WHERE kind = $1"
+
+
+class NextItem(Struct, frozen=True):
+    """The reserved number and position of a new item.
+
+    A number is used once, even if its item is deleted.
+    """
+
+    reference: Reference
+    place: float
+    """The position after the last sibling."""
+    type: str | None
+    """The requested requirement type in its stored spelling; None if it is unknown."""
+    parent_id: str | None
+    """None if there is no such parent."""
+
+
+async def last_number(db: Database, kind: Kind) -> int:
+    """Return the number that was given to an item of a kind last."""
+    last: int = (await db.fetch(LAST_NUMBER, kind))[0]["last"]
+    return last
+
+
+async def set_last_number(db: Transaction, kind: Kind, number: int) -> None:
+    """Have the next item of a kind get the number after this one."""
+    await db.execute(SET_LAST_NUMBER, kind, number)
+
+
+async def next_item(db: Transaction, kind: Kind, parent: str | None, type_key: str) -> NextItem:
+    """Reserve number and position for a new item; look up its parent and type.
+
+    `parent` is a UUID or reference id, `type_key` the folded name of the type.
+    """
+    if parent is None:
+        [row] = await db.fetch(NEXT_ROOT, kind, type_key)
+    else:
+        name = stored_name(parent)
+        [row] = await db.fetch(NEXT_CHILD, kind, type_key, name, KINDS[kind].parent)
+    last, position, type, parent_id = row
+    return NextItem(Reference(kind, last), float(position or 0) + 1, type, parent_id)
+
+
+SUPPRESSIONS_OF_ITEM: Final = """
+SELECT s.item_id, s.rule, s.reason, s.author_id, s.created_at, u.username AS author
+FROM lint_suppressions s JOIN users u ON u.id = s.author_id
+WHERE s.item_id = $1 ORDER BY s.rule
+"""
+
+
+class SuppressionRow(Struct, frozen=True):
+    """A lint rule that is suppressed for an item."""
+
+    item_id: str
+    rule: str
+    reason: str
+    author_id: str
+    created_at: str
+    author: str
+
+    def stored(self) -> dict[str, Any]:
+        """Return the columns of the table."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "author"}
+
+
+async def suppressions_of_item(db: Database, item_id: str) -> dict[str, SuppressionRow]:
+    """Return the suppressions of an item, by rule."""
+    found = [_suppression(row) for row in await db.fetch(SUPPRESSIONS_OF_ITEM, item_id)]
+    return {row.rule: row for row in found}
+
+
+def _suppression(row: Any) -> SuppressionRow:
+    return SuppressionRow(*row)

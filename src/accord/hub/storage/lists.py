@@ -1,6 +1,6 @@
-"""Lists of items: what is asked for, as a statement.
+"""Filtered, sorted lists of items as one statement, and saved views.
 
-All names of columns are from tables here; what callers give is only ever bound.
+All names of columns come from tables here; values of callers are only bound.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Page
-from accord.hub.storage import pages
 from accord.hub.storage.items import SELECT, ItemRow, item_row
-from accord.operations.work import Database
+from accord.hub.storage.rows import cursor_after_row, cursor_values, page, query_hash
+from accord.operations.errors import NotFoundError
+from accord.operations.work import Database, is_uuid
 
 Sort: TypeAlias = Literal[
     "reference_id",
@@ -66,7 +67,7 @@ NOBODY: Final = ""
 """The `assignee_id` for items without an assignee."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ItemFilter(Struct, frozen=True, kw_only=True):
     """A query for a list of items."""
 
     kind: Kind
@@ -89,7 +90,7 @@ def _clause(name: str, value: Any, values: list[Any]) -> str:
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
 
-async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
+async def list_items(db: Database, asked: ItemFilter) -> Page[ItemRow]:
     """Return one page. Raises InvalidError for a cursor of another list."""
     where = {name: value for name, value in asked.where.items() if value is not None}
     clauses: list[str] = ["i.kind = $1"]
@@ -100,10 +101,10 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     )
     descends = asked.sort.startswith("-")
     column, type_ = _SORTED_BY[asked.sort.removeprefix("-")]
-    name = pages.asked(asked.kind, where, asked.sort)
+    name = query_hash(asked.kind, where, asked.sort)
     if asked.cursor is not None:
         place = len(values) + 1
-        values += pages.place_of(asked.cursor, name, type_, int)
+        values += cursor_values(asked.cursor, name, type_, int)
         # A forged cursor may hold a number that is too large for the column, but not for a bigint.
         value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
         clauses.append(f"({column}, i.number) {'<' if descends else '>'} ({value}, ${place + 1})")
@@ -113,11 +114,75 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
         f"ORDER BY {column} {way}, i.number {way} LIMIT {asked.limit + 1}",
         *values,
     )
-    return pages.page(
+    return page(
         [item_row(row) for row in rows],
         asked.limit,
         counted[0]["total"],
-        lambda last: pages.cursor_behind(
-            name, getattr(last, column.removeprefix("i.")), last.number
-        ),
+        lambda last: cursor_after_row(name, getattr(last, column.removeprefix("i.")), last.number),
     )
+
+
+SELECT_VIEWS: Final = """
+SELECT v.id, v.owner_id, v.name, v.filter, v.sort, v.shared, v.created_at, v.updated_at,
+       owner.username AS owner
+FROM saved_views v JOIN users owner ON owner.id = v.owner_id
+"""
+VISIBLE_VIEWS: Final = "(v.owner_id = $1 OR v.shared = 1)"
+VIEW_BY_ID: Final = SELECT_VIEWS + f"WHERE {VISIBLE_VIEWS} AND v.id = $2"
+VIEW_BY_NAME: Final = SELECT_VIEWS + "WHERE v.owner_id = $1 AND v.name = $2"
+VIEWS_PAGE: Final = (
+    SELECT_VIEWS
+    + f"WHERE {VISIBLE_VIEWS} AND (v.name, v.id) > ($2, $3) ORDER BY v.name, v.id LIMIT $4"
+)
+COUNT_VIEWS: Final = f"SELECT COUNT(*) AS total FROM saved_views v WHERE {VISIBLE_VIEWS}"
+OWN_VIEWS: Final = "SELECT COUNT(*) AS total FROM saved_views v WHERE v.owner_id = $1"
+
+
+class ViewRow(Struct, frozen=True):
+    """One saved view."""
+
+    id: str
+    owner_id: str
+    name: str
+    filter: str
+    sort: str
+    shared: int
+    created_at: str
+    updated_at: str
+    owner: str
+
+    def stored(self) -> dict[str, Any]:
+        """Return the columns of the table."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "owner"}
+
+
+async def find_view(db: Database, user_id: str, id: str) -> ViewRow:
+    """Return a view that a user may see: their own, or a shared one.
+
+    Raises NotFoundError.
+    """
+    rows = await db.fetch(VIEW_BY_ID, user_id, id.lower()) if is_uuid(id) else []
+    if not rows:
+        raise NotFoundError(f"there is no saved view {id!r}")
+    return _view(rows[0])
+
+
+async def find_view_named(db: Database, user_id: str, name: str) -> ViewRow | None:
+    """Return a user's own view with this name."""
+    rows = await db.fetch(VIEW_BY_NAME, user_id, name)
+    return _view(rows[0]) if rows else None
+
+
+async def views_after(db: Database, user_id: str, name: str, id: str, limit: int) -> list[ViewRow]:
+    """Return the views that a user may see after a position, by name."""
+    return [_view(row) for row in await db.fetch(VIEWS_PAGE, user_id, name, id, limit)]
+
+
+async def count_views(db: Database, user_id: str, *, own: bool = False) -> int:
+    """Return the number of views that a user may see, or owns."""
+    total: int = (await db.fetch(OWN_VIEWS if own else COUNT_VIEWS, user_id))[0]["total"]
+    return total
+
+
+def _view(row: Any) -> ViewRow:
+    return ViewRow(*row)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.hub.domain.kinds import Kind
-from accord.hub.storage import items, pages, rows
+from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import NOBODY
 from accord.operations.pages import Page
@@ -94,7 +94,7 @@ class OutlineRow(Struct, frozen=True):
     """True if the item has a suspect link because the other end changed."""
 
 
-class Under(Struct, frozen=True, kw_only=True):
+class OutlineFilter(Struct, frozen=True, kw_only=True):
     """A query for the children of an item that match, or have matches below them."""
 
     parent_id: str | None = None
@@ -108,19 +108,19 @@ class Under(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return pages.asked(
+        return rows.query_hash(
             "outline", self.parent_id, _said(self.statuses), _said(self.assignee_ids)
         )
 
 
 async def asked_for(
     db: Database, statuses: tuple[str, ...], assignee_ids: tuple[str, ...]
-) -> Under:
+) -> OutlineFilter:
     """Return a query for epics that match, or have matches below them.
 
     Counts the matches up to `MAX_FEW_MATCHES` to choose the faster of two statements.
     """
-    under = Under(statuses=statuses, assignee_ids=assignee_ids)
+    under = OutlineFilter(statuses=statuses, assignee_ids=assignee_ids)
     if not statuses and not assignee_ids:
         return under
     values: list[Any] = []
@@ -135,23 +135,23 @@ async def row_of(db: Database, id: str) -> OutlineRow:
 
 
 async def rows_under(
-    db: Database, under: Under, *, limit: int, cursor: str | None = None
+    db: Database, under: OutlineFilter, *, limit: int, cursor: str | None = None
 ) -> Page[OutlineRow]:
     """Return one page. Raises InvalidError for a cursor of another list."""
     place, position, number = _BEFORE_ALL
     if cursor is not None:
-        place, position, number = pages.place_of(cursor, under.name, int, float, int)
+        place, position, number = rows.cursor_values(cursor, under.name, int, float, int)
     found: list[OutlineRow] = []
     for index, kind in enumerate(under.kinds):
         if index >= place and len(found) <= limit:
             behind = (position, number) if index == place else _BEFORE_ALL[1:]
             found += await _some(db, under, kind, behind, limit + 1 - len(found))
     is_all = cursor is None and len(found) <= limit
-    return pages.page(
+    return rows.page(
         found,
         limit,
         len(found) if is_all else await _count(db, under),
-        lambda last: pages.cursor_behind(
+        lambda last: rows.cursor_after_row(
             under.name, under.kinds.index(last.kind), last.position, last.number
         ),
     )
@@ -182,7 +182,7 @@ async def count_children(db: Database, ids: Sequence[str]) -> dict[str, int]:
 
 
 async def _some(
-    db: Database, under: Under, kind: Kind, behind: Sequence[float], limit: int
+    db: Database, under: OutlineFilter, kind: Kind, behind: Sequence[float], limit: int
 ) -> list[OutlineRow]:
     values: list[Any] = [kind, *behind]
     where, matching = _where(under, values)
@@ -190,7 +190,7 @@ async def _some(
     return [_row(row) for row in found]
 
 
-async def _count(db: Database, under: Under) -> int:
+async def _count(db: Database, under: OutlineFilter) -> int:
     values: list[Any] = list(under.kinds)
     kinds = ", ".join(f"${place}" for place in range(1, len(values) + 1))
     where, matching = _where(under, values)
@@ -199,7 +199,7 @@ async def _count(db: Database, under: Under) -> int:
     return total
 
 
-def _where(under: Under, values: list[Any]) -> tuple[str, str]:
+def _where(under: OutlineFilter, values: list[Any]) -> tuple[str, str]:
     """Return the conditions of a query, and add their values to `values`."""
     where = "i.parent_id IS NULL"
     if under.parent_id is not None:
@@ -215,7 +215,7 @@ def _where(under: Under, values: list[Any]) -> tuple[str, str]:
     return where, WITH_MANY.format(**clauses)
 
 
-class _Wanted(Struct, frozen=True):
+class _Conditions(Struct, frozen=True):
     """A condition on a column."""
 
     column: str
@@ -225,9 +225,9 @@ class _Wanted(Struct, frozen=True):
     """True if NULL matches too."""
 
 
-def _wanted(under: Under, values: list[Any]) -> list[_Wanted]:
+def _wanted(under: OutlineFilter, values: list[Any]) -> list[_Conditions]:
     """Return the conditions on columns, and add their values to `values`."""
-    wanted: list[_Wanted] = []
+    wanted: list[_Conditions] = []
     for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
         places = []
         for value in some:
@@ -235,11 +235,11 @@ def _wanted(under: Under, values: list[Any]) -> list[_Wanted]:
                 values.append(value)
                 places.append(f"${len(values)}")
         if some:
-            wanted.append(_Wanted(column, places, NOBODY in some))
+            wanted.append(_Conditions(column, places, NOBODY in some))
     return wanted
 
 
-def _found(alias: str, wanted: Sequence[_Wanted]) -> str:
+def _found(alias: str, wanted: Sequence[_Conditions]) -> str:
     """Return a condition that uses the index on the first column only."""
     first, *others = wanted
     column = f"{alias}.{first.column}"
@@ -250,7 +250,7 @@ def _found(alias: str, wanted: Sequence[_Wanted]) -> str:
     return f"({found} AND {_matches(alias, others)})" if others else found
 
 
-def _matches(alias: str, wanted: Sequence[_Wanted]) -> str:
+def _matches(alias: str, wanted: Sequence[_Conditions]) -> str:
     """Return a condition that uses no index on these columns, by COALESCE.
 
     Many thousand items share one value, while few share one parent.

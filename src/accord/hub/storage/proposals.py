@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.hub.storage import pages
+from accord.hub.storage import rows
 from accord.operations.errors import NotFoundError
 from accord.operations.pages import Page
 from accord.operations.work import Database, is_uuid
@@ -82,7 +82,7 @@ async def oldest(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
     """Return a page of proposals in a state, or of all, oldest first."""
-    asked = pages.asked("proposals", state)
+    asked = rows.query_hash("proposals", state)
     where = "1 = 1" if state is None else "p.state = $1"
     return await _page(db, _Order("p.created_at", ">", "ASC"), where, state, limit, cursor, asked)
 
@@ -91,7 +91,7 @@ async def last_decided(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
     """Return a page of decided proposals in a state, or of all, those decided last first."""
-    asked = pages.asked("decided proposals", state)
+    asked = rows.query_hash("decided proposals", state)
     where = "p.state <> 'open'" if state is None else "p.state = $1"
     return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, asked)
 
@@ -122,16 +122,16 @@ async def _page(
     if cursor is not None:
         places = f"(${len(values) + 1}, ${len(values) + 2})"
         where += f" AND ({order.column}, p.id) {order.behind} {places}"
-        values += pages.place_of(cursor, asked, str, str)
+        values += rows.cursor_values(cursor, asked, str, str)
     sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
     found = await db.fetch(
         f"{SELECT} WHERE {where} ORDER BY {sorted_by} LIMIT {limit + 1}", *values
     )
-    return pages.page(
+    return rows.page(
         [_proposal(row) for row in found],
         limit,
         counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, *order.place(last)),
+        lambda last: rows.cursor_after_row(asked, *order.place(last)),
     )
 
 

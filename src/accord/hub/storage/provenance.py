@@ -1,15 +1,20 @@
-"""Provenance: the program and token that something was made with, read from the changes."""
+"""Provenance: the program and token that made something, and the source it was imported from.
+
+Programs and tokens are read from the changes. Also holds the id of this installation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
 from accord.hub.entities import Provenance
 from accord.hub.storage import rows
-from accord.operations.work import Database
+from accord.hub.storage.items import ItemRow
+from accord.operations.work import Database, Work
 
 OF_CHANGES: Final = """
 SELECT r.entity_id, c.face, c.client, c.token_id, tokens.name AS token,
@@ -66,3 +71,50 @@ def _provenance(row: Any) -> Provenance | None:
     if row["face"] in DIRECT and not row["token_id"]:
         return None
     return Provenance(face=row["face"], client=row["client"] or UNSET, token=row["token"] or UNSET)
+
+
+SELECT_SOURCES: Final = "SELECT item_id, source, foreign_id, created_at FROM item_sources "
+SOURCES_OF_ITEM: Final = SELECT_SOURCES + "WHERE item_id = $1"
+SOURCE_BY_FOREIGN_ID: Final = SELECT_SOURCES + "WHERE source = $1 AND foreign_id = $2"
+INSTALLATION: Final = "SELECT id FROM installation"
+
+
+class SourceRow(Struct, frozen=True):
+    """The source of one item, and the id of the item there."""
+
+    item_id: str
+    source: str
+    foreign_id: str
+    created_at: str
+
+
+async def sources_of_item(db: Database, item_id: str) -> SourceRow | None:
+    """Return the source of an item; None if it was created here."""
+    found = await db.fetch(SOURCES_OF_ITEM, item_id)
+    return SourceRow(*found[0]) if found else None
+
+
+async def find_source(db: Database, source: str, foreign_id: str) -> SourceRow | None:
+    """Return the row of the item with this id in a source."""
+    found = await db.fetch(SOURCE_BY_FOREIGN_ID, source, foreign_id)
+    return SourceRow(*found[0]) if found else None
+
+
+async def all_sources(db: Database) -> dict[str, SourceRow]:
+    """Return all sources by the ids of their items."""
+    return {
+        row.item_id: row for row in (SourceRow(*each) for each in await db.fetch(SELECT_SOURCES))
+    }
+
+
+async def add_source(work: Work, item: ItemRow, source: str, foreign_id: str) -> None:
+    """Record the source of an item as an effect of `work`."""
+    row = SourceRow(item.id, source, foreign_id, work.now)
+    await rows.insert(work.db, "item_sources", asdict(row))
+    work.did(rows.effect("created", "item_source", asdict(row), item.reference_id))
+
+
+async def installation_id(db: Database) -> str:
+    """Return the id that exports use as the source name of this hub."""
+    found: str = (await db.fetch(INSTALLATION))[0]["id"]
+    return found

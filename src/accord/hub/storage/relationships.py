@@ -1,4 +1,7 @@
-"""Relationships and their types as rows. Knows the tables, not the rules."""
+"""Relationships and their types as rows, and traversals: neighbours and affected items.
+
+Knows the tables, not the rules.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.choices import no_such
-from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import Kind
-from accord.hub.domain.suspects import changed_ends
-from accord.hub.storage import pages
+from accord.hub.domain.text import fold, no_such
+from accord.hub.domain.traceability import ImpactLink, ImpactStep, changed_ends, impact_steps
+from accord.hub.storage import rows
+from accord.hub.storage.rows import cursor_values, query_hash
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.pages import Page, page_of
 from accord.operations.work import Database, is_uuid
@@ -159,7 +162,7 @@ class TypeRow(Struct, frozen=True):
         }
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class LinkFilter(Struct, frozen=True, kw_only=True):
     """A query for relationships."""
 
     item_id: str | None = None
@@ -213,7 +216,7 @@ async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
 
 
 async def list_links(
-    db: Database, asked: Asked, *, limit: int, cursor: str | None
+    db: Database, asked: LinkFilter, *, limit: int, cursor: str | None
 ) -> Page[LinkRow]:
     """Return one page, oldest first.
 
@@ -221,9 +224,9 @@ async def list_links(
     """
     clauses, values = _clauses(asked)
     total = await db.fetch(f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
-    name = pages.asked("relationships", asked)
+    name = query_hash("relationships", asked)
     if cursor is not None:
-        values += pages.place_of(cursor, name, str, str)
+        values += cursor_values(cursor, name, str, str)
         clauses.append(f"(r.created_at, r.id) > (${len(values) - 1}, ${len(values)})")
     rows = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY r.created_at, r.id LIMIT {limit + 1}",
@@ -273,7 +276,7 @@ def type_key(name: str) -> str:
     return fold(name).replace(" ", "_").replace("-", "_")
 
 
-def _clauses(asked: Asked) -> tuple[list[str], list[Any]]:
+def _clauses(asked: LinkFilter) -> tuple[list[str], list[Any]]:
     clauses, values = ["1 = 1"], list[Any]()
     if asked.item_id is not None:
         values.append(asked.item_id)
@@ -295,3 +298,118 @@ def _clauses(asked: Asked) -> tuple[list[str], list[Any]]:
 
 def _link(row: Any) -> LinkRow:
     return LinkRow(*row)
+
+
+MAX_NEIGHBOUR_LINKS: Final = 2_000
+"""The maximum number of links read for one set of items."""
+
+NEIGHBOUR_LINKS: Final = """
+SELECT r.source_id, r.target_id, r.type, r.id,
+       (CASE WHEN r.source_version < source.said_version
+             OR r.target_version < target.said_version THEN 1 ELSE 0 END) AS suspect
+FROM relationships r
+JOIN items source ON source.id = r.source_id JOIN items target ON target.id = r.target_id
+WHERE (r.source_id IN ({places}) OR r.target_id IN ({places})){types}
+ORDER BY r.created_at, r.id LIMIT {limit}
+"""
+NEIGHBOUR_PLACES: Final = """
+SELECT parent_id AS above, id AS below, 'has' AS type, '' AS id, 0 AS suspect, 0 AS rank, number
+FROM items WHERE id IN ({places}) AND parent_id IS NOT NULL
+UNION
+SELECT criteria_id, id, 'has', '', 0, 0, number
+FROM items WHERE id IN ({places}) AND criteria_id IS NOT NULL
+UNION
+SELECT steering_id, epic_id, 'steers', '', 0, 1, 0 FROM steering_links
+WHERE epic_id IN ({places}) OR steering_id IN ({places})
+UNION
+SELECT parent_id, id, 'has', '', 0, 2, number FROM items WHERE parent_id IN ({places})
+UNION
+SELECT criteria_id, id, 'has', '', 0, 2, number FROM items WHERE criteria_id IN ({places})
+ORDER BY 6, 7 LIMIT {limit}
+"""
+
+
+class NeighbourRow(Struct, frozen=True):
+    """A link or a place in the hierarchy, from one item to another."""
+
+    source: str
+    target: str
+    type: str
+    id: str
+    """The id of the relationship; empty for a place in the hierarchy."""
+    is_suspect: bool
+
+
+async def neighbour_links(
+    db: Database, ids: Sequence[str], types: Sequence[str] | None, *, with_places: bool
+) -> list[NeighbourRow]:
+    """Return the links from and to these items.
+
+    Relationships come first, of `types` or all; `with_places` adds parents and children.
+    """
+    found: list[NeighbourRow] = []
+    for chunk in rows.chunks(ids, 200):
+        places = rows.places(len(chunk))
+        if types is None or types:
+            wanted = "" if types is None else _of_types(len(types), len(chunk) + 1)
+            sql = NEIGHBOUR_LINKS.format(places=places, types=wanted, limit=MAX_NEIGHBOUR_LINKS)
+            found += [_neighbour(row) for row in await db.fetch(sql, *chunk, *(types or ()))]
+        if with_places:
+            sql = NEIGHBOUR_PLACES.format(places=places, limit=MAX_NEIGHBOUR_LINKS)
+            found += [_neighbour(row) for row in await db.fetch(sql, *chunk)]
+    return list(dict.fromkeys(found))
+
+
+def _of_types(count: int, first: int) -> str:
+    return f" AND r.type IN ({rows.places(count, first)})"
+
+
+def _neighbour(row: Any) -> NeighbourRow:
+    return NeighbourRow(row[0], row[1], row[2], row[3], bool(row[4]))
+
+
+AFFECTED_LINKS: Final = """
+SELECT r.source_id, r.target_id, r.type, t.inverse, t.is_symmetric
+FROM relationships r JOIN relationship_types t ON t.name = r.type
+WHERE r.source_id IN ({places}) OR r.target_id IN ({places})
+ORDER BY r.created_at, r.id
+"""
+AFFECTED_BELOW: Final = """
+SELECT parent_id AS above, id AS below, 'has' AS label, kind, position, number FROM items
+WHERE parent_id IN ({places})
+UNION ALL
+SELECT criteria_id, id, 'has', kind, position, number FROM items WHERE criteria_id IN ({places})
+UNION ALL
+SELECT l.steering_id, l.epic_id, 'steers', e.kind, e.position, e.number
+FROM steering_links l JOIN items e ON e.id = l.epic_id WHERE l.steering_id IN ({places})
+ORDER BY 4, 5, 6
+"""
+
+
+async def impact_steps_from(
+    db: Database, ids: Sequence[str], types: frozenset[str] | None
+) -> list[ImpactStep]:
+    """Return all steps from items to the items they affect.
+
+    Steps follow links of `types`, or all links, and the hierarchy downwards.
+    """
+    found: list[ImpactStep] = []
+    for chunk in rows.chunks(ids):
+        places = rows.places(len(chunk))
+        wanted = set(chunk)
+        found += [
+            ImpactStep(row["above"], row["below"], row["label"])
+            for row in await db.fetch(AFFECTED_BELOW.format(places=places), *chunk)
+        ]
+        for row in await db.fetch(AFFECTED_LINKS.format(places=places), *chunk):
+            if types is not None and row["type"] not in types:
+                continue
+            link = ImpactLink(
+                row["source_id"],
+                row["target_id"],
+                row["type"],
+                row["inverse"],
+                bool(row["is_symmetric"]),
+            )
+            found += [step for step in impact_steps(link) if step.start in wanted]
+    return found

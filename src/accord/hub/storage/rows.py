@@ -1,17 +1,26 @@
-"""Rows of the hub's tables, by key.
+"""Rows of the hub's tables by key, savepoints, and cursors of lists.
 
 Effects name rows by these keys, and undo writes rows back by them. Names of tables and columns
 never come from a caller.
+
+A cursor holds the sort values and the id of the last row of a page, so rows that are added or
+deleted between two pages neither repeat nor hide others. It also holds a hash of the query and is
+refused by other queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from types import GenericAlias
 from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
+from accord.operations.errors import InvalidError
+from accord.operations.pages import Page, cursor_after, keys_of
 from accord.operations.work import Action, Database, Effect
 from accord.store.store import Row, Transaction
 
@@ -143,3 +152,42 @@ def chunks(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
     """Yield `values` in parts that fit into one statement."""
     for start in range(0, len(values), size):
         yield values[start : start + size]
+
+
+DEFAULT_LIMIT: Final = 20
+
+
+def query_hash(*what: Any) -> str:
+    """Return a short hash of a query: its name, filters and order."""
+    return sha256(msgspec.json.encode(what, order="deterministic")).hexdigest()[:12]
+
+
+def cursor_after_row(asked_for: str, *values: str | float) -> str:
+    """Return the cursor after the row with these values."""
+    return cursor_after(asked_for, *values)
+
+
+def cursor_values(cursor: str, asked_for: str, *types: type) -> list[Any]:
+    """Return the values in a cursor, which have these `types`.
+
+    Raises InvalidError for a cursor of another list.
+    """
+    keys: Any = GenericAlias(tuple, (str, *types))
+    name, *values = keys_of(cursor, keys)
+    if name != asked_for:
+        raise InvalidError("cursor", "belongs to another list, filter or order")
+    return list(values)
+
+
+def page(rows: list[T], limit: int, total: int, cursor: Callable[[T], str]) -> Page[T]:
+    """Return a page of `rows`, which has one row more than `limit` if there are more.
+
+    `cursor` returns the cursor after a row.
+    """
+    has_more = len(rows) > limit
+    return Page(
+        items=rows[:limit],
+        next_cursor=cursor(rows[limit - 1]) if has_more else None,
+        has_more=has_more,
+        total=total,
+    )

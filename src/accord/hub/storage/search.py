@@ -139,7 +139,7 @@ SEQUENCE_BITS: Final = 40
 """The bits of a combined number that hold the sequence; the score is above them."""
 
 
-class Ranking(Struct, frozen=True, kw_only=True):
+class RankingQuery(Struct, frozen=True, kw_only=True):
     """The parts of a query that give an entry its score."""
 
     groups: Sequence[tuple[tuple[str, ...], bool]]
@@ -175,7 +175,7 @@ async def ranked(
     db: Database,
     engine: Engine,
     match: str,
-    ranking: Ranking,
+    ranking: RankingQuery,
     *,
     until: int,
     scored: int,
@@ -197,7 +197,7 @@ async def scores(
     db: Database,
     engine: Engine,
     match: str,
-    ranking: Ranking,
+    ranking: RankingQuery,
     filter: FacetFilter,
     *,
     until: int,
@@ -259,7 +259,7 @@ def _facets(filter: FacetFilter, has: str, values: list[Any]) -> str:
     return " AND ".join(conditions) or "1 = 1"
 
 
-def _score(ranking: Ranking, has: str, values: list[Any]) -> str:
+def _score(ranking: RankingQuery, has: str, values: list[Any]) -> str:
     """Return the score expression; add its parameters to `values`."""
     groups, reference = ranking.groups, ranking.reference
     shape = tuple((len(words), is_beginning) for words, is_beginning in groups)

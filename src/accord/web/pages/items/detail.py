@@ -9,13 +9,11 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from accord.hub.domain.kinds import KINDS, Kind, KindOf, parse_reference
+from accord.hub.domain.kinds import KINDS, PRIORITIES, TRANSITIONS, Kind, KindRules, parse_reference
 from accord.hub.domain.lint import FORMS
-from accord.hub.domain.priorities import PRIORITIES
-from accord.hub.domain.statuses import TRANSITIONS
 from accord.hub.entities import Comment, Relationship
 from accord.hub.operations.changes import Revision
-from accord.hub.operations.lint import LintFinding, LintResult
+from accord.hub.operations.texts import LintFinding, LintResult
 from accord.operations.errors import NotFoundError, StaleError
 from accord.web.pages.requirements.tree import row_context, tree_context
 from accord.web.request import PageRequest, Pages
@@ -33,7 +31,7 @@ PARENTS: Final[dict[Kind, str]] = {
 class ItemView(Struct, frozen=True, kw_only=True):
     """What there is to see of it; what its kind does not have is None."""
 
-    kind: KindOf
+    kind: KindRules
     reference_id: str
     version: int
     title: str | None
@@ -82,7 +80,7 @@ async def find_item(request: PageRequest, id: str) -> ItemView:
     return item_of(KINDS[reference.kind], entity)
 
 
-def item_of(kind: KindOf, entity: Any) -> ItemView:
+def item_of(kind: KindRules, entity: Any) -> ItemView:
     """What an operation gave, as an item."""
 
     def given(name: str) -> Any:

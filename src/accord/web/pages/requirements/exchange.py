@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.hub.exchange.decoding import content_of
+from accord.hub.exchange.decoding import content_of, is_archive
 from accord.hub.exchange.formats import Formats
+from accord.hub.exchange.matching import Report, Row
 from accord.hub.exchange.project import FormatError
-from accord.hub.exchange.report import Report, Row
-from accord.hub.exchange.reqif_archive import is_archive
 from accord.operations.errors import InvalidError, ServiceError
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import FileDownload, PageResponse

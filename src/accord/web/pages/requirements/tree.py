@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import HAVE_ASSIGNEES, UNASSIGNED, one_or_list
-from accord.hub.operations.outline import Branch, OpenBranch
+from accord.hub.operations.hierarchy import Branch, OpenBranch
 from accord.operations.choices import equivalent
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse

@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 from msgspec import UNSET, Struct
 
-from accord.hub.operations.impact import Impact
-from accord.hub.operations.neighbours import Line, Neighbour, Neighbourhood
+from accord.hub.operations.relationships import Impact, Line, Neighbour, Neighbourhood
 from accord.operations.errors import ServiceError
 from accord.web.drawing.graph import Edge, Graph, GraphNode
 from accord.web.drawing.svg import draw

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from msgspec import UNSET, Struct
 
 from accord.hub.operations.coverage import Traced
-from accord.hub.operations.types import RelationshipType
+from accord.hub.operations.reference_data import RelationshipType
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.web.pages.traceability.coverage import epics_offered
 from accord.web.request import PageRequest, Pages

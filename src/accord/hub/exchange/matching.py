@@ -1,0 +1,397 @@
+"""Match imported rows with items and relationship types of this hub, and report on each row.
+
+Names in a file belong to its source: `REQ-1` of one project is not `REQ-1` of another. An item that
+did not come from the source of a row is found by its UUID, or by the id that earlier releases gave
+it. Such a match is doubtful, and the importer changes the item only if the caller allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from accord.hub.domain.kinds import KINDS, STATUSES, Kind, parse_reference
+from accord.hub.domain.text import fold
+from accord.hub.exchange.project import (
+    MAX_FOREIGN_ID,
+    Comment,
+    Fault,
+    Item,
+    Label,
+    Link,
+    NotKept,
+    Numbered,
+    Origin,
+    Record,
+    Type,
+    derived_id,
+)
+from accord.hub.lifecycle import check_line
+from accord.hub.presentation import summary
+from accord.hub.storage import items, provenance, revisions
+from accord.hub.storage.items import ItemRow
+from accord.operations.choices import equivalent
+from accord.operations.errors import InvalidError
+from accord.operations.work import Changed, Database, is_uuid
+
+UNDIRECTED: Final = "relates_to"
+"""The type of relations without an equivalent in the hub."""
+SUFFIXES: Final = ("_relationship", "_relation", "_link", "_requirement", "_req")
+SYNONYMS: Final[dict[str, tuple[str, bool]]] = {
+    **dict.fromkeys(
+        ("parent", "derive", "derives", "derived", "derived_from", "is_derived_from", "derivereq"),
+        ("derives_from", False),
+    ),
+    **dict.fromkeys(("child", "source_of", "derives_to"), ("derives_from", True)),
+    **dict.fromkeys(("refine", "refinement"), ("refines", False)),
+    "refined_by": ("refines", True),
+    **dict.fromkeys(("satisfy", "satisfaction"), ("satisfies", False)),
+    "satisfied_by": ("satisfies", True),
+    **dict.fromkeys(("verify", "verification"), ("verifies", False)),
+    "verified_by": ("verifies", True),
+    **dict.fromkeys(("depends", "depend", "dependency"), ("depends_on", False)),
+    "block": ("blocks", False),
+    "blocked_by": ("blocks", True),
+    "duplicate": ("duplicates", False),
+    **dict.fromkeys(("conflict", "conflicts"), ("conflicts_with", False)),
+    **dict.fromkeys(("relates", "related", "related_to"), (UNDIRECTED, False)),
+}
+"""By the name in other tools: the type here, and whether source and target are swapped.
+
+A `Parent` relation of StrictDoc goes from the child to the parent."""
+
+
+class TypeMapping(Struct, frozen=True):
+    """A relationship type, and whether source and target are swapped."""
+
+    type: str
+    is_reversed: bool = False
+
+
+def map_type(name: str, types: Collection[str], inverses: Mapping[str, str]) -> TypeMapping | None:
+    """Return the equivalent of a relation of another tool; None if there is none.
+
+    `types` are the names of the hub's types, `inverses` their names from the other end.
+    """
+    key = fold(name).replace(" ", "_").replace("-", "_")
+    while True:
+        if key in types:
+            return TypeMapping(key)
+        if key in inverses:
+            return TypeMapping(inverses[key], is_reversed=True)
+        if key in SYNONYMS and SYNONYMS[key][0] in types:
+            return TypeMapping(*SYNONYMS[key])
+        suffix = next((each for each in SUFFIXES if key.endswith(each)), None)
+        if suffix is None:
+            return None
+        key = key.removesuffix(suffix)
+
+
+Action: TypeAlias = Literal["created", "updated", "unchanged", "failed"]
+
+
+class Row(Struct, kw_only=True):
+    """What became of one row."""
+
+    row: int
+    kind: str
+    action: Action
+    reference_id: str
+    """What it is called here."""
+    title: str = ""
+    """What the row says that it is about."""
+    errors: list[str] = []
+    notes: list[str] = []
+    """What was done otherwise than the row says."""
+
+
+class Report(Changed, kw_only=True):
+    """What became of all rows."""
+
+    created: int
+    updated: int
+    unchanged: int
+    failed: int
+    rows: list[Row]
+    sources: list[str]
+    """The sources of the rows; none where they are this hub's own."""
+    not_kept: list[NotKept]
+    """The parts of the file that the hub has no place for, the most frequent first."""
+
+
+def report_of(
+    rows: list[Row], *, sources: Sequence[str] = (), not_kept: Sequence[NotKept] = ()
+) -> Report:
+    actions = [row.action for row in rows]
+    return Report(
+        created=actions.count("created"),
+        updated=actions.count("updated"),
+        unchanged=actions.count("unchanged"),
+        failed=actions.count("failed"),
+        rows=rows,
+        sources=list(sources),
+        not_kept=list(not_kept),
+    )
+
+
+OnConflict: TypeAlias = Literal["refuse", "update", "create"]
+"""The treatment of a row about an item that another source created."""
+
+MAX_NUMBER: Final = 9_999_999
+"""The greatest number of a reference id that an import may use."""
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """The item that a row is about, and whether the row's origin may change it."""
+
+    item: ItemRow | None = None
+    foreign_id: str = ""
+    """The name of the item in the origin; empty if the row has no name or no origin."""
+    doubt: str = ""
+    """The reason that changing the item needs the caller's permission."""
+    is_named: bool = False
+    """True if only another source name can resolve the doubt."""
+    unclaimed: bool = False
+    """True if the item has no source yet, so it can get this one."""
+    is_former: bool = False
+    """True if an import of an earlier release created the item, from the same foreign id."""
+
+
+def check_names(item: Item) -> None:
+    """Raise InvalidError for names that no item of this kind can have."""
+    if item.id and not is_uuid(item.id):
+        raise InvalidError("id", f"{item.id[:64]!r} is no UUID")
+    if item.reference_id:
+        reference = parse_reference(item.reference_id)
+        if reference is None or reference.kind != item.kind or reference.number > MAX_NUMBER:
+            raise InvalidError(
+                "reference_id", f"{item.reference_id[:64]!r} is no name of {item.kind}"
+            )
+    for field, value in (("foreign_id", item.foreign_id), ("source", item.source)):
+        if value:
+            check_line(field, value)
+            if len(value) > MAX_FOREIGN_ID:
+                raise InvalidError(
+                    field, f"{len(value):,} characters exceed the limit of {MAX_FOREIGN_ID:,}"
+                )
+
+
+def foreign_id_of(item: Item) -> str:
+    """Return the name that the origin of a row uses for its item."""
+    if item.foreign_id and not item.source:
+        return item.foreign_id
+    if item.reference_id:
+        return str(parse_reference(item.reference_id))
+    return (item.id or "").lower()
+
+
+async def find_match(
+    db: Database, numbered: Numbered, item: Item, origin: Origin | None, *, is_ours: bool = False
+) -> Match:
+    """Return the item that a row is about.
+
+    `is_ours` is for files that declare their names to be names of this hub. Raises InvalidError if
+    the names of the row contradict the item.
+    """
+    check_names(item)
+    if origin is not None:
+        found = await _foreign(db, numbered, item, origin)
+    else:
+        found = await _find_own(db, item, is_ours=is_ours)
+    if found.item is not None and found.item.kind != item.kind:
+        known, kind = found.item, KINDS[item.kind].title.lower()
+        raise InvalidError(
+            "kind",
+            f"{known.reference_id} is {KINDS[known.kind].title.lower()}, not {kind}",
+        )
+    return found
+
+
+async def _find_own(db: Database, item: Item, *, is_ours: bool) -> Match:
+    if item.id:
+        return Match(item=await items.lookup(db, item.id))
+    known = await items.lookup(db, item.reference_id) if item.reference_id else None
+    if known is None or is_ours or await _has_heading(db, item, known):
+        return Match(item=known)
+    # Most likely the REQ-001 of another project: the file names neither a source nor UUIDs.
+    return Match(
+        item=known,
+        doubt=(
+            f"{known.reference_id} is {_heading(known)[:80]!r} here, and the file does not say "
+            "that it is from this hub: name the source of the file, or import with "
+            "on_conflict=update to change the item, or on_conflict=create for a new one"
+        ),
+    )
+
+
+async def _has_heading(db: Database, item: Item, known: ItemRow) -> bool:
+    """Return whether the item has the title of the row, or had it earlier."""
+    field = _heading_field(known)
+    said = getattr(item, field)
+    if said is UNSET or said.strip() == _heading(known).strip():
+        return True
+    former = await revisions.former_values(db, known, field)
+    return said.strip() in {each.strip() for each in former}
+
+
+def _heading(known: ItemRow) -> str:
+    heading: str = getattr(known, _heading_field(known))
+    return heading
+
+
+def _heading_field(known: ItemRow) -> str:
+    """Return the field that identifies an item for people: criteria have no title."""
+    return "description" if known.kind == "acceptance_criteria" else "title"
+
+
+async def _foreign(db: Database, numbered: Numbered, item: Item, origin: Origin) -> Match:
+    name = foreign_id_of(item)
+    if not name:
+        return Match()
+    row = await provenance.find_source(db, origin.source, name)
+    known = await items.lookup(db, derived_id(origin.source, name) if row is None else row.item_id)
+    if known is not None:
+        return _of_this_source(known, name, origin, unclaimed=row is None)
+    known = await items.lookup(db, item.id) if item.id else None
+    is_former = known is None and bool(numbered.former_id)
+    if is_former:
+        known = await items.lookup(db, numbered.former_id)
+    if known is None:
+        return Match(foreign_id=name)
+    of_it = await provenance.sources_of_item(db, known.id)
+    if of_it is None:
+        return Match(
+            item=known,
+            foreign_id=name,
+            unclaimed=True,
+            is_former=is_former,
+            doubt=_doubt(
+                known,
+                "an earlier release imported it without its source"
+                if is_former
+                else "it was created here, or imported by a release that kept no sources",
+                origin,
+            ),
+        )
+    if of_it.source == origin.source or (
+        item.source and (of_it.source, of_it.foreign_id) == (item.source, item.foreign_id)
+    ):
+        return _of_this_source(known, name, origin, unclaimed=False)
+    if is_former:  # the former id belongs to the item of another source
+        return Match(foreign_id=name)
+    return Match(
+        item=known,
+        foreign_id=name,
+        doubt=_doubt(known, f"it came from {of_it.source!r}", origin),
+    )
+
+
+def _of_this_source(known: ItemRow, name: str, origin: Origin, *, unclaimed: bool) -> Match:
+    doubt = (
+        ""
+        if origin.certain
+        else (
+            f"{known.reference_id} came from {origin.source!r}, an id that other files may have "
+            f"too: name the source, {origin.source!r} if this is the same document, else another"
+        )
+    )
+    return Match(
+        item=known, foreign_id=name, doubt=doubt, is_named=bool(doubt), unclaimed=unclaimed
+    )
+
+
+def _doubt(known: ItemRow, why: str, origin: Origin) -> str:
+    return (
+        f"{known.reference_id} is not of {origin.source!r}: {why}; import with on_conflict=update "
+        "to change it, or on_conflict=create for a new item"
+    )
+
+
+IMPORT_ORDER: Final[dict[str, int]] = {
+    kind: place
+    for place, kind in enumerate(
+        (
+            *("type", "label", "epic", "user_story", "acceptance_criteria", "requirement"),
+            *("steering_document", "prompt", "link", "comment"),
+        )
+    )
+}
+"""Kinds in the order of import: dependencies first."""
+ARGUMENTS: Final[dict[str, str]] = {
+    "title": "title",
+    "description": "description",
+    "status": "status",
+    "priority": "priority",
+    "type": "type",
+    "assignee": "assignee",
+    "acceptance_criteria": "acceptance_criteria_id",
+    "epics": "epic_ids",
+    "name": "name",
+    "content": "content",
+    "role": "role",
+}
+"""Fields of a row and the arguments of operations; the argument of `parent` depends on the kind."""
+PARENT_ARGUMENTS: Final[dict[Kind, str]] = {
+    "user_story": "epic_id",
+    "acceptance_criteria": "user_story_id",
+    "requirement": "user_story_id",
+}
+
+
+def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
+    match record:
+        case Item():
+            return record.kind
+        case Fault() | Origin() | NotKept():
+            return ""
+        case Type():
+            return "type"
+        case Label():
+            return "label"
+        case Link():
+            return "link"
+        case Comment():
+            return "comment"
+
+
+def title_of_record(record: Record | Fault | Origin | NotKept) -> str:
+    match record:
+        case Item():
+            return record.title or summary(record.description or "")
+        case Link():
+            return f"{record.source} {record.type} {record.target}"
+        case Fault() | Origin() | NotKept():
+            return ""
+        case Comment():
+            return summary(record.text)
+    return record.name
+
+
+def with_known_status(item: Item) -> Item:
+    """Return the item with its status in our spelling.
+
+    `in progress` becomes `In Progress`.
+    """
+    if not item.status:
+        return item
+    known = equivalent(item.status, STATUSES.get(item.kind, ()))
+    return item if known is None else replace(item, status=known)
+
+
+def is_same_field(item: Item, now: Item, field: str) -> bool:
+    """Return whether a row leaves a field unchanged.
+
+    Documents do not keep spaces around a title.
+    """
+    said, known = getattr(item, field), getattr(now, field)
+    if field == "title" and isinstance(said, str) and isinstance(known, str):
+        return said.strip() == known.strip()
+    return said is UNSET or said == known
+
+
+def name_key(name: str) -> str:
+    reference = parse_reference(name)
+    return str(reference) if reference is not None else name.strip().lower()

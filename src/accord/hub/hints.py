@@ -1,0 +1,111 @@
+"""Hints after a write: suspect links, lint findings, unfinished work below.
+
+A hint never refuses a write. `add_hints` runs inside the transaction, after the effects are
+recorded, so a dry run returns the same hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.lint import FIELDS, lint_item
+from accord.hub.domain.traceability import CONTENT_FIELDS, changes_content
+from accord.hub.storage import items, relationships
+from accord.hub.storage.relationships import LinkRow
+from accord.operations.outcome import Change
+from accord.operations.work import Effect, Hint, Work
+
+MAX_HINTED_ITEMS: Final = 10
+"""The maximum number of items hinted at per write; after bulk writes, ask for coverage."""
+MAX_CHARACTERS: Final = 10_000
+"""The part of a text that is linted while it is written."""
+MAX_FINDINGS: Final = 5
+"""The maximum number of lint findings reported per item."""
+MAX_NAMED: Final = 10
+
+DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
+"""Relationship types with a source that depends on the target."""
+ENDED: Final = frozenset({"Obsolete", "Cancelled"})
+
+
+async def add_hints(work: Work, change: Change) -> None:
+    """Add hints to a write that changes content or status.
+
+    Runs for the first `MAX_HINTED_ITEMS` items that the write created or updated.
+    """
+    advised = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
+    for effect in advised[:MAX_HINTED_ITEMS]:
+        changed = _changed(effect)
+        if changes_content(changed):
+            await _lint(work, effect)
+        if effect.action == "updated" and (changes_content(changed) or "status" in changed):
+            await _links(work, effect, changed)
+        if "status" in changed and (effect.after or {}).get("status") == "Done":
+            await _open_below(work, effect)
+
+
+def _changed(effect: Effect) -> set[str]:
+    before, after = effect.before or {}, effect.after or {}
+    return {name for name in {*CONTENT_FIELDS, "status"} if before.get(name) != after.get(name)}
+
+
+async def _lint(work: Work, effect: Effect) -> None:
+    if effect.kind == "prompt":
+        return
+    kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
+    after = effect.after or {}
+    # A new item has no suppressions unless the same write added one: skip the query.
+    has_none = effect.action == "created" and not _tells_of(work, "lint_suppression")
+    put_aside = {} if has_none else await items.suppressions_of_item(work.db, effect.id)
+    texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
+    reports = lint_item(kind, texts, without=frozenset(put_aside))
+    found = [(field, each) for field, report in reports.items() for each in report.findings]
+    for field, each in found[:MAX_FINDINGS]:
+        _hint(work, effect, each.rule, f"{field}: {each.message}; {each.hint}")
+    if len(found) > MAX_FINDINGS:
+        message = f"{len(found) - MAX_FINDINGS} more findings: see lint_requirement"
+        _hint(work, effect, "lint", message)
+
+
+def _tells_of(work: Work, kind: str) -> bool:
+    return any(effect.kind == kind for effect in work.effects)
+
+
+async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
+    links = await relationships.of_item(work.db, effect.id)
+    before, after = effect.before or {}, effect.after or {}
+    suspect = [link for link in links if _is_newly_suspect(link, effect.id, before, after)]
+    if suspect:
+        message = f"links become suspect, confirm those that still hold: {_named(suspect)}"
+        _hint(work, effect, "suspect-links", message)
+    if "status" in changed and after.get("status") in ENDED:
+        needing = [link for link in links if link.target_id == effect.id and link.type in DEPENDENT]
+        if needing:
+            _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
+
+
+async def _open_below(work: Work, effect: Effect) -> None:
+    """Add a hint about unfinished stories and requirements below a finished item."""
+    found = await items.open_below(work.db, effect.id)
+    if found:
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        named = ", ".join(found[:MAX_NAMED]) + more
+        _hint(work, effect, "open-below", f"still open below it: {named}")
+
+
+def _is_newly_suspect(
+    link: LinkRow, id: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> bool:
+    remembered = link.source_version if link.source_id == id else link.target_version
+    return bool(before.get("said_version", 0) <= remembered < after.get("said_version", 0))
+
+
+def _named(links: list[LinkRow]) -> str:
+    more = f" and {len(links) - MAX_NAMED} more" if len(links) > MAX_NAMED else ""
+    return ", ".join(link.reference for link in links[:MAX_NAMED]) + more
+
+
+def _hint(work: Work, effect: Effect, code: str, message: str) -> None:
+    work.hint(Hint(code=code, message=message, reference_id=effect.reference_id))

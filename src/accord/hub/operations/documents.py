@@ -1,0 +1,294 @@
+"""Operations on steering documents, which guide the work on epics, and on prompts.
+
+Assistants get the active prompt, if there is one, when they connect.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from accord.hub import lifecycle
+from accord.hub.domain.kinds import parse_reference
+from accord.hub.entities import (
+    AnyOfName,
+    AnyOfUsername,
+    Cursor,
+    Deleted,
+    Detail,
+    Fields,
+    Id,
+    Limit,
+    Page,
+    Prompt,
+    PromptRole,
+    Since,
+    SteeringDocument,
+    Text,
+    Title,
+    Version,
+)
+from accord.hub.operations.items import ItemOperations
+from accord.hub.storage import items, rows
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.lists import Sort
+from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError
+from accord.operations.operation import Rest
+from accord.operations.work import Database, Work, is_uuid
+
+EpicIds: TypeAlias = Annotated[list[Id], Meta(max_length=200)]
+
+documents: Final = ItemOperations("steering_document", SteeringDocument)
+document_operations: Final = documents.operations
+
+
+@documents.declare_create()
+async def create_steering_document(
+    work: Work, *, title: Title, description: Text = "", epic_ids: EpicIds | UnsetType = UNSET
+) -> SteeringDocument:
+    """Create a steering document, linked to epics."""
+    row = await lifecycle.create(work, "steering_document", title=title, description=description)
+    await _link(work, row, epic_ids)
+    return await documents.shown(work, row)
+
+
+@documents.declare_get()
+async def get_steering_document(
+    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+) -> SteeringDocument:
+    """Get a steering document."""
+    return await documents.get(work, id, detail, fields)
+
+
+@documents.declare_update(destructive=True)
+async def update_steering_document(
+    work: Work,
+    *,
+    id: Id,
+    title: Title | UnsetType = UNSET,
+    description: Text | UnsetType = UNSET,
+    epic_ids: EpicIds | UnsetType = UNSET,
+    expected_version: Version | None = None,
+) -> SteeringDocument:
+    """Change a steering document: only what you give. `epic_ids` are all epics it is linked to."""
+    row = await lifecycle.update(
+        work, "steering_document", id, expected_version, title=title, description=description
+    )
+    await _link(work, row, epic_ids)
+    return await documents.shown(work, row)
+
+
+@documents.declare_delete()
+async def delete_steering_document(work: Work, *, id: Id, force: bool = False) -> Deleted:
+    """Delete a steering document. With links only by `force` (administrators)."""
+    return await documents.delete(work, id, force=force)
+
+
+@documents.declare_list(under=["/epics/{epic_id}"])
+async def list_steering_documents(
+    work: Work,
+    *,
+    epic_id: Id | None = None,
+    creator: AnyOfUsername | None = None,
+    label: AnyOfName | None = None,
+    updated_since: Since | None = None,
+    sort: Sort | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+    detail: Detail | None = None,
+    fields: Fields | None = None,
+) -> Page[SteeringDocument]:
+    """List steering documents: all, or those of an epic."""
+    return await documents.page(
+        work,
+        epic_id=epic_id,
+        creator=creator,
+        label=label,
+        updated_since=updated_since,
+        sort=sort,
+        limit=limit,
+        cursor=cursor,
+        detail=detail,
+        fields=fields,
+    )
+
+
+async def _link(work: Work, row: ItemRow, epic_ids: list[str] | UnsetType) -> None:
+    """Link a steering document to exactly these epics."""
+    if epic_ids is UNSET:
+        return
+    wanted = {(await items.find(work.db, id, "epic")).id: None for id in epic_ids}
+    linked = await rows.where(work.db, "steering_links", "steering_id", row.id)
+    for link in linked:
+        if link["epic_id"] not in wanted:
+            await rows.delete(work.db, "steering_links", link)
+            work.did(rows.effect("deleted", "steering_link", link, row.reference_id))
+    for epic_id in wanted:
+        link = {"steering_id": row.id, "epic_id": epic_id}
+        if link not in linked:
+            await rows.insert(work.db, "steering_links", link)
+            work.did(rows.effect("created", "steering_link", link, row.reference_id))
+
+
+PromptName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+PromptId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
+
+_PROMPT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+
+prompts: Final = ItemOperations("prompt", Prompt, write="admin", delete="admin")
+prompt_operations: Final = prompts.operations
+
+
+@prompts.declare_create()
+async def create_prompt(
+    work: Work,
+    *,
+    name: PromptName,
+    content: Content,
+    title: Title | None = None,
+    description: Text = "",
+    role: PromptRole = "user",
+) -> Prompt:
+    """Create a prompt, not yet active. Its name has letters, digits, `_`, `-` and `.` only."""
+    await _check_prompt_name(work.db, name, None)
+    return await prompts.create(
+        work,
+        name=name,
+        title=name if title is None else title,
+        description=description,
+        content=content,
+        role=role,
+    )
+
+
+@prompt_operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
+async def get_active_prompt(work: Work) -> Prompt:
+    """Get the active prompt."""
+    row = await items.active_prompt(work.db)
+    if row is None:
+        raise NotFoundError("no prompt is active")
+    return await prompts.shown(work, row)
+
+
+@prompts.declare_get()
+async def get_prompt(
+    work: Work, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
+) -> Prompt:
+    """Get a prompt by id or name."""
+    row = await find_prompt(work.db, id)
+    return await prompts.shown(work, row, detail=detail, fields=fields)
+
+
+@prompts.declare_update()
+async def update_prompt(
+    work: Work,
+    *,
+    id: PromptId,
+    name: PromptName | UnsetType = UNSET,
+    title: Title | UnsetType = UNSET,
+    description: Text | UnsetType = UNSET,
+    content: Content | UnsetType = UNSET,
+    role: PromptRole | UnsetType = UNSET,
+    expected_version: Version | None = None,
+) -> Prompt:
+    """Change a prompt: only what you give."""
+    found = await find_prompt(work.db, id)
+    if name is not UNSET:
+        await _check_prompt_name(work.db, name, found.id)
+    return await prompts.update(
+        work,
+        found.id,
+        expected_version,
+        name=name,
+        title=title,
+        description=description,
+        content=content,
+        role=role,
+    )
+
+
+@prompts.declare_delete()
+async def delete_prompt(work: Work, *, id: PromptId) -> Deleted:
+    """Delete a prompt."""
+    found = await find_prompt(work.db, id)
+    return await prompts.delete(work, found.id, force=False)
+
+
+@prompt_operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/prompts/{id}/activate"), Rest("POST", "/prompts/{id}/activate")),
+    tag="prompts",
+    idempotent=True,
+)
+async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
+    """Make a prompt the active one, in place of the one that was."""
+    row = await find_prompt(work.db, id)
+    if not row.active:
+        # Deactivate first: a unique index allows one active prompt.
+        other = await items.active_prompt(work.db)
+        if other is not None:
+            await lifecycle.set_aside(work, other, {"active": 0})
+        row = await lifecycle.set_aside(work, row, {"active": 1})
+    return await prompts.shown(work, row)
+
+
+@prompt_operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/prompts/{id}/deactivate"), Rest("POST", "/prompts/{id}/deactivate")),
+    tag="prompts",
+    tool=False,
+    idempotent=True,
+)
+async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
+    """Have no prompt active, if it is this one."""
+    row = await find_prompt(work.db, id)
+    if row.active:
+        row = await lifecycle.set_aside(work, row, {"active": 0})
+    return await prompts.shown(work, row)
+
+
+@prompts.declare_list()
+async def list_prompts(
+    work: Work,
+    *,
+    active: bool | None = None,
+    sort: Sort | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+    detail: Detail | None = None,
+    fields: Fields | None = None,
+) -> Page[Prompt]:
+    """List prompts; `active` (true or false) filters."""
+    return await prompts.page(
+        work,
+        active=None if active is None else int(active),
+        sort=sort,
+        limit=limit,
+        cursor=cursor,
+        detail=detail,
+        fields=fields,
+    )
+
+
+async def find_prompt(db: Database, id: Id) -> ItemRow:
+    """Return the prompt with this UUID, reference id or name. Raises NotFoundError."""
+    if is_uuid(id) or parse_reference(id) is not None:
+        return await items.find(db, id, "prompt")
+    named = await items.prompt_named(db, id)
+    if named is None:
+        raise NotFoundError(f"there is no prompt {id!r}")
+    return named
+
+
+async def _check_prompt_name(db: Database, name: str, own_id: str | None) -> None:
+    if _PROMPT_NAME.fullmatch(name) is None:
+        raise InvalidError("name", "must have letters, digits, '_', '-' and '.' only")
+    if is_uuid(name) or parse_reference(name) is not None:
+        raise InvalidError("name", "must not look like an id")
+    taken = await items.prompt_named(db, name)
+    if taken is not None and taken.id != own_id:
+        raise ConflictError(f"{taken.reference_id} has the name {taken.name!r} already")
