@@ -13,6 +13,10 @@ from types import ModuleType
 from typing import Any, Final
 
 MOVED: Final[Mapping[str, str]] = {
+    "accord.telemetry.exposition": "accord.telemetry.metrics",
+    "accord.telemetry.histogram": "accord.telemetry.metrics",
+    "accord.telemetry.past_spans": "accord.telemetry.tracing",
+    "accord.telemetry.request_spans": "accord.telemetry.tracing",
     "accord.workflows.core.arrivals": "accord.workflows.core.machine",
     "accord.workflows.core.budget": "accord.workflows.core.expressions.functions",
     "accord.workflows.core.commands": "accord.workflows.core.events",

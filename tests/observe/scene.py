@@ -26,7 +26,7 @@ from accord.app.site import Site
 from accord.app.system import open_system, prepare
 from accord.app.traffic import Traffic
 from accord.operations.logs.formats import JsonFormat
-from accord.telemetry.request_spans import RequestSpans
+from accord.telemetry.tracing import RequestSpans
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from tests.patience import PATIENCE as PATIENCE

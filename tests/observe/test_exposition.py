@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from accord.telemetry.exposition import Exposition, Family
+from accord.telemetry.metrics import Exposition, Family
 
 
 def test_each_sample_says_whose_it_is() -> None:

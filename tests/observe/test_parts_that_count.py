@@ -12,7 +12,7 @@ from accord.operations.errors import RateLimitedError
 from accord.operations.rates.counted import CountedLimiter, Refusals
 from accord.operations.rates.memory import MemoryLimiter
 from accord.store import open_store
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.backlog import Backlog
 from tests.patience import PATIENCE
 

@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from accord.app.site import Site
 from accord.app.traffic import Traffic
 from accord.jsonrpc.channel import ChannelInfo
-from accord.telemetry.exposition import Exposition
-from accord.telemetry.request_spans import RequestSpans
+from accord.telemetry.metrics import Exposition
+from accord.telemetry.tracing import RequestSpans
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, WebApp, WebRequest

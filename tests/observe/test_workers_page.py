@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from accord.app.fellows import Fellows, Worker, among_fellows
-from accord.telemetry.exposition import Exposition, Family
+from accord.telemetry.metrics import Exposition, Family
 from tests.app.served import serving
 from tests.store.cluster import Cluster
 

@@ -13,7 +13,7 @@ from typing import Final
 from accord.operations.audit.record import Result
 from accord.operations.caller import Caller
 from accord.operations.operation import Operation
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 
 SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 

@@ -18,7 +18,7 @@ from accord.app.local import Local
 from accord.app.old_runs import old_runs
 from accord.app.settings import Settings
 from accord.app.tracing import Spans
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.caller import TaskCaller
 from accord.workflows.bridge.health import HealthChecks

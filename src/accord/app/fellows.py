@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from accord.telemetry.exposition import Exposition, Family
+from accord.telemetry.metrics import Exposition, Family
 
 log = logging.getLogger("accord.app")
 

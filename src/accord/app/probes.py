@@ -18,7 +18,7 @@ from accord.app.engine import Engine
 from accord.app.fellows import Fellows
 from accord.store.catalog import PING
 from accord.store.store import Store, StoreError
-from accord.telemetry.exposition import MEDIA_TYPE, Exposition, Family
+from accord.telemetry.metrics import MEDIA_TYPE, Exposition, Family
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import (
     JSON,

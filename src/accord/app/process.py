@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from accord import __version__
-from accord.telemetry.exposition import Exposition, Kind
-from accord.telemetry.histogram import Histogram
+from accord.telemetry.metrics import Exposition, Histogram, Kind
 
 TICK_SECONDS: Final = 0.25
 LATENESS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)

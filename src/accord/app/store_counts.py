@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.store.store import Store
-from accord.telemetry.exposition import Exposition, Kind
+from accord.telemetry.metrics import Exposition, Kind
 
 
 class StorePage:

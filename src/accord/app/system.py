@@ -60,8 +60,7 @@ from accord.operations.rates.memory import MemoryLimiter
 from accord.operations.rates.redis import RedisLimiter
 from accord.operations.rates.shared import StoreLimiter
 from accord.store import Store
-from accord.telemetry.exposition import Exposition
-from accord.telemetry.metrics import Metrics
+from accord.telemetry.metrics import Exposition, Metrics
 from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options

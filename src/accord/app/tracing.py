@@ -12,9 +12,7 @@ from accord.operations.logs.redaction import redact
 from accord.operations.operation import Operation
 
 if TYPE_CHECKING:
-    from accord.telemetry.past_spans import PastSpans
-    from accord.telemetry.request_spans import RequestSpans
-    from accord.telemetry.tracing import OutgoingSpans
+    from accord.telemetry.tracing import OutgoingSpans, PastSpans, RequestSpans
 
 FAILED: Final[frozenset[Result]] = frozenset(("failed", "cancelled"))
 
@@ -24,9 +22,7 @@ class Spans:
     OpenTelemetry."""
 
     def __init__(self) -> None:
-        from accord.telemetry.past_spans import PastSpans
-        from accord.telemetry.request_spans import RequestSpans
-        from accord.telemetry.tracing import OutgoingSpans
+        from accord.telemetry.tracing import OutgoingSpans, PastSpans, RequestSpans
 
         self.requests: RequestSpans = RequestSpans(clean=redact)
         self.outgoing: OutgoingSpans = OutgoingSpans(clean=redact)

@@ -12,8 +12,7 @@ from time import perf_counter
 from typing import Any, Final, Protocol, runtime_checkable
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.telemetry.exposition import Exposition
-from accord.telemetry.histogram import Histogram
+from accord.telemetry.metrics import Exposition, Histogram
 from accord.transports.web.app import JSON, Exchange, Stream, WebApp, WebRequest
 
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -34,7 +33,7 @@ class RequestSpan(Protocol):
 
 
 class RequestSpans(Protocol):
-    """Makes spans, as `accord.telemetry.request_spans` does."""
+    """Makes spans, as `accord.telemetry.tracing` does."""
 
     def begin(self, request: WebRequest, route: str, channel: ChannelInfo) -> RequestSpan: ...
 

@@ -1,8 +1,7 @@
-"""Counts and times of the calls that come in, for Prometheus.
+"""Metrics: the text format of Prometheus, histograms, and the metrics of incoming calls.
 
-An observer: give it to `serve` as `observer=`, and its page to whatever serves pages. What it
-remembers is bounded, whatever callers send: only names of methods that exist become labels,
-and of codes that the catalogue does not know a fixed number.
+`Metrics` is an observer of calls; `Exposition` collects families of samples and writes them in
+Prometheus' text format, version 0.0.4.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from math import isfinite
 from threading import Lock, get_ident
 from time import perf_counter
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -23,9 +22,112 @@ from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.observer import MakeContext, Outcome
-from accord.telemetry.exposition import MEDIA_TYPE, Exposition
-from accord.telemetry.histogram import Histogram
 from accord.transports.pages import Page
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Sample(Struct, frozen=True, array_like=True):
+    """One number: that of a family, or a part of a histogram, which has a name of its own."""
+
+    name: str
+    labels: Labels
+    value: int | float
+
+
+class Family(Struct, frozen=True):
+    """A metric, with the values that it has."""
+
+    kind: Kind
+    about: str
+    samples: list[Sample]
+
+
+class Exposition:
+    """A page of metrics, written family by family."""
+
+    def __init__(self) -> None:
+        self._families: dict[str, Family] = {}
+
+    @property
+    def families(self) -> Mapping[str, Family]:
+        """All that was written, by name."""
+        return self._families
+
+    def family(
+        self, name: str, kind: Kind, about: str, samples: Iterable[tuple[Labels, float]] = ()
+    ) -> None:
+        """A metric called `name`, with the value it has for each set of labels."""
+        found = self._families.setdefault(name, Family(kind, about, []))
+        found.samples.extend(Sample(name, labels, value) for labels, value in samples)
+
+    def histogram(
+        self, name: str, labels: Labels, bounds: Sequence[float], counts: Sequence[int], sum: float
+    ) -> None:
+        """What belongs to a histogram: `counts` has one more than `bounds`, for all above."""
+        samples = self._families[name].samples
+        limits = [*(repr(float(bound)) for bound in bounds), "+Inf"]
+        for limit, count in zip(limits, accumulate(counts), strict=True):
+            samples.append(Sample(f"{name}_bucket", (*labels, ("le", limit)), count))
+        samples += (Sample(f"{name}_sum", labels, sum), Sample(f"{name}_count", labels, count))
+
+    def include(self, families: Mapping[str, Family], label: tuple[str, str]) -> None:
+        """Add the families of another page; `label` says whose they are."""
+        for name, each in families.items():
+            found = self._families.setdefault(name, Family(each.kind, each.about, []))
+            found.samples.extend(
+                Sample(sample.name, (label, *sample.labels), sample.value)
+                for sample in each.samples
+            )
+
+    def encode(self) -> bytes:
+        lines: list[str] = []
+        for name, each in self._families.items():
+            lines += (f"# HELP {name} {each.about}", f"# TYPE {name} {each.kind}")
+            lines += map(_line, each.samples)
+        # A name with half a surrogate pair can be declared in Python, but not sent.
+        return ("\n".join(lines) + "\n").encode(errors="backslashreplace")
+
+
+def _line(sample: Sample) -> str:
+    return f"{sample.name}{_labelled(sample.labels)} {sample.value!r}"
+
+
+def _labelled(labels: Labels) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels) + "}"
+
+
+class Histogram:
+    """Values of one kind. `counts` has one more than `bounds`, for all above."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum: float = 0
+
+    def add(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def include(self, other: Histogram) -> None:
+        """Add what another one of the same bounds has counted."""
+        self.counts = [
+            mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
+        ]
+        self.sum += other.sum
+
+    def write(self, out: Exposition, name: str, labels: Labels) -> None:
+        out.histogram(name, labels, self.bounds, self.counts, self.sum)
+
 
 SECONDS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),

@@ -1,20 +1,24 @@
-"""Spans of calls, by OpenTelemetry: `pip install accord[otel]`.
+"""Spans of calls, requests and past events, by OpenTelemetry: `pip install accord[otel]`.
 
-`Tracing` is an observer that makes a span of every call that comes in. A call over HTTP
-continues the trace that its headers name (W3C Trace Context, or whatever propagator is set);
-a message on a stream has no headers, so there a trace begins anew. `trace_headers` is for
-calls that go out over HTTP, `traced` makes spans of them; `OutgoingSpans` of calls of others.
+`Tracing` is an observer that makes a span of each incoming call. A call over HTTP continues the
+trace of its headers (W3C Trace Context, or the propagator that is set); a message on a stream has
+no headers, so its trace starts there. `trace_headers` is for outgoing calls over HTTP, `traced`
+makes spans of them; `OutgoingSpans` makes spans of calls that other code makes.
 
-Names and attributes are those of OpenTelemetry's semantic conventions for JSON-RPC.
+`RequestSpans` makes spans of HTTP requests that are not JSON-RPC. `PastSpans` records what has no
+begin and end in one piece of code: a run of several processes, or a message on its way.
+
+Names and attributes follow OpenTelemetry's semantic conventions for JSON-RPC and HTTP servers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final, Unpack
+from typing import Any, Final, Literal, TypeAlias, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -25,6 +29,7 @@ from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.observer import CANCELLED, MakeContext, Outcome
 from accord.jsonrpc.peer import Peer
+from accord.transports.web.app import WebRequest
 
 try:
     from opentelemetry import context as current, propagate, trace
@@ -259,3 +264,117 @@ def _network(channel: ChannelInfo, side: str) -> dict[str, str | int]:
 def _fail(span: Span, kind: str, message: str) -> None:
     span.set_attribute("error.type", kind)
     span.set_status(StatusCode.ERROR, message or None)
+
+
+VERBS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+MAX_PATH: Final = 200
+"""Most characters kept of what a client may choose freely."""
+
+
+class RequestSpans:
+    """Makes a span of every request; it is handled with that as the current one."""
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        *,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        """Spans go to `tracer_provider`, or else to the one that is set for the process. `clean`
+        takes out of what clients chose what must not be written down."""
+        self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+        self._clean = clean
+
+    def begin(self, request: WebRequest, route: str, channel: ChannelInfo) -> RequestSpan:
+        """`route` is the path with names instead of values; empty where there is none."""
+        method = request.method if request.method in VERBS else OTHER
+        # Around the callbacks of our server stands what was current when it began: no caller.
+        parent = propagate.extract(request.fields, context=current.Context())
+        attributes: dict[str, str | int] = {
+            "http.request.method": method,
+            "url.path": self._clean(request.path)[:MAX_PATH],
+            "url.scheme": channel.scheme,
+            "client.address": channel.address.rpartition(":")[0].strip("[]"),
+        }
+        if route:
+            attributes["http.route"] = route
+        span = self._tracer.start_span(
+            f"{method} {route}" if route else method,
+            context=parent,
+            kind=SpanKind.SERVER,
+            attributes=attributes,
+        )
+        return RequestSpan(span, parent)
+
+
+class RequestSpan:
+    """The span of one request."""
+
+    __slots__ = ("_span", "_token")
+
+    def __init__(self, span: Span, parent: current.Context) -> None:
+        self._span = span
+        self._token = current.attach(trace.set_span_in_context(span, parent))
+
+    def left(self) -> None:
+        """The stack in which it began is left."""
+        current.detach(self._token)
+
+    def ended(self, status: int | None) -> None:
+        """It was answered; None where nobody waited for that."""
+        span = self._span
+        if status is None:
+            span.set_attribute("error.type", "cancelled")
+            span.set_status(StatusCode.ERROR, "the client went away")
+        else:
+            span.set_attribute("http.response.status_code", status)
+            if status >= 500:
+                span.set_attribute("error.type", str(status))
+                span.set_status(StatusCode.ERROR)
+        span.end()
+
+
+Place: TypeAlias = Literal["internal", "consumer"]
+
+_KINDS: Final[dict[Place, SpanKind]] = {
+    "internal": SpanKind.INTERNAL,
+    "consumer": SpanKind.CONSUMER,
+}
+_NANOSECONDS: Final = 1_000_000_000
+
+
+class PastSpans:
+    """Makes spans that end now."""
+
+    def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
+        """Spans go to `tracer_provider`, or else to the one that is set for the process."""
+        self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+
+    def tell(
+        self,
+        name: str,
+        *,
+        began: float,
+        attributes: Mapping[str, str | int],
+        traceparent: str | None = None,
+        place: Place = "internal",
+        error: str = "",
+    ) -> None:
+        """Something began at a time, in seconds since 1970, and is over now. It stands below
+        `traceparent`, or else below the span that is the current one; `error` says how it failed,
+        if it did."""
+        parent = None
+        if traceparent is not None:
+            parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
+        now = time.time_ns()
+        span = self._tracer.start_span(
+            name,
+            context=parent,
+            kind=_KINDS[place],
+            attributes=attributes,
+            start_time=min(int(began * _NANOSECONDS), now),
+        )
+        if error:
+            span.set_attribute("error.type", error)
+            span.set_status(StatusCode.ERROR)
+        span.end(now)

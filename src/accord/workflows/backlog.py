@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.store.store import Reading, Row, Store, StoreError
-from accord.telemetry.exposition import Exposition, Labels
+from accord.telemetry.metrics import Exposition, Labels
 from accord.workflows.membership import MemberKind
 from accord.workflows.storage.backlog import (
     APPROVALS,

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from accord.telemetry.exposition import Exposition, Kind, Labels
-from accord.telemetry.histogram import Histogram
+from accord.telemetry.metrics import Exposition, Histogram, Kind, Labels
 
 SECONDS: Final = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0)
 

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 
 class PastSpans(Protocol):
-    """Makes spans, as `accord.telemetry.past_spans.PastSpans` does."""
+    """Makes spans, as `accord.telemetry.tracing.PastSpans` does."""
 
     def tell(
         self,

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from accord.store import open_store
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import OutgoingSpans
 from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.methods import MethodCaller

@@ -14,7 +14,7 @@ import pytest
 from accord.a2a import UnknownOutcomeError
 from accord.a2a.protocol.errors import DefiniteError
 from accord.store import open_store
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.worker import Worker

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from accord.store import open_store
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.bus.asking import run_id_of
 from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.errors import BusError, ReplayError

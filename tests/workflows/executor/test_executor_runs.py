@@ -12,7 +12,7 @@ import pytest
 from msgspec import json
 
 from accord.store import Store, open_store
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.operations.errors import ServiceError
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.triggers.events import Events
 from tests.patience import PATIENCE

@@ -46,7 +46,7 @@ from accord.store.store import (
     Transaction,
     UnavailableError as StoreUnavailableError,
 )
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 
 MAX_PASSWORD: Final = 256
 MAX_CLIENT: Final = 200

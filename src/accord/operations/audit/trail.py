@@ -35,7 +35,7 @@ from accord.store.store import (
     Transaction,
     UnavailableError as StoreUnavailableError,
 )
-from accord.telemetry.exposition import Exposition, Kind
+from accord.telemetry.metrics import Exposition, Kind
 
 log = logging.getLogger("accord.audit")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.operations.errors import RateLimitedError
 from accord.operations.limiter import Allowance, Limiter
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 
 
 class Refusals:

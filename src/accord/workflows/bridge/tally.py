@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final, Literal, TypeAlias
 
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.storage.tasks import Kind
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)

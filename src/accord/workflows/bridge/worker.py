@@ -28,7 +28,7 @@ import msgspec
 
 from accord.a2a.protocol.errors import CallError, DefiniteError
 from accord.store.store import Row, Store, StoreError
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.answered import Answered
 from accord.workflows.bridge.attempts import Attempts
 from accord.workflows.bridge.breaker import BreakerState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from accord.telemetry.exposition import Exposition, Kind
+from accord.telemetry.metrics import Exposition, Kind
 
 _BY_TOPIC: Final[dict[str, tuple[str, Kind, str]]] = {
     "published": ("accord_bus_published_total", "counter", "Messages acknowledged by the broker."),

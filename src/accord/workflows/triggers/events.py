@@ -21,7 +21,7 @@ from msgspec import to_builtins
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
 from accord.store.store import Row, Store, StoreError
-from accord.telemetry.exposition import Exposition
+from accord.telemetry.metrics import Exposition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.triggers import applies
