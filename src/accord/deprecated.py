@@ -13,6 +13,22 @@ from types import ModuleType
 from typing import Any, Final
 
 MOVED: Final[Mapping[str, str]] = {
+    "accord.exposure.body": "accord.exposure.request_body",
+    "accord.exposure.declared_body": "accord.exposure.operation",
+    "accord.exposure.exchange": "accord.exposure.asgi",
+    "accord.exposure.exposed": "accord.exposure.in_process",
+    "accord.exposure.lifespan": "accord.exposure.asgi",
+    "accord.exposure.marks": "accord.exposure.routes",
+    "accord.exposure.multipart": "accord.exposure.request_body",
+    "accord.exposure.naming": "accord.exposure.routes",
+    "accord.exposure.parameters": "accord.exposure.find",
+    "accord.exposure.rejections": "accord.exposure.response",
+    "accord.exposure.route": "accord.exposure.routes",
+    "accord.exposure.selection": "accord.exposure.routes",
+    "accord.exposure.served": "accord.exposure.starlette",
+    "accord.exposure.spelling": "accord.exposure.serialization",
+    "accord.exposure.statuses": "accord.exposure.response",
+    "accord.exposure.undescribed": "accord.exposure.find",
     "accord.telemetry.exposition": "accord.telemetry.metrics",
     "accord.telemetry.histogram": "accord.telemetry.metrics",
     "accord.telemetry.past_spans": "accord.telemetry.tracing",
@@ -43,7 +59,10 @@ MOVED: Final[Mapping[str, str]] = {
 }
 """Old module paths, each with the module that most of its names are in now."""
 
-RENAMED: Final[Mapping[str, str]] = {}
+RENAMED: Final[Mapping[str, str]] = {
+    "accord.exposure.parameters:flat": "accord.exposure.find:flat_parameters",
+    "accord.exposure.parameters:nested": "accord.exposure.find:nested_parameters",
+}
 """Names of moved modules with another new home, as `module:name`."""
 
 

@@ -124,7 +124,7 @@ def test_only_links_out_of_the_docs_lead_to_a_source(link: str, source: str | No
 
 def test_a_link_to_a_source_is_its_path_on_the_site(site: Site) -> None:
     text = (site.folder / "exposure.html").read_text(encoding="utf-8")
-    assert "<small> (src/accord/exposure/route.py)</small>" in text
+    assert "<small> (src/accord/exposure/routes.py)</small>" in text
 
 
 def test_a_bar_in_code_is_a_bar_in_tables_too(site: Site) -> None:

@@ -23,7 +23,7 @@ from starlette.routing import Mount, Route as Place
 from starlette.types import Receive, Scope, Send
 
 from accord.exposure.in_process import InProcess, InProcessLimits
-from accord.exposure.route import Route, RouteParameter
+from accord.exposure.routes import Route, RouteParameter
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 
 ROOT = Route(method="GET", path="/")

@@ -14,11 +14,9 @@ from fastapi import FastAPI, Form, Request, UploadFile
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from accord import InvalidParamsError, Peer, RegistrationError, Router, RpcError, connect, serve
-from accord.exposure.exposed import Exposed
 from accord.exposure.find import find_routes
-from accord.exposure.in_process import InProcess
-from accord.exposure.marks import rpc_name
-from accord.exposure.route import Route, RouteParameter
+from accord.exposure.in_process import Exposed, InProcess
+from accord.exposure.routes import Route, RouteParameter, rpc_name
 from accord.jsonrpc.limits import Limits
 from accord.transports.asgi import AsgiEndpoint
 

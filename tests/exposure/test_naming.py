@@ -9,7 +9,7 @@ import pytest
 
 from accord import RegistrationError
 from accord.exposure import Naming, Route, name_routes, rpc_hidden, rpc_name
-from accord.exposure.marks import Mark, mark_of
+from accord.exposure.routes import Mark, mark_of
 
 
 def route(text: str, **more: Any) -> Route:

@@ -7,9 +7,9 @@ import keyword
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.exposure.declared_body import NO_BODY, Body
-from accord.exposure.parameters import flat, nested
-from accord.exposure.route import Location, RouteParameter
+from accord.exposure.find import flat_parameters, nested_parameters
+from accord.exposure.operation import NO_BODY, Body
+from accord.exposure.routes import Location, RouteParameter
 from accord.schema.schema import Schema
 
 LOCATIONS: tuple[Location, ...] = ("path", "query", "header", "cookie", "body")
@@ -26,7 +26,7 @@ def split(parameters: list[RouteParameter]) -> tuple[list[RouteParameter], Body]
 
 
 def names(*declared: tuple[Location, str]) -> list[str]:
-    return [each.name for each in flat(*split([parameter(*each) for each in declared]))]
+    return [each.name for each in flat_parameters(*split([parameter(*each) for each in declared]))]
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,17 @@ def test_required_parameters_stand_first_and_keep_their_order() -> None:
         parameter("header", "c"),
         parameter("cookie", "d", required=True),
     ]
-    assert [each.name for each in flat(declared, NO_BODY)] == ["b", "d", "a", "c"]
+    assert [each.name for each in flat_parameters(declared, NO_BODY)] == ["b", "d", "a", "c"]
 
 
 def test_a_whole_body_is_called_body_unless_that_is_taken() -> None:
     whole = RouteParameter(name="body", wire_name="", location="body")
     body = Body(form="json", whole=whole)
-    assert [each.name for each in flat([], body)] == ["body"]
-    assert [each.name for each in flat([parameter("query", "body")], body)] == ["body", "body_body"]
+    assert [each.name for each in flat_parameters([], body)] == ["body"]
+    assert [each.name for each in flat_parameters([parameter("query", "body")], body)] == [
+        "body",
+        "body_body",
+    ]
 
 
 def test_definitions_of_members_go_along_in_the_nested_form() -> None:
@@ -102,7 +105,7 @@ def test_definitions_of_members_go_along_in_the_nested_form() -> None:
         RouteParameter(name="n", wire_name="n", location="query", schema=Schema({"$ref": "#/$defs/N"}, numbers)),
         parameter("query", "m"),
     ]  # fmt: skip
-    [group] = nested(declared, NO_BODY)
+    [group] = nested_parameters(declared, NO_BODY)
     assert group == RouteParameter(
         name="query",
         wire_name="",
@@ -136,7 +139,7 @@ def test_names_are_unique_usable_and_lead_back_to_the_wire(
     declared: list[tuple[Location, str, bool]],
 ) -> None:
     given_ = [parameter(place, name, required=needed) for place, name, needed in declared]
-    found = flat(*split(given_))
+    found = flat_parameters(*split(given_))
     assert len({each.name for each in found}) == len(found)
     assert all(each.name.isidentifier() and not keyword.iskeyword(each.name) for each in found)
     assert sorted((it.location, it.wire_name, it.required) for it in found) == sorted(declared)
@@ -154,7 +157,9 @@ def test_names_across_places_do_not_depend_on_the_order_of_declaration(
     other = sorted(ordered, key=lambda each: shuffled.index(each[0]))
 
     def named(rows: list[tuple[Location, str, bool]]) -> dict[tuple[str, str], str]:
-        found = flat(*split([parameter(place, name, required=it) for place, name, it in rows]))
+        found = flat_parameters(
+            *split([parameter(place, name, required=it) for place, name, it in rows])
+        )
         return {(each.location, each.wire_name): each.name for each in found}
 
     assert named(ordered) == named(other)

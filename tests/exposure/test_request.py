@@ -11,7 +11,7 @@ import pytest
 from msgspec import Raw
 
 from accord.exposure.request import Request, RequestPlan
-from accord.exposure.route import BodyForm, Location, Route, RouteParameter
+from accord.exposure.routes import BodyForm, Location, Route, RouteParameter
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.schema.schema import Schema
 

@@ -15,7 +15,7 @@ from starlette.routing import Route as Place
 
 from accord.exposure.in_process import InProcess
 from accord.exposure.request import RequestPlan
-from accord.exposure.route import Route, RouteParameter
+from accord.exposure.routes import Route, RouteParameter
 from accord.jsonrpc.errors import InvalidParamsError
 
 TEXT = st.text()

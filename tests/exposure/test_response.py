@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from accord.exposure.response import Response, read_response
-from accord.exposure.route import Route, RouteParameter
-from accord.exposure.statuses import ERRORS, error_name
+from accord.exposure.response import ERRORS, Response, error_name, read_response
+from accord.exposure.routes import Route, RouteParameter
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError

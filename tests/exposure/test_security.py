@@ -21,12 +21,10 @@ from fastapi.security import (
 from pydantic import BaseModel
 
 from accord import Router, connect, serve
-from accord.exposure.exposed import Exposed
 from accord.exposure.find import find_routes
-from accord.exposure.in_process import InProcess
-from accord.exposure.marks import rpc_name
-from accord.exposure.multipart import described
-from accord.exposure.naming import name_routes
+from accord.exposure.in_process import Exposed, InProcess
+from accord.exposure.request_body import described
+from accord.exposure.routes import name_routes, rpc_name
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.mcp import Client, Server
 from accord.openrpc import Api, expose

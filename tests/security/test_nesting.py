@@ -26,7 +26,7 @@ from accord.cli.flags import structured, value
 from accord.cli.mcp_server import SettingsFile
 from accord.cli.workflow import read_input
 from accord.exposure.response import Response, read_response
-from accord.exposure.route import Route
+from accord.exposure.routes import Route
 from accord.hub.exchange import json_file
 from accord.jsonrpc.nesting import MAX_DEPTH
 from accord.jsonrpc.parameters import Parameter

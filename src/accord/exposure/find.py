@@ -1,24 +1,157 @@
-"""The routes of a web application: those of Starlette and FastAPI, or of an OpenAPI document."""
+"""Finds the routes of Starlette, FastAPI and OpenAPI documents, and names their parameters."""
 
 from __future__ import annotations
 
+import keyword
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from accord.exposure.openapi import Document, check_size
-from accord.exposure.operation import Operation, read_operation
-from accord.exposure.parameters import flat, nested as nest
-from accord.exposure.route import Route, RouteParameter
-from accord.exposure.undescribed import undescribed
+from accord.exposure.operation import NO_BODY, WHOLE, Body, Operation, read_operation
+from accord.exposure.routes import Location, Route, RouteParameter
 from accord.jsonrpc.errors import RegistrationError
-from accord.schema.schema import Schema
+from accord.schema.schema import Json, Schema
 
 if TYPE_CHECKING:
-    from accord.exposure.served import Served
+    from accord.exposure.starlette import Served
+
+
+_QUERY = RouteParameter(
+    name="query",
+    wire_name="",
+    location="query",
+    schema=Schema(
+        {
+            "type": "object",
+            "additionalProperties": {
+                "type": ["string", "number", "boolean", "array"],
+                "items": {"type": ["string", "number", "boolean"]},
+            },
+        }
+    ),
+    description="What goes into the query string, by name; an array gives a name several values.",
+)
+_BODY = Body(
+    form="json",
+    whole=RouteParameter(
+        name=WHOLE, wire_name="", location="body", description="The body, as JSON."
+    ),
+)
+_METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+def undescribed(method: str, path: str, doc: str) -> Operation:
+    """What there is to say about a route of which nothing is known but its docstring."""
+    summary, _, description = doc.partition("\n")
+    return Operation(
+        method=method,
+        path=path,
+        parameters=(_QUERY,),
+        body=_BODY if method in _METHODS_WITH_BODY else NO_BODY,
+        summary=summary.strip(),
+        description=description.strip(),
+    )
+
+
+_GROUPS: dict[Location, str] = {
+    "path": "path",
+    "query": "query",
+    "header": "headers",
+    "cookie": "cookies",
+}
+"""What the objects of the nested form are called."""
+
+_RANKS: tuple[Location, ...] = ("path", "query", "header", "cookie", "body")
+"""Who keeps a name that several would have."""
+
+
+def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
+    """A parameter for each value, under a name that no other has; required ones first."""
+    every = [*declared, *body.flat]
+    names = _unique(every)
+    named = [replace(each, name=name) for each, name in zip(every, names, strict=True)]
+    return _required_first(named)
+
+
+def nested_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
+    """One parameter for each part of the request, an object with the names of the wire."""
+    groups: dict[Location, list[RouteParameter]] = {location: [] for location in _GROUPS}
+    found = []
+    for each in declared:
+        if each.wire_name:
+            groups[each.location].append(replace(each, name=each.wire_name))
+        else:
+            found.append(each)
+    found += [_group(location, members) for location, members in groups.items() if members]
+    if body.whole is not None:
+        found.append(body.whole)
+    return _required_first(found)
+
+
+def plain_name(parameter: RouteParameter) -> str:
+    """What a parameter is called where nothing else is: its name on the wire, as an identifier."""
+    wire_name = parameter.wire_name or parameter.name
+    if parameter.location == "header":
+        wire_name = wire_name.lower()
+    name = "".join(each if f"_{each}".isidentifier() else "_" for each in wire_name)
+    name = name.rstrip("_") or "value"
+    if not name.isidentifier():
+        return f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _unique(parameters: list[RouteParameter]) -> list[str]:
+    wanted = [plain_name(each) for each in parameters]
+    ranked = sorted(range(len(parameters)), key=lambda n: _RANKS.index(parameters[n].location))
+    owners: dict[str, int] = {}
+    for number in ranked:
+        owners.setdefault(wanted[number], number)
+    names = dict.fromkeys(owners)
+    for number in ranked:
+        if owners[wanted[number]] != number:
+            wanted[number] = _next_free(wanted[number], parameters[number], names)
+            owners[wanted[number]] = number
+            names[wanted[number]] = None
+    return wanted
+
+
+def _next_free(name: str, parameter: RouteParameter, taken: Iterable[str]) -> str:
+    suffixed = f"{name.rstrip('_')}_{parameter.location}"
+    if suffixed not in taken:
+        return suffixed
+    return next(each for n in count(2) if (each := f"{suffixed}_{n}") not in taken)
+
+
+def _group(location: Location, members: list[RouteParameter]) -> RouteParameter:
+    required = [each.name for each in members if each.required]
+    definitions: dict[str, Json] = {}
+    for each in members:
+        definitions.update(each.schema.definitions)
+    value: Json = {
+        "type": "object",
+        "properties": {each.name: each.schema.value for each in members},
+        "additionalProperties": False,
+    }
+    if required:
+        value["required"] = required
+    return RouteParameter(
+        name=_GROUPS[location],
+        wire_name="",
+        location=location,
+        schema=Schema(value, definitions),
+        required=bool(required),
+        members=tuple(members),
+    )
+
+
+def _required_first(parameters: Iterable[RouteParameter]) -> tuple[RouteParameter, ...]:
+    return tuple(sorted(parameters, key=lambda each: not each.required))
+
 
 _PATH_PARAMETER = re.compile(r"\{([^{}/]+)\}")
 
@@ -56,7 +189,7 @@ def find_routes(
 def _served_by(app: Any, *, documents: bool) -> list[Served] | None:
     if "starlette" not in sys.modules:
         return None
-    from accord.exposure.served import served_by
+    from accord.exposure.starlette import served_by
 
     return served_by(app, documents=documents)
 
@@ -88,7 +221,7 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
     return Route(
         method=operation.method,
         path=path,
-        parameters=(nest if nested else flat)(declared, operation.body),
+        parameters=(nested_parameters if nested else flat_parameters)(declared, operation.body),
         body=operation.body.form,
         body_required=operation.body.required,
         body_media_type=operation.body.media_type,

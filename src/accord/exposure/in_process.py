@@ -1,30 +1,29 @@
-"""Calls of a web application's routes in process, through raw ASGI.
-
-The request goes through everything that the application has: middleware, authentication,
-dependencies, error handlers. No socket, no server and no HTTP library are involved.
-"""
+"""Calls of a web application's routes in process, through raw ASGI."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType, TracebackType
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from accord.exposure.exchange import Exchange
-from accord.exposure.lifespan import Lifespan
+from accord.exposure.asgi import Exchange, Lifespan
+from accord.exposure.openapi import NO_SECURITY, Credentials
 from accord.exposure.request import FRAMING, TOKEN, Pair, Request, RequestPlan
 from accord.exposure.response import read_response
-from accord.exposure.route import Route
-from accord.exposure.security import NO_SECURITY, Credentials
-from accord.exposure.spelling import header_value
+from accord.exposure.routes import Route
+from accord.exposure.serialization import header_value
+from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.limits import KIB, MIB
+from accord.transports.asgi.exchange import SCOPE
 from accord.transports.asgi.protocol import App, Scope
+from accord.transports.http.heads import QUERY
 
 TRACE_CONTEXT: Final = ("traceparent", "tracestate")
 """W3C Trace Context: always goes along."""
@@ -326,3 +325,49 @@ else:
 
     def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
         return loop.create_task(coroutine)
+
+
+class Exposed:
+    """One route of an application, to be added to a router: `router.add(exposed, "users.get")`.
+
+    Takes its arguments by name, whatever the names are. They are passed on as the caller wrote
+    them; members of a JSON body are not even decoded. Raises `RegistrationError` for a route
+    that cannot be called as it is described.
+    """
+
+    def __init__(self, in_process: InProcess, route: Route) -> None:
+        in_process.prepare(route)
+        self.in_process = in_process
+        self.route = route
+
+    def __repr__(self) -> str:
+        return f"<Exposed {self.route}>"
+
+    async def __call__(self, context: Context, /, **arguments: Raw) -> Any:
+        return await self.in_process.call(
+            self.route, arguments, headers=context.headers, scope=_scope(context)
+        )
+
+
+def _scope(context: Context) -> Mapping[str, Any]:
+    """The scope of the request that the call came with, or as much of it as is known."""
+    scope: Mapping[str, Any] | None = context.state.get(SCOPE)
+    if scope is not None:
+        return scope
+    client = _client(context.channel.address)
+    query = context.state.get(QUERY) or _query(context.channel.details.get("target", ""))
+    return {"client": client, "query_string": query} if query else {"client": client}
+
+
+def _query(target: str) -> bytes:
+    """Return the query of the request that opened a WebSocket."""
+    return target.partition("?")[2].encode("latin-1", "replace")
+
+
+@lru_cache(maxsize=1024)
+def _client(address: str) -> tuple[str, int] | None:
+    """Host and port; None where there are none, as in memory."""
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()):
+        return None
+    return host.removeprefix("[").removesuffix("]"), int(port)

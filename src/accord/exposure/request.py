@@ -16,11 +16,10 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.exposure.body import Body, choose_body
-from accord.exposure.multipart import is_file
-from accord.exposure.route import Route, RouteParameter
-from accord.exposure.security import Credentials
-from accord.exposure.spelling import (
+from accord.exposure.openapi import Credentials
+from accord.exposure.request_body import Body, choose_body, is_file
+from accord.exposure.routes import Route, RouteParameter
+from accord.exposure.serialization import (
     UnspellableError,
     cookie_value,
     encoded,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from accord.exposure.security import SecurityScheme
+from accord.exposure.openapi import SecurityScheme
 from accord.jsonrpc.about import ErrorAbout, ExternalDocs, Tag
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.codec import encode

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.exposure.security import NO_SECURITY, Security
+from accord.exposure.openapi import NO_SECURITY, Security
 from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
 from accord.schema.schema import Schema
 

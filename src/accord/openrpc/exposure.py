@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
-from accord.exposure.exposed import Exposed
 from accord.exposure.find import find_routes
-from accord.exposure.in_process import InProcess, InProcessLimits
-from accord.exposure.naming import Naming, name_routes
-from accord.exposure.selection import Selection, select
+from accord.exposure.in_process import Exposed, InProcess, InProcessLimits
+from accord.exposure.routes import Naming, Selection, name_routes, select
 from accord.jsonrpc.router import Router
 from accord.openrpc.api import Api, ApiOptions, NamedApiOptions
 from accord.openrpc.placing import check_path, put_into

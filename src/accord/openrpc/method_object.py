@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from accord.exposure.security import Security
+from accord.exposure.openapi import Security
 from accord.jsonrpc.about import Example, Link
 from accord.jsonrpc.errors import RegistrationError
 from accord.openrpc.components import Components, external_docs, plain

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from accord.exposure.exposed import Exposed
-from accord.exposure.multipart import described
-from accord.exposure.route import Route, RouteParameter, RouteResponse
-from accord.exposure.statuses import error_name
+from accord.exposure.in_process import Exposed
+from accord.exposure.request_body import described
+from accord.exposure.response import error_name
+from accord.exposure.routes import Route, RouteParameter, RouteResponse
 from accord.jsonrpc.about import ErrorAbout
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.method import Method

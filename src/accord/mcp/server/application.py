@@ -8,9 +8,7 @@ from typing import Any
 
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import InProcess, InProcessLimits
-from accord.exposure.naming import Naming, name_routes
-from accord.exposure.route import Route
-from accord.exposure.selection import Select, Selection, select
+from accord.exposure.routes import Naming, Route, Select, Selection, name_routes, select
 from accord.mcp.server.from_app import RouteResource, RouteTool
 from accord.mcp.server.from_router import plain_name
 from accord.mcp.server.server_state import ServerState

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.exposure.in_process import InProcess
-from accord.exposure.multipart import described
-from accord.exposure.route import Route, RouteParameter
+from accord.exposure.request_body import described
+from accord.exposure.routes import Route, RouteParameter
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.msgspec_types import REFUSALS

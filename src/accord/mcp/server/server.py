@@ -64,8 +64,7 @@ from accord.transports.options import check_options
 
 if TYPE_CHECKING:
     from accord.exposure.in_process import InProcessLimits
-    from accord.exposure.naming import Naming
-    from accord.exposure.selection import Selection
+    from accord.exposure.routes import Naming, Selection
     from accord.mcp.client.auth_hook import Auth
     from accord.mcp.client.client import Client
     from accord.mcp.client.target import Target

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Raw
 
-from accord.exposure.route import RouteParameter
+from accord.exposure.routes import RouteParameter
 from accord.jsonrpc.codec import REFUSALS, encode
 
 _PATH_STYLES: Final = {"label": (".", ".", False), "matrix": (";", ";", True)}

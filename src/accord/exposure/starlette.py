@@ -17,10 +17,9 @@ from starlette.convertors import Convertor, FloatConvertor, IntegerConvertor, UU
 from starlette.endpoints import HTTPEndpoint
 from starlette.routing import Mount, Route as StarletteRoute, Router
 
-from accord.exposure.marks import Mark, mark_of
 from accord.exposure.openapi import METHODS, Document
 from accord.exposure.operation import Operation, read_operation
-from accord.exposure.route import RouteParameter
+from accord.exposure.routes import Mark, RouteParameter, mark_of
 from accord.jsonrpc.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 

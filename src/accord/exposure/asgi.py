@@ -1,19 +1,14 @@
-"""One request to an ASGI application and its response, in process.
-
-The application runs in a task of its own. The response is there as soon as its last byte is;
-what the application does after that, background work above all, goes on in the task. Once
-nobody wants the response any more the application is told so, as by a server whose client went
-away: `receive` gives `http.disconnect`, and `send` raises OSError.
-"""
+"""The server's side of ASGI, in process: one request and its response, and the lifespan."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import secrets
+from typing import Any
 
 from accord.exposure.response import Response
-from accord.exposure.route import Route
+from accord.exposure.routes import Route
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.transports.asgi.protocol import App, Event, Scope
 
@@ -149,3 +144,71 @@ class Exchange:
         told = own_error("internal_error", None, correlationId=self.correlation_id)
         told.__cause__ = error
         self._settle(told)
+
+
+class Lifespan:
+    """Starts an application and ends it; in between its `state` goes along with each request."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.state: dict[str, Any] = {}
+        self._ending = asyncio.Event()
+        self._begun = False
+        self._started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Wait until the application is ready. Raises RuntimeError if it says that it is not.
+
+        One that does not know the protocol is ready.
+        """
+        self._task = asyncio.create_task(self._run())
+        try:
+            await self._started
+        except BaseException:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            raise
+
+    async def stop(self) -> None:
+        """Let the application end."""
+        if self._task is not None:
+            self._ending.set()
+            await self._task
+
+    async def _run(self) -> None:
+        scope = {
+            "type": "lifespan",
+            "asgi": {"version": "3.0", "spec_version": "2.0"},
+            "state": self.state,
+        }
+        try:
+            await self._app(scope, self._receive, self._send)
+        except Exception as error:
+            if self._started.done():
+                log.error("the application failed while it started or ended", exc_info=error)
+            else:
+                # ASGI, lifespan: an application that raises here does not want to be told.
+                log.debug("the application does not take part in its lifespan", exc_info=error)
+        finally:
+            if not self._started.done():
+                self._started.set_result(None)
+
+    async def _receive(self) -> Event:
+        if not self._begun:
+            self._begun = True
+            return {"type": "lifespan.startup"}
+        await self._ending.wait()
+        return {"type": "lifespan.shutdown"}
+
+    async def _send(self, event: Event) -> None:
+        match event["type"]:
+            case "lifespan.startup.complete" if not self._started.done():
+                self._started.set_result(None)
+            case "lifespan.startup.failed" if not self._started.done():
+                said = str(event.get("message", "")).strip().rpartition("\n")[2]
+                self._started.set_exception(
+                    RuntimeError(f"the application did not start: {said or 'it does not say why'}")
+                )
+            case "lifespan.shutdown.failed":
+                log.error("the application did not end well: %s", event.get("message", ""))
