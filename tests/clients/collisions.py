@@ -7,7 +7,7 @@ import builtins
 import keyword
 from typing import Any
 
-from accord.openrpc.clients.python_imports import IMPORTED, MODULES
+from accord.openrpc.clients.python import IMPORTED, MODULES
 
 _SOURCE = (
     *("params", "self", "cls", "method", "timeout", "args", "kwargs", "peer", "batch", "close"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.openrpc.clients.names import Scope, camel, pascal, snake, words
-from accord.openrpc.clients.prose import line, lines
+from accord.openrpc.clients.names import Scope, camel, line, lines, pascal, snake, words
 
 
 @pytest.mark.parametrize(

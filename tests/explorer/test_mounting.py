@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 
 from accord import Router, serve
 from accord.openrpc.api import Api
-from accord.openrpc.exposure import expose
+from accord.openrpc.expose import expose
 from accord.transports.asgi import AsgiEndpoint
 from tests.explorer.visit import Visit, visiting
 from tests.exposure.shop import make_shop

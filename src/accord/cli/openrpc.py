@@ -40,7 +40,7 @@ from accord.jsonrpc.codec import REFUSALS
 from accord.jsonrpc.errors import ConnectError, RegistrationError
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.nesting import decode_json
-from accord.openrpc.discover import DISCOVER
+from accord.openrpc.info import DISCOVER
 from accord.openrpc.linter import RULES, Finding, lint
 from accord.transports.connect import connect
 from accord.transports.urls import shown
@@ -271,9 +271,8 @@ def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from accord.jsonrpc.router import Router
     from accord.openrpc.api import Api
     from accord.openrpc.document import OPENRPC, Document
-    from accord.openrpc.exposure import expose
+    from accord.openrpc.expose import UNNAMED, UNVERSIONED, expose
     from accord.openrpc.info import Info, Server
-    from accord.openrpc.web_info import UNNAMED, UNVERSIONED
 
     title, version = arguments.title, arguments.api_version
     openrpc = arguments.openrpc or OPENRPC

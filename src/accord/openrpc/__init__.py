@@ -21,7 +21,7 @@ _HOMES = {
     "Server": "accord.openrpc.info",
     "ServerVariable": "accord.openrpc.info",
     "Tag": "accord.jsonrpc.about",
-    "expose": "accord.openrpc.exposure",
+    "expose": "accord.openrpc.expose",
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - every key is a str
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         Tag as Tag,
     )
     from accord.openrpc.api import Api as Api
-    from accord.openrpc.exposure import expose as expose
+    from accord.openrpc.expose import expose as expose
     from accord.openrpc.info import (
         Contact as Contact,
         License as License,

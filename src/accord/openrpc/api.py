@@ -1,29 +1,83 @@
-"""`Api`: a router that is described, as an ASGI application."""
+"""`Api`: a described router as an ASGI application, with `rpc.discover`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
-from typing import Any, ClassVar, Final, Self, TypedDict, Unpack
+from typing import Annotated, Any, ClassVar, Final, Self, TypeAlias, TypedDict, Unpack
+from urllib.parse import quote
 
-from accord.jsonrpc.about import ExternalDocs, Tag
+from msgspec import Meta, Raw
+
+from accord.jsonrpc.about import About, ExternalDocs, Tag
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
-from accord.openrpc.discover import DISCOVER, add_discover
 from accord.openrpc.document import OPENRPC, Document
 from accord.openrpc.explorer import explorer_pages
-from accord.openrpc.info import Contact, Info, License, Server
-from accord.openrpc.place import current_place, place_of
+from accord.openrpc.info import DISCOVER, Contact, Info, License, Server
 from accord.telemetry.metrics import Metrics
 from accord.telemetry.observers import all_of
 from accord.transports.asgi import AsgiEndpoint
 from accord.transports.asgi.protocol import Event, Receive, Scope, Send
 from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
+
+LONGEST_PLACE: Final = 1024
+"""Characters; a longer one is left out of the document."""
+
+# RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 one in brackets.
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+
+current_place: Final[ContextVar[str]] = ContextVar("accord.openrpc.api", default="")
+"""The place of the request being answered; empty where nobody knows."""
+
+
+def place_of(scope: MutableMapping[str, Any], path: str) -> str:
+    """The URL of an endpoint at `path` of the application that an ASGI scope has reached.
+
+    It ends with a slash, behind which no framework redirects. Empty when the request names no
+    host, or something that is none.
+    """
+    hosts = _hosts(scope["headers"])
+    if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+        return ""
+    folder = quote(scope.get("root_path", "").rstrip("/") + path.rstrip("/"), safe="/~")
+    place = f"{scope.get('scheme', 'http')}://{hosts[0]}{folder}/"
+    return place if len(place) <= LONGEST_PLACE else ""
+
+
+def _hosts(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    return [value.decode("latin-1") for name, value in headers if name == b"host"]
+
+
+# OpenRPC's own text refers to its meta-schema on the web here, which tools cannot follow offline.
+OpenRpcDocument: TypeAlias = Annotated[
+    Raw, Meta(title="OpenRPC document", extra_json_schema={"type": "object"})
+]
+
+_ABOUT: Final = About(
+    summary="The OpenRPC document that describes the methods of this service.",
+    result="An OpenRPC document.",
+)
+
+
+def add_discover(router: Router, document: Callable[[], bytes]) -> None:
+    """Add the method to `router`; it answers with the bytes that `document` gives.
+
+    Raises `RegistrationError` if the router has one already.
+    """
+
+    def discover() -> OpenRpcDocument:
+        return Raw(document())
+
+    router.add(discover, DISCOVER, about=_ABOUT, protocol=True)
+
 
 DOCUMENT_PAGE: Final = "openrpc.json"
 METRICS_PAGE: Final = "metrics"

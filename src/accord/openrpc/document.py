@@ -1,28 +1,276 @@
 """The OpenRPC document of a router: made once per change of its methods, kept as bytes.
 
-Pure. It describes the methods and says where they are served; it serves nothing.
+`Components` collects the schemas, errors and tags that methods share, each written once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from accord.jsonrpc.about import ExternalDocs, Tag
+from accord.exposure.openapi import Security, SecurityScheme
+from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
+from accord.jsonrpc.catalogue import CATALOGUE
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.method import Method
 from accord.jsonrpc.router import Router
-from accord.openrpc.components import Components, external_docs
-from accord.openrpc.description import Description
-from accord.openrpc.functions import describe_function
+from accord.openrpc.descriptions import (
+    Description,
+    Param,
+    describe_function,
+    describe_route,
+    route_of,
+)
 from accord.openrpc.info import Info, Server
-from accord.openrpc.method_object import method_object
-from accord.openrpc.routes import describe_route, route_of
-from accord.schema.schema import Json
+from accord.schema.bundle import Bundle
+from accord.schema.schema import Json, Schema
 from accord.transports.pages import Page, etag_of
+
+_BREAK = re.compile(r"[^a-z0-9]+")
+_LONGEST_KEY = 60
+
+
+class Components:
+    """Collects them while a document is made. What is equal is shared."""
+
+    def __init__(self, tags: Iterable[Tag] = ()) -> None:
+        self._bundle = Bundle(refs="#/components/schemas/", dialect="draft-07")
+        self._errors = _Shared("errors")
+        self._tags = _Shared("tags")
+        self._security_schemes = _Shared("securitySchemes")
+        self._described = {tag.name: tag for tag in reversed(list(tags)) if _says_more(tag)}
+
+    def schema(self, schema: Schema) -> Json:
+        """The schema with its definitions put here."""
+        return self._bundle.add(schema)
+
+    def error(self, error: ErrorAbout) -> Json:
+        """A reference to the error."""
+        value: dict[str, Any] = {"code": error.code, "message": error.message}
+        if error.data is not UNSET:
+            value["data"] = plain(error.data)
+        entry = CATALOGUE.get(error.code)
+        known = entry is not None and entry.message == error.message
+        key = entry.name if entry and known else _key(error.message) or f"error_{error.code}"
+        return self._errors.put(key, value)
+
+    def security_scheme(self, scheme: SecurityScheme) -> str:
+        """The name of the scheme in the document: applications may have several of one name."""
+        return self._security_schemes.name(scheme.name, plain(scheme.said))
+
+    @property
+    def security_schemes(self) -> dict[str, Any]:
+        """Those that methods ask for. OpenRPC has no place for them."""
+        return dict(sorted(self._security_schemes.values.items()))
+
+    def tag(self, tag: str | Tag) -> Json:
+        """The tag, or a reference where there is more to it than its name."""
+        name = tag if isinstance(tag, str) else tag.name
+        described = self._described.get(name)
+        if described is None:
+            return {"name": name}
+        return self._tags.put(_key(name) or "tag", _tag_object(described))
+
+    def to_json(self) -> dict[str, Any]:
+        """The member `components` of the document."""
+        groups = {
+            "schemas": self._bundle.definitions,
+            "errors": self._errors.values,
+            "tags": self._tags.values,
+        }
+        return {name: dict(sorted(values.items())) for name, values in groups.items() if values}
+
+
+class _Shared:
+    """Values under keys of their own; an equal one is put there once."""
+
+    def __init__(self, group: str) -> None:
+        self.values: dict[str, Any] = {}
+        self._group = group
+        self._keys: dict[bytes, str] = {}
+
+    def put(self, key: str, value: Json) -> Json:
+        return {"$ref": f"#/components/{self._group}/{self.name(key, value)}"}
+
+    def name(self, key: str, value: Json) -> str:
+        form = msgspec.json.encode(value)
+        if form not in self._keys:
+            self._keys[form] = free = _free(key, self.values)
+            self.values[free] = value
+        return self._keys[form]
+
+
+def plain(value: Any) -> Json:
+    """A Python value as JSON has it. Raises TypeError or ValueError if it cannot be said so."""
+    return msgspec.json.decode(encode(value))
+
+
+def external_docs(docs: ExternalDocs) -> Json:
+    return {"url": docs.url, **({"description": docs.description} if docs.description else {})}
+
+
+def _tag_object(tag: Tag) -> Json:
+    # The meta-schema has no summary for tags, though the text of OpenRPC 1.3.2 has.
+    said = "\n\n".join(part for part in (tag.summary, tag.description) if part)
+    value: dict[str, Any] = {"name": tag.name}
+    if said:
+        value["description"] = said
+    if tag.external_docs is not None:
+        value["externalDocs"] = external_docs(tag.external_docs)
+    return value
+
+
+def _says_more(tag: Tag) -> bool:
+    return bool(tag.summary or tag.description or tag.external_docs)
+
+
+def _key(text: str) -> str:
+    return _BREAK.sub("_", text.lower())[:_LONGEST_KEY].strip("_")
+
+
+def _free(key: str, taken: dict[str, Any]) -> str:
+    number, free = 1, key
+    while free in taken:
+        number += 1
+        free = f"{key}_{number}"
+    return free
+
+
+RESULT = "result"
+"""What results are called; OpenRPC wants a name, and JSON-RPC has this one."""
+
+
+def method_object(about: Description, components: Components) -> Json:
+    """Raises `RegistrationError` when an example does not fit the method."""
+    params = [_descriptor(param, components) for param in about.params]
+    result = {
+        "name": RESULT,
+        "description": about.result_description,
+        "schema": components.schema(about.result),
+    }
+    value: dict[str, Any] = {
+        "name": about.name,
+        "summary": about.summary,
+        "description": about.description,
+        "tags": [components.tag(tag) for tag in about.tags],
+        "paramStructure": about.structure,
+        "params": params,
+        "result": _without_empty(result, keep=("schema",)),
+        "errors": _errors(about, components),
+        "links": [_link(link) for link in about.links],
+        "examples": [_example(about, example) for example in about.examples],
+        "deprecated": about.deprecated,
+    }
+    if about.route is not None:
+        value["x-route"] = f"{about.route.method} {about.route.path}"
+        value["x-security"] = _security(about.route.security, components)
+    if about.external_docs is not None:
+        value["externalDocs"] = external_docs(about.external_docs)
+    return _without_empty(value, keep=("params",))
+
+
+def _descriptor(param: Param, components: Components) -> Json:
+    value: dict[str, Any] = {
+        "name": param.name,
+        "description": param.description,
+        "required": param.required,
+        "schema": components.schema(param.schema),
+        "deprecated": param.deprecated,
+        "x-in": param.place,
+        "x-name": param.wire_name,
+        "x-variadic": param.variadic,
+    }
+    return _without_empty(value, keep=("schema",))
+
+
+def _security(security: Security, components: Components) -> list[Json]:
+    """What a route asks for, as OpenAPI writes it: alternatives, by the names of schemes."""
+    names = {each.name: components.security_scheme(each) for each in security.schemes}
+    return [
+        {names[name]: scopes for name, scopes in alternative.items()}
+        for alternative in security.requirements
+    ]
+
+
+def _errors(about: Description, components: Components) -> list[Json]:
+    # OpenRPC 1.3.2, Method Object: "The Errors MUST have unique error codes."
+    by_code = {error.code: error for error in reversed(about.errors)}
+    return [components.error(error) for _, error in sorted(by_code.items(), reverse=True)]
+
+
+def _link(link: Link) -> Json:
+    value: dict[str, Any] = {
+        "name": link.name,
+        "summary": link.summary,
+        "description": link.description,
+        "method": link.method,
+        "params": plain(link.params),
+    }
+    return _without_empty(value)
+
+
+def _example(about: Description, example: Example) -> Json:
+    value: dict[str, Any] = {
+        "name": example.name,
+        "summary": example.summary,
+        "description": example.description,
+        "params": [{"name": name, "value": plain(it)} for name, it in _given(about, example)],
+    }
+    if example.result is not UNSET:
+        value["result"] = {"name": RESULT, "value": plain(example.result)}
+    return _without_empty(value, keep=("params",))
+
+
+def _given(about: Description, example: Example) -> list[tuple[str, Any]]:
+    """What an example gives, in the order of the parameters and without a gap between them."""
+    rest = dict(example.params)
+    given: list[tuple[str, Any]] = []
+    skipped: list[Param] = []
+    for param in about.params:
+        if param.name not in rest:
+            skipped.append(param)
+            continue
+        if about.structure == "by-position":
+            given += [(each.name, _default(about, example, each)) for each in skipped]
+            skipped.clear()
+        value = rest.pop(param.name)
+        if not param.variadic:
+            given.append((param.name, value))
+        elif about.structure == "by-position":
+            given += [(param.name, each) for each in value]
+        else:
+            given += value.items()
+    if rest:
+        raise _unfit(about, example, f"names '{next(iter(rest))}', which is no parameter")
+    if any(param.required for param in skipped):
+        missing = next(param.name for param in skipped if param.required)
+        raise _unfit(about, example, f"lacks '{missing}', which is required")
+    return given
+
+
+def _default(about: Description, example: Example, param: Param) -> Any:
+    if (
+        param.required
+        or not isinstance(param.schema.value, dict)
+        or "default" not in param.schema.value
+    ):
+        raise _unfit(about, example, f"lacks '{param.name}', which stands before others")
+    return param.schema.value["default"]
+
+
+def _unfit(about: Description, example: Example, why: str) -> RegistrationError:
+    return RegistrationError(f"method '{about.name}': its example '{example.name}' {why}")
+
+
+def _without_empty(value: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Without members that say nothing; what OpenRPC requires is kept."""
+    return {key: it for key, it in value.items() if it or key in keep}
+
 
 OPENRPC: Final = "1.3.2"
 """The version of the specification that documents follow unless told otherwise."""

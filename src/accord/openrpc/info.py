@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -88,3 +89,6 @@ def is_absolute(url: str) -> bool:
     except ValueError:  # a port that is no number, brackets that do not match
         return False
     return bool(parts.scheme and (parts.netloc or parts.path))
+
+
+DISCOVER: Final = "rpc.discover"

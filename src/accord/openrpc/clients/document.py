@@ -10,10 +10,17 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from accord.openrpc.clients.aliases import cut_circles
-from accord.openrpc.clients.model import ANYTHING, Api, Error, Method, Parameter, Type
-from accord.openrpc.clients.pointers import Document, DocumentError, below, expect, shown
-from accord.openrpc.clients.schema_parts import Json, dict_in, list_in
+from accord.openrpc.clients.model import ANYTHING, Api, Error, Method, Parameter, Type, cut_circles
+from accord.openrpc.clients.resolution import (
+    Document,
+    DocumentError,
+    Json,
+    below,
+    dict_in,
+    expect,
+    list_in,
+    shown,
+)
 from accord.openrpc.clients.schemas import Schemas, description
 
 MOST_METHODS: Final = 20_000

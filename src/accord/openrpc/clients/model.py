@@ -1,16 +1,17 @@
-"""What a client is written from: the types and the methods of an API, in no language yet.
+"""The model of an API that clients are written from, in no language yet.
 
-Plain values. Names are those of the wire, and hints from which each language makes its own;
-types refer to declarations by key, so that they may be recursive. Neither JSON Schema nor any
-programming language is known here.
+Types refer to declarations. `order` sorts declarations so that each follows those it needs;
+`cut_circles` breaks aliases that lead back to themselves without a record between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections import deque
+from collections.abc import Container, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -186,3 +187,110 @@ def union(*types: Type) -> Type:
 
 _CONSTANTS = Constant(())
 """Stands for all constants of a union together, where the first of them stood."""
+
+
+def references(type: Type) -> Iterator[str]:
+    """The keys of all declarations that a type refers to."""
+    match type:
+        case Reference(key):
+            yield key
+        case Array(item):
+            yield from references(item)
+        case Map(value):
+            yield from references(value)
+        case Tuple(items, _, rest):
+            for item in (*items, *([] if rest is None else [rest])):
+                yield from references(item)
+        case Union(members):
+            for member in members:
+                yield from references(member)
+
+
+def order(types: Mapping[str, Type]) -> tuple[list[str], list[str]]:
+    """The keys of `types` in two parts: those that must be known before they are made, as they
+    lead back to themselves; and all others, each after those that it refers to."""
+    sorter = _Sorter(types)
+    recursive: list[str] = []
+    for key in types:
+        sorter.sort()
+        if key not in sorter.known:
+            recursive.append(sorter.circle(key))
+            sorter.assume(recursive[-1])
+    sorter.sort()
+    return recursive, sorter.ordered
+
+
+class _Sorter:
+    def __init__(self, types: Mapping[str, Type]) -> None:
+        self.known: set[str] = set()
+        self.ordered: list[str] = []
+        self._needs: dict[str, dict[str, None]] = {
+            key: dict.fromkeys(each for each in references(type) if each in types)
+            for key, type in types.items()
+        }
+        self._needed_by: dict[str, list[str]] = {key: [] for key in types}
+        for key, needed in self._needs.items():
+            for each in needed:
+                self._needed_by[each].append(key)
+        self._ready = deque(key for key, needed in self._needs.items() if not needed)
+
+    def sort(self) -> None:
+        """Put in order what needs only what is known."""
+        while self._ready:
+            key = self._ready.popleft()
+            self.ordered.append(key)
+            self.assume(key)
+
+    def assume(self, key: str) -> None:
+        """Take a key for known."""
+        self.known.add(key)
+        for each in self._needed_by[key]:
+            self._needs[each].pop(key, None)
+            if not self._needs[each] and each not in self.known:
+                self._ready.append(each)
+
+    def circle(self, key: str) -> str:
+        """A key that leads back to itself, found from one that cannot be put in order."""
+        seen: set[str] = set()
+        while key not in seen:
+            seen.add(key)
+            key = next(each for each in self._needs[key] if each not in self.known)
+        return key
+
+
+def cut_circles(declarations: Mapping[str, Declaration]) -> dict[str, Declaration]:
+    """The same declarations, none of which is directly itself."""
+    found = dict(declarations)
+    done: set[str] = set()
+    for start in declarations:
+        path: dict[str, list[str]] = {}
+        stack = [start]
+        while stack:
+            key = stack[-1]
+            if key in done:
+                stack.pop()
+            elif key not in path:
+                back = [each for each in directly(found[key].type) if each in path or each == key]
+                found[key] = _without(found[key], back)
+                path[key] = directly(found[key].type)
+                stack += path[key]
+            else:
+                done.add(key)
+                del path[key]
+                stack.pop()
+    return found
+
+
+def directly(type: Record | Type) -> list[str]:
+    """The keys of the declarations that a type consists of, nothing in between."""
+    members = type.members if isinstance(type, Union) else (type,)
+    return [member.key for member in members if isinstance(member, Reference)]
+
+
+def _without(declaration: Declaration, keys: list[str]) -> Declaration:
+    type = declaration.type
+    if not keys or isinstance(type, Record):
+        return declaration
+    members = type.members if isinstance(type, Union) else (type,)
+    kept = union(*(each for each in members if each not in [Reference(key) for key in keys]))
+    return replace(declaration, type=ANYTHING if kept == NOTHING else kept)

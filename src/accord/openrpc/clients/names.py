@@ -1,15 +1,16 @@
-"""Names of a document made identifiers: words told apart, put together in a style, unique.
-
-The same names in the same order give the same identifiers. What a language keeps for itself is
-told by whoever asks.
-"""
+"""Identifiers, comment lines and namespaces, made of the names and texts of a document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from textwrap import wrap
 from typing import Final
 from unicodedata import normalize
+
+from msgspec import Struct
+
+from accord.openrpc.clients.model import Method
 
 LONGEST: Final = 40
 """Longer identifiers are cut; numbers tell those apart that are the same then."""
@@ -76,3 +77,98 @@ def _identifier(name: str, before_digit: str, otherwise: str) -> str:
     if name and not name.isidentifier():
         name = before_digit + name
     return name if name.isidentifier() else otherwise
+
+
+_LINE_ENDS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def line(text: str) -> str:
+    """The text on one line."""
+    return " ".join(_printable(text).split())
+
+
+def lines(text: str, width: int) -> list[str]:
+    """The text as lines of that width, where its words allow; blank ones between paragraphs."""
+    found: list[str] = []
+    for each in _LINE_ENDS.split(text.strip()):
+        shown = _printable(each).rstrip()
+        if shown or (found and found[-1]):
+            indent = shown[: len(shown) - len(shown.lstrip())]
+            found += wrap(
+                shown,
+                max(width, 20),
+                subsequent_indent=indent[:8],
+                break_long_words=False,
+                break_on_hyphens=False,
+            ) or [""]
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+DEEPEST: Final = 8
+"""How many dots of a name are places; what follows is one name."""
+
+
+class Place(Struct, frozen=True):
+    """Methods, and further places, each by its identifier."""
+
+    path: tuple[str, ...]
+    """The names that lead here, as the document has them."""
+    places: dict[str, Place]
+    methods: dict[str, Method]
+
+
+class _Growing:
+    def __init__(self) -> None:
+        self.places: dict[str, _Growing] = {}
+        self.methods: dict[str, Method] = {}
+
+
+def grow(
+    methods: Iterable[Method],
+    *,
+    flat: bool,
+    identifier: Callable[[str], str],
+    taken: Iterable[str],
+) -> Place:
+    """The place of all methods. At its top the identifiers in `taken` are not free: there an
+    underscore follows."""
+    root = _Growing()
+    for method in methods:
+        *path, last = [method.name] if flat else _parts(method.name)
+        at = root
+        for part in path:
+            at = at.places.setdefault(part, _Growing())
+        at.methods[last if last not in at.methods else method.name] = method
+    return _place(root, (), identifier, frozenset(taken))
+
+
+def _parts(name: str) -> list[str]:
+    parts = [part for part in name.split(".", DEEPEST) if part]
+    return parts or [name]
+
+
+def _place(
+    growing: _Growing,
+    path: tuple[str, ...],
+    identifier: Callable[[str], str],
+    taken: frozenset[str],
+) -> Place:
+    """Places are named first: theirs are the names that methods have in common."""
+    scope = Scope(taken)
+
+    def claim(name: str) -> str:
+        found = identifier(name)
+        return scope.claim(f"{found}_" if found in taken else found)
+
+    places = {
+        claim(name): _place(below, (*path, name), identifier, frozenset())
+        for name, below in growing.places.items()
+    }
+    methods = {claim(name): method for name, method in growing.methods.items()}
+    return Place(path, places, methods)

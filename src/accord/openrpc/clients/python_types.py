@@ -1,16 +1,10 @@
-"""Types as Python writes them, in a form that msgspec can decode.
-
-Every declaration gets a name. Records are classes; others are aliases, in an order in which each
-is made of what stands before it. What msgspec refuses is `deferred`: a stand-in at run time, as
-is what is recursive without a class. What is to be deferred inside of something else, and what
-is too long for its place, becomes an alias of its own.
-"""
+"""Types as Python source that msgspec can decode, laid out as `ruff format` does."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import reduce
 from operator import or_
@@ -35,11 +29,75 @@ from accord.openrpc.clients.model import (
     Tuple,
     Type,
     Union,
+    order,
     union,
 )
-from accord.openrpc.clients.names import Scope, pascal
-from accord.openrpc.clients.python_text import literal
-from accord.openrpc.clients.references import order
+from accord.openrpc.clients.names import Scope, lines, pascal
+
+WIDTH: Final = 88
+STEP: Final = "    "
+
+
+def literal(value: Scalar) -> str:
+    """What may stand in `Literal`."""
+    return string(value) if isinstance(value, str) else repr(value)
+
+
+def string(text: str) -> str:
+    """A string literal that gives exactly this text, in printable characters."""
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    return quote + "".join(_escaped(each, quote) for each in text) + quote
+
+
+def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
+    """A docstring of paragraphs, each of them lines; none where there is nothing to say."""
+    found = [line for each in paragraphs if each for line in ("", *each)][1:]
+    if not found:
+        return []
+    text = [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in found]
+    if text[0].startswith('"'):
+        text[0] = f" {text[0]}"
+    if len(text) == 1 and len(indent) + len(text[0]) + 6 <= WIDTH:
+        space = " " if text[0].endswith('"') else ""
+        return [f'{indent}"""{text[0]}{space}"""']
+    rest = [f"{indent}{line}" if line else "" for line in text[1:]]
+    return [f'{indent}"""{text[0]}', *rest, f'{indent}"""']
+
+
+def paragraph(text: str, indent: str) -> list[str]:
+    """A text of the document as lines of a docstring."""
+    return lines(text, WIDTH - len(indent) - 3)
+
+
+def bracketed(
+    indent: str, before: str, items: Sequence[str], after: str, *, lonely_comma: bool = False
+) -> list[str]:
+    """`before`, items, `after` on one line, or each item on its own.
+
+    `lonely_comma` is for tuples, where one item alone has a comma.
+    """
+    comma = "," if lonely_comma and len(items) == 1 else ""
+    one = f"{indent}{before}{', '.join(items)}{comma}{after}"
+    if len(one) <= WIDTH or not items:
+        return [one]
+    return [f"{indent}{before}", *(f"{indent}{STEP}{item}," for item in items), f"{indent}{after}"]
+
+
+def _escaped(character: str, quote: str) -> str:
+    if character in ("\\", quote):
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if character in _SHORT:
+        return _SHORT[character]
+    code = ord(character)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 
 BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
 """Names that types are made of, and that a member of a class may hide."""
@@ -292,3 +350,56 @@ def _primitive(type: Primitive) -> tuple[str, Any]:
 
 def _plain(name: str, hidden: frozenset[str]) -> str:
     return f"builtins.{name}" if name in hidden else name
+
+
+def alias_lines(alias: Alias) -> list[str]:
+    """The statements that give a type its name."""
+    doc = docstring([paragraph(alias.doc, "")], "")
+    if not alias.deferred:
+        return [*_shown(alias, ""), *doc]
+    return ["if TYPE_CHECKING:", *_shown(alias, STEP), "else:", *_stand_in(alias), *doc]
+
+
+def _stand_in(alias: Alias) -> list[str]:
+    """What there is of an alias at run time: types that are looked up when they are needed."""
+    members = [str(piece) for piece in alias.members]
+    inside = ", ".join(members) + ("," if len(members) == 1 else "")
+    one = f'{STEP}{alias.name} = either("{alias.name}", lambda: ({inside}))'
+    if len(one) <= WIDTH:
+        return [one]
+    return [
+        f"{STEP}{alias.name} = either(",
+        f'{STEP * 2}"{alias.name}",',
+        *bracketed(STEP * 2, "lambda: (", members, "),", lonely_comma=True),
+        f"{STEP})",
+    ]
+
+
+def _shown(alias: Alias, indent: str) -> list[str]:
+    """What type checkers see of an alias."""
+    before = f"{indent}{alias.name}: TypeAlias = "
+    members = [str(piece) for piece in alias.members]
+    text = " | ".join(members)
+    if alias.recursive:
+        return _quoted(before, members, indent)
+    if len(before) + len(text) <= WIDTH:
+        return [before + text]
+    if len(members) == 1:
+        piece = alias.members[0]
+        many = len(piece.arguments) > 1
+        arguments = [f"{indent}{STEP}{each}{',' if many else ''}" for each in piece.arguments]
+        return [f"{before}{piece.head}[", *arguments, f"{indent}]"]
+    if len(indent) + len(STEP) + len(text) <= WIDTH:
+        return [f"{before}(", f"{indent}{STEP}{text}", f"{indent})"]
+    first, *others = members
+    rows = [f"{indent}{STEP}{first}", *(f"{indent}{STEP}| {each}" for each in others)]
+    return [f"{before}(", *rows, f"{indent})"]
+
+
+def _quoted(before: str, members: list[str], indent: str) -> list[str]:
+    """A type that refers to itself, or to what follows, is written as a string."""
+    one = before + string(" | ".join(members))
+    if len(one) <= WIDTH:
+        return [one]
+    joined = [*(f"{each} | " for each in members[:-1]), members[-1]]
+    return [f"{before}(", *(f"{indent}{STEP}{string(each)}" for each in joined), f"{indent})"]

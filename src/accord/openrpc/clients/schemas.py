@@ -31,22 +31,20 @@ from accord.openrpc.clients.model import (
     Type,
     union,
 )
-from accord.openrpc.clients.pointers import (
+from accord.openrpc.clients.resolution import (
+    STRUCTURE,
     Document,
     DocumentError,
-    below,
-    expect,
-    is_local,
-    parts,
-)
-from accord.openrpc.clients.schema_parts import (
-    STRUCTURE,
     Json,
     Part,
+    below,
     dict_in,
+    expect,
+    is_local,
     kinds_of,
     list_in,
     merge,
+    parts,
 )
 from accord.schema import strings
 

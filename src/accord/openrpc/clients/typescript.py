@@ -24,12 +24,12 @@ from accord.openrpc.clients.model import (
     Parameter,
     Record,
 )
-from accord.openrpc.clients.names import Scope, camel, pascal
-from accord.openrpc.clients.prose import line
-from accord.openrpc.clients.tree import Place, grow
-from accord.openrpc.clients.typescript_text import (
+from accord.openrpc.clients.names import Place, Scope, camel, grow, line, pascal
+from accord.openrpc.clients.typescript_types import (
     STEP,
     WIDTH,
+    Alias,
+    TypescriptTypes,
     access,
     bracketed,
     comment,
@@ -37,7 +37,6 @@ from accord.openrpc.clients.typescript_text import (
     paragraph,
     string,
 )
-from accord.openrpc.clients.typescript_types import Alias, TypescriptTypes
 
 _RUNTIME: Final = (
     "BatchCaller",

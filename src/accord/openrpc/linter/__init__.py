@@ -10,5 +10,5 @@ linter       all of it together
 Pure: it reads a document that has been decoded, and takes nothing about it for granted.
 """
 
-from accord.openrpc.linter.finding import RULES as RULES, Finding as Finding
 from accord.openrpc.linter.linter import lint as lint
+from accord.openrpc.linter.shapes import RULES as RULES, Finding as Finding

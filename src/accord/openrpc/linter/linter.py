@@ -9,13 +9,18 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.openrpc.discover import DISCOVER
-from accord.openrpc.info import is_absolute, url_variables
-from accord.openrpc.linter.finding import Finding, Path, finding, shown
-from accord.openrpc.linter.methods import Methods, check_error
-from accord.openrpc.linter.references import follow, is_endless, is_local, resolve
-from accord.openrpc.linter.schemas import check_schema, subschemas
-from accord.openrpc.linter.shapes import Visit, has_shape, walk
+from accord.openrpc.info import DISCOVER, is_absolute, url_variables
+from accord.openrpc.linter.checks import (
+    Methods,
+    check_error,
+    check_schema,
+    follow,
+    is_endless,
+    is_local,
+    resolve,
+    subschemas,
+)
+from accord.openrpc.linter.shapes import Finding, Path, Visit, finding, has_shape, shown, walk
 
 MOST_FINDINGS: Final = 1000
 """Nobody reads more of them."""
