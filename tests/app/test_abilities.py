@@ -8,7 +8,7 @@ from accord.app.composition import all_operations
 from accord.hub.bulk import is_step
 from accord.operations.abilities import abilities
 from accord.operations.operation import Operation
-from accord.workflows.operations.saving import is_callable
+from accord.workflows.operations.workflows import is_callable
 
 REGISTRY = all_operations()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from accord.telemetry.metrics import Exposition
-from accord.workflows.bus.counts import BusCounts
+from accord.workflows.metrics import BusMetrics
 from tests.observe.documented import ROOT, Metric
 
 SOURCE: Final = ROOT / "src" / "accord"
@@ -33,7 +33,7 @@ def metrics(page: str) -> dict[str, Metric]:
 
 def of_buses() -> dict[str, Metric]:
     """Those of Kafka, some of which count what happens too seldom to be seen."""
-    counts = BusCounts()
+    counts = BusMetrics()
     for topics in (counts.published, counts.consumed, counts.duplicates, counts.dead_letters):
         topics["t"] = 1
     counts.lag["t"] = 1

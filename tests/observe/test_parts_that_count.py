@@ -13,7 +13,7 @@ from accord.operations.rates.counted import CountedLimiter, Refusals
 from accord.operations.rates.memory import MemoryLimiter
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
-from accord.workflows.backlog import Backlog
+from accord.workflows.metrics import Backlog
 from tests.patience import PATIENCE
 
 

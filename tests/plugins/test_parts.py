@@ -31,9 +31,8 @@ from accord.plugins import (
     perform,
     step_type,
 )
-from accord.workflows.bridge.caller import Failed, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.plugins import PluginCaller
+from accord.workflows.bridge.callers import PluginCaller
+from accord.workflows.bridge.task import ClaimedTask, TaskFailure, TaskSuccess, Terms
 from accord.workflows.core.events import CallPlugin
 from accord.workflows.step_type import StepTypes
 from examples.plugins.transport.accord_deflate import transport
@@ -127,7 +126,7 @@ async def attempt(given: Any, plugin: str = "divide") -> Any:
 
 async def test_a_step_gives_its_output_and_knows_its_attempt() -> None:
     outcome = await attempt({"by": 4})
-    assert isinstance(outcome, Succeeded)
+    assert isinstance(outcome, TaskSuccess)
     again = await attempt({"by": 4})
     assert outcome == again, "the id is the same for the same attempt group"
     assert (outcome.output["it"], outcome.output["attempt"]) == (0.25, 2)
@@ -136,16 +135,16 @@ async def test_a_step_gives_its_output_and_knows_its_attempt() -> None:
 @pytest.mark.parametrize(
     ("given", "failed"),
     [
-        ({"by": 13}, Failed(code="unlucky", message="not by this", details={"by": 13})),
+        ({"by": 13}, TaskFailure(code="unlucky", message="not by this", details={"by": 13})),
         (
             {"by": "4"},
-            Failed(code="validation_failed", message="input: by: expected `int`, got `str`"),
+            TaskFailure(code="validation_failed", message="input: by: expected `int`, got `str`"),
         ),
-        (None, Failed(code="validation_failed", message="input: by: is required")),
-        ([], Failed(code="validation_failed", message="the input of a step is an object")),
+        (None, TaskFailure(code="validation_failed", message="input: by: is required")),
+        ([], TaskFailure(code="validation_failed", message="the input of a step is an object")),
     ],
 )
-async def test_what_fails_for_good_is_said_so(given: Any, failed: Failed) -> None:
+async def test_what_fails_for_good_is_said_so(given: Any, failed: TaskFailure) -> None:
     assert await attempt(given) == failed
 
 
@@ -165,7 +164,7 @@ async def test_what_a_plugin_raises_stays_in_the_log(caplog: pytest.LogCaptureFi
 async def test_what_a_plugin_gives_may_not_be_nested_too_deep(levels: int) -> None:
     with pytest.raises(MalformedAnswerError, match="is no JSON: nested deeper than 128 levels"):
         await attempt({"by": levels})
-    assert isinstance(await attempt({"by": 127}), Succeeded)
+    assert isinstance(await attempt({"by": 127}), TaskSuccess)
 
 
 async def test_a_step_whose_plugin_is_gone_is_tried_again() -> None:

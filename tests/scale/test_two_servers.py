@@ -21,7 +21,7 @@ from accord.operations.accounts.accounts import FAILED_COST
 from accord.operations.accounts.attempts import FREE
 from accord.operations.accounts.credentials import COOKIE
 from accord.store import open_store
-from accord.workflows.storage.triggers import WAKE
+from accord.workflows.storage.definitions import TRIGGERS_WAKE
 from tests.mcp.http.service import Listening, initialize, notification, request, with_meta
 from tests.scale.pair import BURST, HOOK_SECRET, PATIENCE, Machine, Pair
 
@@ -240,7 +240,7 @@ async def test_a_time_of_a_schedule_has_one_run(pair: Pair) -> None:
     await do(pair.here, "POST", "/workflows", yearly)
     async with open_store(pair.database) as store:
         await store.execute("UPDATE triggers SET next_at = 1 WHERE workflow = 'yearly'")
-        await store.notify(WAKE)
+        await store.notify(TRIGGERS_WAKE)
 
     async def started() -> bool:
         return bool((await do(pair.there, "GET", "/runs?workflow=yearly"))["total"])

@@ -36,9 +36,9 @@ from accord.mcp.server.text_arguments import TextArguments
 from accord.operations.arguments import Part
 from accord.web.forms import Words
 from accord.web.pages.workflows.inputs import value_of
-from accord.workflows.agent.inputs import input_in
-from accord.workflows.bridge.plain import read_answer
-from accord.workflows.bus.envelope import read_answer as read_result, read_asked, read_trail
+from accord.workflows.agent.tasks import task_input
+from accord.workflows.bridge.client_pool import read_plain_answer
+from accord.workflows.bus.envelope import read_answer as read_result, read_origin, read_request
 from accord.workflows.core.definition import Definition
 from accord.workflows.triggers import deliveries
 
@@ -71,7 +71,7 @@ def skill(levels: int) -> Any:
 def run_input(levels: int) -> Any:
     """The text of a message that starts a run: what cannot be read is a text."""
     message = Message(message_id="m", role="user", parts=(TextPart(text=lists(levels)),))
-    found = input_in(message, Definition(name="w", steps=()))
+    found = task_input(message, Definition(name="w", steps=()))
     return None if isinstance(found, str) else found
 
 
@@ -150,7 +150,9 @@ READERS: dict[str, tuple[Callable[[int], Any], str | None]] = {
         "the agent card is not valid: {}",
     ),
     "an answer of the older format": (
-        lambda n: read_answer(member("output", n, task_id="t", status="success").encode(), "t"),
+        lambda n: read_plain_answer(
+            member("output", n, task_id="t", status="success").encode(), "t"
+        ),
         "the agent's answer is not valid: {}",
     ),
     "an answer that is checked": (
@@ -184,11 +186,11 @@ READERS: dict[str, tuple[Callable[[int], Any], str | None]] = {
         "not a message: nested deeper than 130 levels",
     ),
     "a run that Kafka starts": (
-        lambda n: envelope(n, START, "input", read_asked),
+        lambda n: envelope(n, START, "input", read_request),
         "not a message: nested deeper than 130 levels",
     ),
     "where a message comes from": (
-        lambda n: envelope(n, RESULT, "more", read_trail).message_id or None,
+        lambda n: envelope(n, RESULT, "more", read_origin).message_id or None,
         None,
     ),
 }

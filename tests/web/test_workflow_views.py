@@ -37,8 +37,8 @@ from accord.web.pages.workflows.step_status import (
 )
 from accord.workflows.core.errors import DefinitionError
 from accord.workflows.core.reading import read_text
-from accord.workflows.operations.run_calls import RunCall
 from accord.workflows.operations.run_views import Run, RunEvent, RunProblem, RunWait, Step
+from accord.workflows.operations.runs import RunCall
 from tests.web.workshop import REVIEW
 
 pytestmark = pytest.mark.req("H-21")

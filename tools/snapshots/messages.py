@@ -12,23 +12,23 @@ from accord.operations.audit.export import FORMATS, export
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
 from accord.store import open_store
-from accord.workflows.bus.bus import Announcement
+from accord.workflows.bus.bus import RunAnnouncement
 from accord.workflows.bus.envelope import (
-    Asked,
-    Buried,
+    AnyEnvelope,
     CancelRun,
-    Sent,
+    DeadLetterNotice,
+    RunRequest,
     SignalRun,
     StartRun,
     TaskAnswered,
-    decided,
     encode,
+    run_events,
     task_cancelled,
     task_sent,
 )
-from accord.workflows.bus.outbox import outgoing
-from accord.workflows.bus.relay import parcel_of
-from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.bus.outbox import outbox_message
+from accord.workflows.bus.relay import kafka_message
+from accord.workflows.bus.topics import TopicNames, TopicShape
 from accord.workflows.core.definition import McpTarget, RpcTarget
 from accord.workflows.core.events import CallAgent, CallMethod, CallOperation, CallPlugin, CallTool
 from accord.workflows.core.state import Failure
@@ -43,15 +43,15 @@ KEY = b"k" * 32
 
 def kafka() -> str:
     """The topics, and an example of each kind of message with its key and headers."""
-    names, shape = Names(), Shape()
+    names, shape = TopicNames(), TopicShape()
     settings = f"{shape.partitions} partitions, kept for {shape.retention_seconds:,} seconds"
     written = "\n".join(_written(topic, sent) for topic, sent in _sent(names))
     read = "\n".join(f"in {names.runs}\n{as_json(each)}" for each in _asked())
     return f"topics: {', '.join(names.all())}\n{settings}\n\n{written}\n{read}"
 
 
-def _written(topic: str, sent: Sent) -> str:
-    parcel = parcel_of(outgoing(topic, sent), 1)
+def _written(topic: str, sent: AnyEnvelope) -> str:
+    parcel = kafka_message(outbox_message(topic, sent), 1)
     headers = ", ".join(f"{name}: {value!r}" for name, value in parcel.headers)
     return f"in {topic}, key {parcel.key.decode()}, headers {headers}\n{encode(sent)}\n".replace(
         ',"', ',\n "'
@@ -63,7 +63,7 @@ def _split(message: str) -> str:
     return message.replace(',"', ',\n "')
 
 
-def _sent(names: Names) -> Iterator[tuple[str, Sent]]:
+def _sent(names: TopicNames) -> Iterator[tuple[str, AnyEnvelope]]:
     for command in _commands():
         task = NewTask(run_id=RUN, command=command, at=5.0, traceparent=TRACE, correlation_id="c-1")
         yield names.tasks, task_sent(task)
@@ -88,10 +88,10 @@ def _sent(names: Names) -> Iterator[tuple[str, Sent]]:
             ),
         )
     events = '[{"type":"run_started","at":8.0}]'
-    yield names.events, decided(Announcement(RUN, 3, events, 8.0, "c-1", TRACE))
+    yield names.events, run_events(RunAnnouncement(RUN, 3, events, 8.0, "c-1", TRACE))
     yield (
         names.dead_letters,
-        Buried(
+        DeadLetterNotice(
             message_id=MESSAGE,
             run_id=RUN,
             topic=names.results,
@@ -122,7 +122,7 @@ def _commands() -> tuple[Call, ...]:
     )
 
 
-def _asked() -> tuple[Asked, ...]:
+def _asked() -> tuple[RunRequest, ...]:
     run = UUID(RUN)
     return (
         StartRun(

@@ -9,7 +9,7 @@ from typing import Final
 
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.app.settings import Settings
-from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.client_pool import Secrets
 
 ADVICE: Final = (
     "start accord with --allow-agents and the host or its network (setting allow_agents,"

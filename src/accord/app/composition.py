@@ -23,8 +23,11 @@ from accord.operations.audit.states import ACCOUNTS, StateKeeper
 from accord.operations.audit.verify import DataCheck
 from accord.operations.registry import Registry
 from accord.operations.runner import Recorder
-from accord.workflows.proven import OPERATIONS as WORKFLOW_OPERATIONS, PROVEN as WORKFLOWS_PROVEN
-from accord.workflows.registry import workflow_operations
+from accord.workflows.registry import (
+    OPERATIONS as WORKFLOW_OPERATIONS,
+    PROVEN as WORKFLOWS_PROVEN,
+    workflow_operations,
+)
 from accord.workflows.triggers.events import trigger
 
 RECORDERS: Final[tuple[Recorder, ...]] = (record, index, add_hints, announce, trigger)

@@ -19,19 +19,14 @@ from accord.app.old_runs import old_runs
 from accord.app.settings import Settings
 from accord.app.tracing import Spans
 from accord.telemetry.metrics import Exposition
-from accord.workflows.bridge.agents import AgentCaller
-from accord.workflows.bridge.caller import TaskCaller
-from accord.workflows.bridge.health import HealthChecks
-from accord.workflows.bridge.methods import MethodCaller
-from accord.workflows.bridge.plugins import PluginCaller
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.tools import ToolCaller
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.bus import Bus
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.agents import AgentCache, AgentCaller, HealthChecks
+from accord.workflows.bridge.callers import MethodCaller, PluginCaller, ToolCaller
+from accord.workflows.bridge.task import TaskCaller
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.bus import Bus, EmbeddedBus
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import MemberKind, Membership, forget_members
-from accord.workflows.operations.calls import OperationCaller
+from accord.workflows.operations.operation_caller import OperationCaller
 from accord.workflows.storage.tasks import Kind
 from accord.workflows.triggers.schedules import Scheduler
 
@@ -112,7 +107,7 @@ class _Begun:
         if not settings.bus.startswith(KAFKA):
             raise EngineError(f"bus is {EMBEDDED}, or {KAFKA}host:port,host:port")
         try:
-            from accord.workflows.bus.errors import BusError
+            from accord.workflows.bus.bus import BusError
             from accord.workflows.bus.kafka import KafkaBus
         except ImportError as error:
             raise EngineError(f"bus: {error} (pip install accord[kafka])") from None
@@ -137,7 +132,7 @@ class _Begun:
         await self._run(member)
         return member
 
-    async def executor(self, bus: Bus, member: Membership, worker: Worker) -> None:
+    async def executor(self, bus: Bus, member: Membership, worker: TaskWorker) -> None:
         executor = Executor(
             self._store, bus, member, hands=bus.lend(worker.hands), spans=self._past
         )
@@ -151,7 +146,7 @@ class _Begun:
         """Who does what a bridge does."""
         policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
         spans = self.outgoing
-        agents = Agents(self._store)
+        agents = AgentCache(self._store)
         await self._run(agents)
         await self._run(HealthChecks(self._store, policy, secrets))
         asking = AgentCaller(agents, policy, secrets, spans=spans)
@@ -162,10 +157,12 @@ class _Begun:
         plugins = PluginCaller(self._local.plugins.steps, spans=spans)
         return {"agent": asking, "tool": tools, "method": methods, "plugin": plugins}
 
-    def worker(self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]) -> Worker:
-        return Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
+    def worker(
+        self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]
+    ) -> TaskWorker:
+        return TaskWorker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
 
-    async def working(self, worker: Worker, kinds: Iterable[Kind]) -> None:
+    async def working(self, worker: TaskWorker, kinds: Iterable[Kind]) -> None:
         await self._run(worker)
         for kind in kinds:
             self._local.breakers.add(kind, worker.breakers)

@@ -40,7 +40,7 @@ from accord.operations.limiter import Limiter
 from accord.operations.outcome import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
-from accord.workflows.bridge.breakers import Breakers
+from accord.workflows.bridge.in_flight import Breakers
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.triggers.events import Events
 from accord.workflows.watching import RunWatch

@@ -29,7 +29,7 @@ from accord.transports.web.app import (
     WebRequest,
 )
 from accord.transports.web.underway import Underway
-from accord.workflows.backlog import Backlog
+from accord.workflows.metrics import Backlog
 
 PLACES: Final = ("healthz", "readyz", "metrics")
 READY_SECONDS: Final = 2.0

@@ -66,10 +66,10 @@ from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
-from accord.workflows.backlog import Backlog
+from accord.workflows.metrics import Backlog
 from accord.workflows.operations.run_stream import watch_run
 from accord.workflows.triggers.deliveries import Deliveries
-from accord.workflows.triggers.webhooks import Webhooks
+from accord.workflows.triggers.webhooks import WebhookApp
 
 TITLE: Final = "Accord"
 REST: Final = "/api/v1"
@@ -289,7 +289,7 @@ def _site(
             REST: RestApp(
                 runner, accounts, root=REST, further=[watch_run(runner, local.watch)], **web
             ),
-            HOOKS: Webhooks(
+            HOOKS: WebhookApp(
                 Deliveries(
                     local.store,
                     agent_secrets(settings),

@@ -132,7 +132,7 @@ def _problem_summary(problems: list[Problem], file: str, note: str) -> str:
 
 
 async def _known_here(local: Local) -> Known:
-    from accord.workflows.operations.saving import known_things
+    from accord.workflows.operations.workflows import known_things
 
     return await local.store.read(
         lambda db: known_things(db, local.runner.registry, local.events.kinds, local.plugins.steps)
@@ -143,7 +143,7 @@ def _known_without_installation(allowed: list[str]) -> Known:
     from accord.app.composition import EVENT_KINDS, all_operations
     from accord.app.plugins import load_plugins
     from accord.workflows.core.rules import Known
-    from accord.workflows.operations.saving import callable_operations
+    from accord.workflows.operations.workflows import callable_operations
 
     plugins = load_plugins(allowed)
     return Known(
@@ -183,7 +183,7 @@ def _run_save(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.file} is not UTF-8") from None
 
     async def use(local: Local) -> int:
-        from accord.workflows.operations.saving import DefinitionRefusedError
+        from accord.workflows.operations.workflows import DefinitionRefusedError
 
         caller = await caller_named(local, arguments.person)
         try:

@@ -14,12 +14,7 @@ from typing import Final, Literal, TypeAlias
 from uuid import uuid4
 
 from accord.store.store import Store, StoreError
-from accord.workflows.storage.shards import (
-    ANY_MEMBER,
-    DELETE_MEMBER,
-    DELETE_MEMBERS,
-    RENEW_MEMBER,
-)
+from accord.workflows.storage.leases import ANY_MEMBER, DELETE_MEMBER, DELETE_MEMBERS, RENEW_MEMBER
 
 log = logging.getLogger("accord.workflows")
 

@@ -1,19 +1,27 @@
-"""All operations of workflows."""
+"""All operations of workflows, and the agents and workflows that the audit trail proves."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
+from accord.operations.audit.states import Proven, ProvenTable, State
 from accord.operations.registry import Registry
+from accord.operations.work import Database
+from accord.workflows.storage.definitions import (
+    PROVEN_TRIGGERS,
+    PROVEN_VERSIONS,
+    TRIGGER_COLUMNS,
+    VERSION_COLUMNS,
+    WORKFLOW_NAMES,
+)
 
 MODULES: Final[tuple[str, ...]] = (
     "agents",
     "workflows",
     "runs",
-    "run_counts",
-    "run_calls",
-    "commands",
+    "run_control",
     "approvals",
     "dead_letters",
 )
@@ -26,3 +34,45 @@ def workflow_operations() -> Registry:
     for module in MODULES:
         registry.include(import_module(f"accord.workflows.operations.{module}").operations)
     return registry.fully_declared()
+
+
+AGENTS: Final = ProvenTable(
+    "agent",
+    "agents",
+    (
+        *("id", "name", "description", "url", "wire", "auth", "timeout", "retry"),
+        *("max_concurrency", "active", "version", "created_at", "updated_at"),
+    ),
+    "name",
+)
+
+
+class AuditedWorkflows:
+    """Versions of workflows, and the triggers of each workflow together; implements `Proven`."""
+
+    kind: Final = "workflow"
+
+    async def of(self, db: Database, id: str) -> list[State]:
+        """`id` is NAME or NAME@VERSION; a change of one version changes the triggers of all."""
+        name = id.partition("@")[0]
+        states = []
+        for row in await db.fetch(PROVEN_VERSIONS, name):
+            version = f"{name}@{row['version']}"
+            values = {column: row[column] for column in VERSION_COLUMNS}
+            states.append(State(self.kind, version, values, version))
+        triggers: dict[str, Any] = {}
+        for row in await db.fetch(PROVEN_TRIGGERS, name):
+            triggers |= {f"{row['id']} {column}": row[column] for column in TRIGGER_COLUMNS}
+        return [*states, State("triggers", name, {"all": sorted(triggers), **triggers}, name)]
+
+    async def every(self, db: Database) -> AsyncIterator[State]:
+        for row in await db.fetch(WORKFLOW_NAMES):
+            for state in await self.of(db, row["name"]):
+                yield state
+
+
+PROVEN: Final[tuple[Proven, ...]] = (AGENTS, AuditedWorkflows())
+OPERATIONS: Final = frozenset(
+    {"create_agent", "update_agent", "delete_agent", "create_workflow", "update_workflow"}
+)
+"""Those that change nothing else."""

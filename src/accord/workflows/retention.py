@@ -20,7 +20,7 @@ from msgspec import json
 
 from accord.store.store import Store, StoreError
 from accord.workflows.storage.leases import Lease
-from accord.workflows.storage.old_runs import AT_ONCE, read_old, remove_old
+from accord.workflows.storage.runs import MAX_OLD_RUNS, read_old, remove_old
 
 log = logging.getLogger("accord.workflows.retention")
 
@@ -77,7 +77,7 @@ class Retention:
                 removed += some
                 if progress is not None:
                     progress(removed)
-                if some < AT_ONCE:
+                if some < MAX_OLD_RUNS:
                     break
         finally:
             await self._lease.release()

@@ -1,8 +1,9 @@
-"""Who starts a run, and the trace that it belongs to, from whoever calls."""
+"""The origin of a run: its starter, its trace, and spans of work that is over."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Literal, Protocol
 
 from accord.operations.caller import Caller
 from accord.operations.identifiers import random_hex
@@ -33,3 +34,18 @@ def new_traceparent(correlation_id: str) -> str:
     hexadecimal = len(correlation_id) == 32 and _DIGITS.issuperset(correlation_id)
     trace = correlation_id if hexadecimal else random_hex(16)
     return f"00-{trace}-{random_hex(8)}-01"
+
+
+class SpanRecorder(Protocol):
+    """Makes spans, as `accord.telemetry.tracing.PastSpans` does."""
+
+    def tell(
+        self,
+        name: str,
+        *,
+        began: float,
+        attributes: Mapping[str, str | int],
+        traceparent: str | None = None,
+        place: Literal["internal", "consumer"] = "internal",
+        error: str = "",
+    ) -> None: ...

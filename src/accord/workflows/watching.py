@@ -27,7 +27,7 @@ log = logging.getLogger("accord.workflows")
 
 POLL: Final = 1.0
 """Seconds after which is looked again, should a wake be lost."""
-GATHER: Final = 0.01
+GATHER_SECONDS: Final = 0.01
 """Seconds that wakes are gathered for."""
 MAX_WAITING: Final = 200
 """How many may wait for the ends of runs, and keep nobody from being answered."""
@@ -36,19 +36,19 @@ LAST_PLACE: Final = 2**31 - 1
 QUIET: Final = 15.0
 """Seconds after which a follower hears that nothing happened."""
 
-Numbered: TypeAlias = tuple[int, Event | UnreadEvent]
+NumberedEvent: TypeAlias = tuple[int, Event | UnreadEvent]
 
 
 class _Follower:
     """Somebody who follows one run."""
 
     def __init__(self) -> None:
-        self.news: list[Numbered] = []
+        self.news: list[NumberedEvent] = []
         self.ended = False
         self.woken = asyncio.Event()
 
 
-class _Followed:
+class _WatchedRun:
     """One run that is followed; `tail` is the number of the last event that was read, None until
     the first follower knows."""
 
@@ -62,16 +62,18 @@ class RunWatch:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._followed: dict[str, _Followed] = {}
+        self._followed: dict[str, _WatchedRun] = {}
         self._waiting = 0
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[Sequence[Numbered], None]:
+    async def follow(
+        self, run_id: str, after: int = 0
+    ) -> AsyncGenerator[Sequence[NumberedEvent], None]:
         """What happens in a run, from the event after number `after` on, until the run has ended;
         empty where nothing happened for a while. A run that is not there has ended."""
         follower = _Follower()
-        followed = self._followed.setdefault(run_id, _Followed())
+        followed = self._followed.setdefault(run_id, _WatchedRun())
         followed.followers.add(follower)
         try:
             place = after
@@ -141,7 +143,7 @@ class RunWatch:
                 except StoreError as error:
                     log.warning("runs cannot be followed at the moment: %s", error)
                 await _wait(self._woken, POLL)
-                await asyncio.sleep(GATHER)
+                await asyncio.sleep(GATHER_SECONDS)
         finally:
             if stop is not None:
                 stop()
@@ -154,7 +156,7 @@ class RunWatch:
             followed = self._followed.get(id)
             if followed is None or followed.tail is None:
                 continue
-            news: list[Numbered] = []
+            news: list[NumberedEvent] = []
             if applied > followed.tail:
                 followed.tail, news = await self._read(id, followed.tail)
             for follower in followed.followers:
@@ -164,15 +166,15 @@ class RunWatch:
                 if news or follower.ended:
                     follower.woken.set()
 
-    async def _read(self, run_id: str, after: int) -> tuple[int, list[Numbered]]:
+    async def _read(self, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
         return await self._store.read(lambda db: _read(db, run_id, after))
 
 
-def _number(each: Numbered) -> int:
+def _number(each: NumberedEvent) -> int:
     return each[0]
 
 
-async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[Numbered]]:
+async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
     """The number of the last event, and the events after number `after`."""
     last = await last_number(db, run_id)
     events = await read_recorded(db, run_id, after)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from accord.a2a import AddressPolicy
-from accord.workflows.bridge.health import check_agent
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.agents import AgentCache, check_agent
+from accord.workflows.bridge.client_pool import Secrets
 from accord.workflows.core.definition import McpTarget, RpcTarget
 from accord.workflows.core.events import CallMethod, CallTool
 from tests.a2a.scripted import Asked
@@ -72,7 +71,7 @@ async def test_a_redirect_to_elsewhere_is_not_followed(migrated_url: str, agent:
 async def test_health_is_not_asked_for_where_it_may_not_be(migrated_url: str) -> None:
     async with working(migrated_url) as yard:
         await yard.register("a", METADATA, wire="plain")
-        found = await Agents(yard.store).get("a")
+        found = await AgentCache(yard.store).get("a")
         assert found is not None
         checked = await check_agent(found, LOCAL, Secrets(Path("/nowhere"), {}))
     assert checked.health == "unhealthy"

@@ -9,14 +9,13 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from accord.store import Store, open_store
-from accord.workflows.bridge.caller import Outcome, Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.task import ClaimedTask, Outcome, Progress, TaskSuccess, Terms
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import CallAgent
 from accord.workflows.membership import Membership
-from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.task_changes import finish_tasks
+from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.tasks import finish_tasks
 from tests.store.cluster import Cluster
 from tests.workflows.bridge.yard import Yard, until
 
@@ -26,11 +25,11 @@ class Crier(EmbeddedBus):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[Message] = []
+        self.told: list[RunMessage] = []
         self.afters: list[Callable[[bool], None]] = []
         self.takes = True
 
-    def tell(self, message: Message, after: Callable[[bool], None]) -> int:
+    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         if not self.takes:
             return 0
         self.told.append(message)
@@ -49,7 +48,7 @@ class Agent:
 
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
         self.called.append(task.id)
-        return Succeeded(output="done")
+        return TaskSuccess(output="done")
 
     async def cancel(self, task: ClaimedTask) -> None:
         raise AssertionError("nothing is cancelled")
@@ -77,7 +76,7 @@ async def agent() -> Agent:
 async def yard(store: Store, crier: Crier, agent: Agent) -> AsyncIterator[Yard]:
     membership = Membership(store, "bridge")
     await membership.start()
-    worker = Worker(store, membership, crier, {"agent": agent}, poll=0.05)
+    worker = TaskWorker(store, membership, crier, {"agent": agent}, poll=0.05)
     await worker.start()
     try:
         yield Yard(store, membership, worker)
@@ -135,7 +134,7 @@ async def test_what_could_not_be_told_goes_by_the_tables(
 async def test_what_was_told_and_never_recorded_is_written_after_a_while(
     yard: Yard, crier: Crier, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.workflows.bridge.answered.PATIENCE", 0.1)
+    monkeypatch.setattr("accord.workflows.bridge.result_writer.REWRITE_SECONDS", 0.1)
     id = await yard.ask("a")
     await told(crier)
     crier.afters[0](True)

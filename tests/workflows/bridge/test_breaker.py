@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.workflows.bridge.breaker import OPEN_SECONDS, TRIALS, WINDOW_SECONDS, Breaker
+from accord.workflows.bridge.in_flight import HALF_OPEN_CALLS, OPEN_SECONDS, WINDOW_SECONDS, Breaker
 
 
 def opened(at: float = 0.0) -> Breaker:
@@ -53,7 +53,7 @@ def test_what_is_long_ago_does_not_count() -> None:
 def test_three_calls_try_whether_it_works_again() -> None:
     breaker = opened()
     assert breaker.state(OPEN_SECONDS - 0.1) == "open"
-    assert (breaker.state(OPEN_SECONDS), breaker.room(OPEN_SECONDS)) == ("trial", TRIALS)
+    assert (breaker.state(OPEN_SECONDS), breaker.room(OPEN_SECONDS)) == ("trial", HALF_OPEN_CALLS)
     for left in (2, 1, 0):
         breaker.began()
         assert breaker.room(OPEN_SECONDS) == left

@@ -9,11 +9,11 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.store.store import UnavailableError
-from accord.workflows.bridge.endings import Endings
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.agents import AgentCache
+from accord.workflows.bridge.result_writer import ResultWriter
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import CallAgent
-from accord.workflows.storage.task_rows import Change, TaskRows
+from accord.workflows.storage.tasks import TaskChange, TaskRows
 from tests.workflows.bridge.yard import Tasks
 
 
@@ -32,14 +32,14 @@ async def taken(store: Store, count: int) -> list[str]:
     return ids
 
 
-def change(id: str, fence: int = 1, **values: object) -> Change:
+def change(id: str, fence: int = 1, **values: object) -> TaskChange:
     fields = {"state": "done", "attempt": 1, "attempt_group": 1, **values}
-    return Change(id=id, fence=fence, **fields)  # type: ignore[arg-type]
+    return TaskChange(id=id, fence=fence, **fields)  # type: ignore[arg-type]
 
 
 async def test_two_changes_of_one_task_are_made_in_their_order(store: Store) -> None:
     one, two = await taken(store, 2)
-    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
+    endings = ResultWriter(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
     written = [
         endings.add(change(one, state="running", owner="me", remote_task="r-1")),
         endings.add(change(two)),
@@ -53,7 +53,7 @@ async def test_two_changes_of_one_task_are_made_in_their_order(store: Store) -> 
 
 async def test_those_that_others_have_are_told_from_the_rest(store: Store) -> None:
     ids = await taken(store, 3)
-    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
+    endings = ResultWriter(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
     written = [endings.add(change(id, fence)) for id, fence in zip(ids, (1, 2, 1), strict=True)]
     assert await asyncio.gather(*written) == [True, False, True]
     states = [(await Tasks(store).row(id))["state"] for id in ids]
@@ -63,7 +63,7 @@ async def test_those_that_others_have_are_told_from_the_rest(store: Store) -> No
 async def test_an_agent_is_as_it_was_while_the_database_is_away(migrated_url: str) -> None:
     async with open_store(migrated_url, durable=False) as store:
         await Tasks(store).register("a", "http://a.example/")
-        agents = Agents(store)
+        agents = AgentCache(store)
         before = await agents.get("a")
         await store.close()
         agents.expire()

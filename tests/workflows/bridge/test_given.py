@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.workflows.bridge.caller import Outcome, Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
+from accord.workflows.bridge.task import ClaimedTask, Outcome, Progress, TaskSuccess, Terms
 from accord.workflows.core.events import CallAgent, CallOperation
 from accord.workflows.storage.tasks import Call, NewTask, insert_owned
 from tests.workflows.bridge.yard import RUN, Yard, until, working
@@ -30,7 +29,7 @@ class Agent:
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
         self.called.append(task)
         await self.gate.wait()
-        return Succeeded(output="done")
+        return TaskSuccess(output="done")
 
     async def cancel(self, task: ClaimedTask) -> None:
         raise AssertionError("nothing is cancelled")

@@ -10,9 +10,8 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.store.store import Row
-from accord.workflows.bridge.health import HealthChecks, check_agent
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.agents import AgentCache, HealthChecks, check_agent
+from accord.workflows.bridge.client_pool import Secrets
 from accord.workflows.storage.agents import AgentRow
 from tests.a2a.scripted import http
 from tests.a2a.server.demo import make_agent
@@ -30,7 +29,7 @@ async def store(migrated_url: str) -> AsyncIterator[Store]:
 
 async def registered(store: Store, url: str, wire: str) -> AgentRow:
     await Tasks(store).register("a", url, wire=wire, timeout=2.0)
-    found = await Agents(store).get("a")
+    found = await AgentCache(store).get("a")
     assert found is not None
     return found
 

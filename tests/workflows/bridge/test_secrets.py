@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.workflows.bridge.secrets import MAX_BYTES, SecretError, Secrets
+from accord.workflows.bridge.client_pool import MAX_SECRET_BYTES, SecretError, Secrets
 from tests.a2a.scripted import http
 from tests.workflows.bridge.unruly import Answer, done, refuse, reply, task03, unruly
 from tests.workflows.bridge.yard import Yard, working
@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     made.mkdir()
     (made / "token").write_text("from-a-file\n")
     (made / "empty").write_text("")
-    (made / "large").write_bytes(b"x" * (MAX_BYTES + 1))
+    (made / "large").write_bytes(b"x" * (MAX_SECRET_BYTES + 1))
     (made / "folder").mkdir()
     (tmp_path / "outside").write_text("not for you")
     (made / "link").symlink_to(tmp_path / "outside")

@@ -13,10 +13,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import OutgoingSpans
-from accord.workflows.bridge.agents import AgentCaller
-from accord.workflows.bridge.methods import MethodCaller
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.agents import AgentCache, AgentCaller
+from accord.workflows.bridge.callers import MethodCaller
+from accord.workflows.bridge.client_pool import Secrets
 from accord.workflows.core.definition import Retry, RpcTarget
 from accord.workflows.core.events import CallMethod
 from tests.a2a.scripted import Asked, http
@@ -42,7 +41,7 @@ async def test_a_call_is_a_span_in_the_trace_of_its_run(migrated_url: str) -> No
         unruly(answer) as agent,
     ):
         agents, methods = (
-            AgentCaller(Agents(store), LOCAL, Secrets(Path("/nowhere"), {}), spans=spans),
+            AgentCaller(AgentCache(store), LOCAL, Secrets(Path("/nowhere"), {}), spans=spans),
             MethodCaller(LOCAL, spans=spans),
         )
         async with working(migrated_url, {"agent": agents, "method": methods}) as yard:

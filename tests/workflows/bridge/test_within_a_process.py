@@ -10,13 +10,12 @@ import pytest
 from accord.a2a.protocol.errors import DefiniteError
 from accord.store import Store, open_store
 from accord.store.store import Transaction
-from accord.workflows.bridge.caller import Outcome, Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.task import ClaimedTask, Outcome, Progress, TaskSuccess, Terms
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import RunMessage
 from tests.workflows.executor.world import begin, outcome, save, until_finished
 
 THREE = {
@@ -36,7 +35,7 @@ class Watched(EmbeddedBus):
         super().__init__()
         self.answered: list[str] = []
 
-    async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
+    async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
         self.answered += [each.id for each in messages]
         await super().answer(db, messages)
 
@@ -51,7 +50,7 @@ class Agent:
         said = getattr(task.command, "input", None)
         if said == "bad" and task.task == "second":
             raise DefiniteError("bad_input", "no")
-        return Succeeded(output=said)
+        return TaskSuccess(output=said)
 
     async def cancel(self, task: ClaimedTask) -> None:
         raise AssertionError("nothing is cancelled")
@@ -75,7 +74,7 @@ async def process(migrated_url: str) -> AsyncIterator[Process]:
         await save(store, THREE)
         member, bus = Membership(store, "executor"), Watched()
         await member.start()
-        worker = Worker(store, member, bus, {"agent": Agent()})
+        worker = TaskWorker(store, member, bus, {"agent": Agent()})
         executor = Executor(store, bus, member, hands=bus.lend(worker.hands))
         await executor.start()
         bus.join(head=executor)

@@ -15,10 +15,16 @@ from accord.a2a import UnknownOutcomeError
 from accord.a2a.protocol.errors import DefiniteError
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
-from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.task import (
+    ClaimedTask,
+    Outcome,
+    Progress,
+    TaskFailure,
+    TaskSuccess,
+    Terms,
+)
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, TaskSucceeded
 from accord.workflows.membership import Membership
@@ -58,14 +64,14 @@ class Hands:
                     await progress("r-1", "ctx-1")
                 await self.gate.wait()
             case "fail":
-                return Failed(code="no", message="it failed")
+                return TaskFailure(code="no", message="it failed")
             case "lost":
                 raise UnknownOutcomeError("lost", "nobody answered")
             case "wrong":
                 raise DefiniteError("wrong", "it is wrong")
             case "bug":
                 raise ZeroDivisionError
-        return Succeeded(output=task.command.input)
+        return TaskSuccess(output=task.command.input)
 
     async def cancel(self, task: ClaimedTask) -> None:
         self.cancelled.append(task)
@@ -491,6 +497,6 @@ async def test_what_was_done_is_counted(yard: Yard, hands: Hands) -> None:
 async def test_a_worker_can_be_made_without_a_loop_of_its_own(migrated_url: str) -> None:
     """It begins with `start`, and `close` without it is fine."""
     async with open_store(migrated_url, durable=False) as store:
-        worker = Worker(store, Membership(store, "bridge"), EmbeddedBus(), {"agent": Hands()})
+        worker = TaskWorker(store, Membership(store, "bridge"), EmbeddedBus(), {"agent": Hands()})
         await worker.close()
         assert worker.held == 0

@@ -15,14 +15,12 @@ from msgspec import json
 from accord.a2a import AddressPolicy
 from accord.store import Store, open_store
 from accord.store.store import Row
-from accord.workflows.bridge.agents import AgentCaller
-from accord.workflows.bridge.caller import TaskCaller
-from accord.workflows.bridge.methods import MethodCaller
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.bridge.tools import ToolCaller
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bridge.agents import AgentCache, AgentCaller
+from accord.workflows.bridge.callers import MethodCaller, ToolCaller
+from accord.workflows.bridge.client_pool import Secrets
+from accord.workflows.bridge.task import TaskCaller
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, Event, decode_event
 from accord.workflows.membership import Membership
@@ -148,7 +146,7 @@ class Tasks:
 class Yard(Tasks):
     """The same, with a worker."""
 
-    def __init__(self, store: Store, membership: Membership, worker: Worker) -> None:
+    def __init__(self, store: Store, membership: Membership, worker: TaskWorker) -> None:
         super().__init__(store)
         self.membership = membership
         self.worker = worker
@@ -170,13 +168,13 @@ async def working(
     async with open_store(url, durable=durable) as store:
         membership = Membership(store, "bridge", lease=lease)
         await membership.start()
-        agents = Agents(store)
+        agents = AgentCache(store)
         await agents.start()
         agent_caller = AgentCaller(agents, policy, secrets)
         method_caller = MethodCaller(policy)
         if callers is None:
             callers = {"agent": agent_caller, "tool": ToolCaller(policy), "method": method_caller}
-        worker = Worker(store, membership, EmbeddedBus(), callers, **options)
+        worker = TaskWorker(store, membership, EmbeddedBus(), callers, **options)
         await worker.start()
         try:
             yield Yard(store, membership, worker)

@@ -24,9 +24,9 @@ from accord.store import Store
 from accord.store.store import Row
 from accord.workflows.bus import topics
 from accord.workflows.bus.kafka import KafkaBus
-from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.bus.topics import TopicNames, TopicShape
 from accord.workflows.core.events import CallAgent, TaskSucceeded
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import RunMessage
 from accord.workflows.storage.tasks import NewTask
 from tests.patience import PATIENCE as PATIENCE
 
@@ -34,10 +34,10 @@ PARTITIONS = 4
 QUIET = {"log_level": 0}
 
 
-def new_names() -> Names:
+def new_names() -> TopicNames:
     """Topics that nobody else uses."""
     prefix = f"test-{uuid4().hex[:12]}"
-    return Names(
+    return TopicNames(
         tasks=f"{prefix}.tasks",
         results=f"{prefix}.results",
         runs=f"{prefix}.runs",
@@ -65,7 +65,7 @@ async def workflow(store: Store) -> None:
 class Carrying:
     """Buses that share a database and topics."""
 
-    def __init__(self, store: Store, servers: str, names: Names) -> None:
+    def __init__(self, store: Store, servers: str, names: TopicNames) -> None:
         self.store = store
         self.servers = servers
         self.names = names
@@ -85,7 +85,7 @@ class Carrying:
 
     def bus(self, **options: Any) -> KafkaBus:
         """One that is not started: it hands over, and carries nothing."""
-        chosen = {"shape": Shape(partitions=PARTITIONS), "lease_seconds": 2.0, **options}
+        chosen = {"shape": TopicShape(partitions=PARTITIONS), "lease_seconds": 2.0, **options}
         return KafkaBus(self.store, self.servers, names=self.names, **chosen)
 
     async def start(self, **options: Any) -> KafkaBus:
@@ -101,7 +101,7 @@ class Carrying:
     async def dispatch(self, bus: KafkaBus, *tasks: NewTask) -> None:
         await self.store.transact(lambda db: bus.dispatch(db, tasks), lane="test-executor")
 
-    async def answer(self, bus: KafkaBus, *messages: Message) -> None:
+    async def answer(self, bus: KafkaBus, *messages: RunMessage) -> None:
         await self.store.transact(lambda db: bus.answer(db, messages), lane="test-bridge")
 
     async def cancel(self, bus: KafkaBus, *ids: str) -> None:
@@ -189,9 +189,9 @@ class Carrying:
         await self.store.execute("DELETE FROM outbox")
 
     async def make_topics(self) -> None:
-        shape = Shape(partitions=PARTITIONS)
+        shape = TopicShape(partitions=PARTITIONS)
         await asyncio.get_running_loop().run_in_executor(
-            None, topics.ensure, self.admin(), self.names, shape
+            None, topics.ensure_topics, self.admin(), self.names, shape
         )
 
     def ask(self, *messages: dict[str, Any], key: str = "k") -> None:
@@ -249,6 +249,6 @@ def task(run_id: str, name: str, at: float = 1.0, text: str | None = None, **mor
     return NewTask(run_id=run_id, command=command, at=at, **more)
 
 
-def answer(run_id: str, name: str, output: Any = None) -> Message:
+def answer(run_id: str, name: str, output: Any = None) -> RunMessage:
     event = TaskSucceeded(at=2.0, task=name, output=output)
-    return Message(f"{run_id}/{name}/1", run_id, event)
+    return RunMessage(f"{run_id}/{name}/1", run_id, event)

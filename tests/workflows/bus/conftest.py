@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from accord.store import Store, open_store
-from accord.workflows.bus.topics import Names
+from accord.workflows.bus.topics import TopicNames
 from tests.store.cluster import Cluster
 from tests.workflows.bus.carrying import Carrying, new_names, workflow
 from tools.kafka import Broker
@@ -28,11 +28,11 @@ async def store(postgres_url: str) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def names() -> Names:
+def names() -> TopicNames:
     return new_names()
 
 
 @pytest.fixture
-async def carrying(store: Store, kafka: Broker, names: Names) -> AsyncIterator[Carrying]:
+async def carrying(store: Store, kafka: Broker, names: TopicNames) -> AsyncIterator[Carrying]:
     async with Carrying(store, kafka.servers, names) as made:
         yield made

@@ -9,17 +9,17 @@ from msgspec import json
 
 from accord.store import open_store
 from accord.workflows.bus.kafka import KafkaBus
-from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.bus.topics import TopicNames, TopicShape
 
 
-async def main(url: str, servers: str, names: Names) -> None:
+async def main(url: str, servers: str, names: TopicNames) -> None:
     async with open_store(url, durable=False) as store:
         bus = KafkaBus(
             store,
             servers,
             role="bridge",
             names=names,
-            shape=Shape(partitions=4),
+            shape=TopicShape(partitions=4),
             lease_seconds=2.0,
             group="other",
         )
@@ -28,4 +28,4 @@ async def main(url: str, servers: str, names: Names) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], json.decode(sys.argv[3], type=Names)))
+    asyncio.run(main(sys.argv[1], sys.argv[2], json.decode(sys.argv[3], type=TopicNames)))

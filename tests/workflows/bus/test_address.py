@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from accord.workflows.bus.address import Address, read_address
-from accord.workflows.bus.errors import BusError
-from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.bus.bus import BusError
+from accord.workflows.bus.topics import KafkaAddress, TopicNames, TopicShape, read_address
 
 
 def test_servers_are_enough() -> None:
-    assert read_address("kafka://one:9092,10.0.0.1:9093/") == Address(
+    assert read_address("kafka://one:9092,10.0.0.1:9093/") == KafkaAddress(
         servers="one:9092,10.0.0.1:9093"
     )
 
@@ -24,10 +23,10 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
         "kafka://one:9092?tasks=t&results=r&runs=s&events=e&dead_letters=d&group=g"
         f"&partitions=3&retention_days=2&options={file}"
     )
-    assert read_address(url) == Address(
+    assert read_address(url) == KafkaAddress(
         servers="one:9092",
-        names=Names(tasks="t", results="r", runs="s", events="e", dead_letters="d"),
-        shape=Shape(partitions=3, retention_seconds=172_800),
+        names=TopicNames(tasks="t", results="r", runs="s", events="e", dead_letters="d"),
+        shape=TopicShape(partitions=3, retention_seconds=172_800),
         group="g",
         options={"security.protocol": "SASL_SSL", "sasl.password": "a=b"},
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord.store.store import Row, Transaction
-from accord.workflows.bus.awaited import Awaited
+from accord.workflows.bus.bus import DeferredHandoff
 from accord.workflows.bus.kafka import KafkaBus
 from accord.workflows.core.events import CallOperation
 from accord.workflows.storage.tasks import Kind, NewTask, insert_owned
@@ -95,7 +95,7 @@ async def test_nothing_is_given_where_another_process_reads_messages(carrying: C
 
 async def test_what_has_no_message_does_not_wait_for_one() -> None:
     worker = Worker()
-    hands = Awaited(worker, lambda: False)
+    hands = DeferredHandoff(worker, lambda: False)
     command = CallOperation(task="one", step="one", operation="get_run", input={})
     operation = NewTask(run_id="r", command=command, at=1.0)
     assert hands.claim([operation, task("r", "ask")]) == [operation]
@@ -106,9 +106,9 @@ async def test_what_has_no_message_does_not_wait_for_one() -> None:
 async def test_a_task_begins_without_its_message_after_a_while(
     carrying: Carrying, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.workflows.bus.awaited.PATIENCE", 0.1)
+    monkeypatch.setattr("accord.workflows.bus.bus.BEGIN_ANYWAY_SECONDS", 0.1)
     worker = Worker()
-    hands = Awaited(worker, lambda: True)
+    hands = DeferredHandoff(worker, lambda: True)
     asked = task("r", "ask")
     hands.give(hands.claim([asked]))
     assert worker.given == []

@@ -8,25 +8,24 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec import json
 
-from accord.workflows.bus.bus import Announcement
+from accord.workflows.bus.bus import EnvelopeError, RunAnnouncement
 from accord.workflows.bus.envelope import (
     CancelRun,
+    MessageOrigin,
     SignalRun,
     StartRun,
     TaskAnswered,
-    Trail,
-    decided,
     encode,
     message_of,
     read_answer,
-    read_asked,
+    read_origin,
+    read_request,
     read_to_bridge,
-    read_trail,
+    run_events,
     task_answered,
     task_cancelled,
     task_sent,
 )
-from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.core.definition import RpcTarget
 from accord.workflows.core.events import (
     Arrival,
@@ -37,7 +36,7 @@ from accord.workflows.core.events import (
     TaskSucceeded,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import RunMessage
 from accord.workflows.storage.tasks import NewTask
 
 RUN = "0197a000-0000-7000-8000-000000000001"
@@ -67,28 +66,28 @@ def test_what_came_of_a_task_is_what_arrives(one: object, other: object) -> None
         TaskAsked(at=1.5, task="b", prompt=one),
     ]
     for arrival in arrivals:
-        message = Message("m", RUN, arrival, "00-trace", "c-1")
+        message = RunMessage("m", RUN, arrival, "00-trace", "c-1")
         answered = task_answered(message)
         assert answered is not None
         assert message_of(read_answer(encode(answered).encode())) == message
 
 
 def test_what_is_no_result_stays_what_it_is() -> None:
-    assert task_answered(Message("m", RUN, PauseRequested(at=1.0))) is None
+    assert task_answered(RunMessage("m", RUN, PauseRequested(at=1.0))) is None
 
 
 def test_what_others_ask_for_is_read_strictly() -> None:
     head = b'{"schema":1,"message_id":"m",'
     run = b'"run_id":"%s"' % RUN.encode()
-    assert read_asked(head + b'"type":"start","workflow":"w","started_by":"ann"}') == StartRun(
+    assert read_request(head + b'"type":"start","workflow":"w","started_by":"ann"}') == StartRun(
         schema=1, message_id="m", workflow="w", started_by="ann"
     )
-    assert read_asked(head + run + b',"type":"cancel","by":"ann"}') == CancelRun(
+    assert read_request(head + run + b',"type":"cancel","by":"ann"}') == CancelRun(
         schema=1, message_id="m", run_id=UUID(RUN), by="ann"
     )
-    assert read_asked(head + run + b',"type":"signal","name":"n","id":"i","more":1}') == SignalRun(
-        schema=1, message_id="m", run_id=UUID(RUN), name="n", id="i"
-    )
+    assert read_request(
+        head + run + b',"type":"signal","name":"n","id":"i","more":1}'
+    ) == SignalRun(schema=1, message_id="m", run_id=UUID(RUN), name="n", id="i")
 
 
 @pytest.mark.parametrize(
@@ -111,16 +110,16 @@ def test_what_others_ask_for_is_read_strictly() -> None:
 )  # fmt: skip
 def test_what_cannot_be_understood_says_why(data: bytes, code: str) -> None:
     with pytest.raises(EnvelopeError) as caught:
-        read_asked(data)
+        read_request(data)
     assert caught.value.code == code
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    for read in (read_asked, read_answer, read_to_bridge):
+    for read in (read_request, read_answer, read_to_bridge):
         with pytest.raises(EnvelopeError):
             read(data)
-    assert read_trail(data) == Trail()
+    assert read_origin(data) == MessageOrigin()
 
 
 @pytest.mark.parametrize(
@@ -142,6 +141,6 @@ def test_a_result_makes_sense_or_is_refused(changes: dict[str, object], problem:
 
 
 def test_decisions_are_told_as_they_were_recorded() -> None:
-    told = decided(Announcement("r", 3, '[{"a": 1}]', 2.0, "c", "t"))
+    told = run_events(RunAnnouncement("r", 3, '[{"a": 1}]', 2.0, "c", "t"))
     assert json.decode(encode(told))["events"] == [{"a": 1}]
-    assert read_trail(encode(told)) == Trail("r/3", "c", "t")
+    assert read_origin(encode(told)) == MessageOrigin("r/3", "c", "t")

@@ -13,11 +13,10 @@ import pytest
 
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
-from accord.workflows.bus.asking import run_id_of
-from accord.workflows.bus.bus import Announcement
-from accord.workflows.bus.errors import BusError, ReplayError
+from accord.workflows.bus.bus import BusError, ReplayError, RunAnnouncement
+from accord.workflows.bus.dead_letters import republish
+from accord.workflows.bus.intake import requested_run_id
 from accord.workflows.bus.kafka import KafkaBus
-from accord.workflows.bus.letters import replay
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,
@@ -29,7 +28,7 @@ from accord.workflows.core.events import (
     decode_event,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import RunMessage
 from tests.patience import PATIENCE
 from tests.workflows.bus.carrying import Carrying, answer, task
 
@@ -62,7 +61,7 @@ async def test_a_success_is_told_at_once_and_ends_its_task_where_it_arrives(
     await carrying.until_states({"r/ask": "done"})
     await carrying.until(lambda: told == [True])
     assert bus.tell(answer("r", "large", "x" * 1_000_001), told.append) == 0
-    assert bus.tell(Message("m", "r", CancelRequested(at=2.5, by="ann")), told.append) == 0
+    assert bus.tell(RunMessage("m", "r", CancelRequested(at=2.5, by="ann")), told.append) == 0
 
 
 async def test_every_outcome_arrives_as_it_was(carrying: Carrying) -> None:
@@ -73,7 +72,7 @@ async def test_every_outcome_arrives_as_it_was(carrying: Carrying) -> None:
         TaskAsked(at=2.5, task="c", prompt={"which": "?"}),
         CancelRequested(at=2.5, by="ann"),
     ]
-    messages = [Message(f"m-{n}", "r", arrival) for n, arrival in enumerate(arrivals)]
+    messages = [RunMessage(f"m-{n}", "r", arrival) for n, arrival in enumerate(arrivals)]
     await carrying.answer(bus, *messages)
     await carrying.until_count("run_inbox", 4)
     rows = await carrying.store.fetch("SELECT arrival FROM run_inbox ORDER BY message_id")
@@ -163,7 +162,7 @@ async def test_what_the_broker_will_not_have_holds_nothing_up(carrying: Carrying
 async def test_decisions_are_told_in_a_topic(carrying: Carrying) -> None:
     bus = await carrying.start(role="executor")
     events = '[{"type":"run_started","at":1.0}]'
-    told = Announcement("r", 4, events, 7.5, "c-1", TRACE)
+    told = RunAnnouncement("r", 4, events, 7.5, "c-1", TRACE)
     await carrying.store.transact(lambda db: bus.dispatch(db, [], [told]))
     [message] = await carrying.heard(carrying.names.events, 1)
     assert json.loads(message.value()) == {
@@ -194,11 +193,11 @@ async def test_a_message_starts_a_run_once_as_a_person(carrying: Carrying) -> No
     [row] = await carrying.store.fetch(
         "SELECT workflow, version, user_id, username, origin, correlation_id FROM runs"
         " WHERE id = $1",
-        run_id_of("order-7"),
+        requested_run_id("order-7"),
     )
     assert tuple(row) == ("greet", 1, "id-of-ann", "ann", "bus", "c-9")
     [inbox] = await carrying.store.fetch(
-        "SELECT arrival FROM run_inbox WHERE run_id = $1", run_id_of("order-7")
+        "SELECT arrival FROM run_inbox WHERE run_id = $1", requested_run_id("order-7")
     )
     arrival = decode_event(inbox["arrival"])
     assert isinstance(arrival, RunStarted)
@@ -271,10 +270,10 @@ async def test_a_dead_letter_is_told_and_can_be_published_again(carrying: Carryi
     assert (body["topic"], body["code"]) == (carrying.names.runs, "unknown_workflow")
     assert json.loads(body["body"]) == start
     await carrying.store.execute("UPDATE workflows SET name = 'later'")
-    await carrying.store.transact(lambda db: replay(db, body["message_id"]))
+    await carrying.store.transact(lambda db: republish(db, body["message_id"]))
     await carrying.until_count("runs", 1)
     with pytest.raises(ReplayError, match="there is no dead letter 'x'"):
-        await carrying.store.transact(lambda db: replay(db, "x"))
+        await carrying.store.transact(lambda db: republish(db, "x"))
 
 
 # How it is set up

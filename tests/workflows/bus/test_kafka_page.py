@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from accord.workflows.bus.envelope import read_answer, read_asked, read_to_bridge
-from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.bus.envelope import read_answer, read_request, read_to_bridge
+from accord.workflows.bus.topics import TopicNames, TopicShape
 from tests.markdown import read_blocks
 
 PAGE = Path(__file__).parents[3] / "docs" / "workflows" / "kafka.md"
 READERS: dict[str, Callable[[bytes], object]] = {
-    "asked": read_asked,
+    "asked": read_request,
     "to bridge": read_to_bridge,
     "answer": read_answer,
 }
@@ -28,5 +28,5 @@ def test_every_message_of_the_page_can_be_read() -> None:
 
 def test_the_page_names_the_defaults() -> None:
     text = PAGE.read_text()
-    assert all(f"`{name}`" in text for name in Names().all())
-    assert f"| {Shape().partitions} |" in text
+    assert all(f"`{name}`" in text for name in TopicNames().all())
+    assert f"| {TopicShape().partitions} |" in text

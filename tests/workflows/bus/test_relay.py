@@ -16,9 +16,8 @@ from msgspec import json
 
 from accord.store import Store
 from accord.workflows.bus import outbox
-from accord.workflows.bus.bus import Announcement
-from accord.workflows.bus.outbox import Outgoing
-from accord.workflows.bus.sweep import sweep
+from accord.workflows.bus.bus import RunAnnouncement
+from accord.workflows.bus.outbox import OutboxMessage, sweep
 from accord.workflows.storage.leases import Lease
 from tests.patience import PATIENCE
 from tests.workflows.bus.carrying import Carrying, answer, task
@@ -39,7 +38,7 @@ async def test_a_transaction_that_commits_late_is_published_all_the_same(
         await transaction.start()
         await slow.execute(INSERT, topic, "r", "early", '"early"')
         await carrying.store.transact(
-            lambda db: outbox.put(db, [Outgoing(topic, "r", "late", '"late"')])
+            lambda db: outbox.put_messages(db, [OutboxMessage(topic, "r", "late", '"late"')])
         )
         assert [each.value() for each in await carrying.heard(topic, 1)] == [b'"late"']
         await carrying.until_count("outbox", 0)
@@ -67,7 +66,7 @@ async def test_what_one_process_handed_over_together_another_publishes_as_it_was
 ) -> None:
     quiet = carrying.bus()
     tasks = [task(f"r{n}", "ask", traceparent=TRACE, correlation_id=f"c-{n}") for n in range(3)]
-    told = Announcement("r0", 4, '[{"type":"run_started"}]', 7.5, "c-0")
+    told = RunAnnouncement("r0", 4, '[{"type":"run_started"}]', 7.5, "c-0")
     await carrying.store.transact(lambda db: quiet.dispatch(db, tasks, [told]))
     assert await carrying.count("outbox WHERE count = 4") == 1
     await carrying.start(role="executor")

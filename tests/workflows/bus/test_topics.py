@@ -8,14 +8,19 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from accord.workflows.bus import topics
-from accord.workflows.bus.errors import TopicError
-from accord.workflows.bus.topics import Names, Shape, Unreachable, ensure
+from accord.workflows.bus.bus import TopicError
+from accord.workflows.bus.topics import (
+    BrokerUnreachableError,
+    TopicNames,
+    TopicShape,
+    ensure_topics,
+)
 
 
 @pytest.mark.parametrize(
     ("code", "raised"),
     [
-        (KafkaError.UNKNOWN_TOPIC_OR_PART, Unreachable),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, BrokerUnreachableError),
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, TopicError),
     ],
 )
@@ -28,4 +33,4 @@ def test_one_that_is_deleted_meanwhile_is_looked_at_again_later(
     monkeypatch.setattr(topics, "_known", lambda admin, names: dict.fromkeys(names))
     monkeypatch.setattr(topics, "_check", gone)
     with pytest.raises(raised):
-        ensure(cast(Any, None), Names(), Shape())
+        ensure_topics(cast(Any, None), TopicNames(), TopicShape())

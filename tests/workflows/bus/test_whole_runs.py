@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec import json
 
-from accord.workflows.bridge.caller import Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.worker import Worker
-from accord.workflows.bus.asking import run_id_of
+from accord.workflows.bridge.task import ClaimedTask, Progress, TaskSuccess, Terms
+from accord.workflows.bridge.worker import TaskWorker
+from accord.workflows.bus.intake import requested_run_id
 from accord.workflows.bus.kafka import KafkaBus
 from accord.workflows.membership import Membership
 from tests.workflows.bus.carrying import Carrying
@@ -46,9 +45,9 @@ class Shouter:
     async def terms(self, target: str) -> Terms:
         return Terms()
 
-    async def call(self, task: ClaimedTask, progress: Progress) -> Succeeded:
+    async def call(self, task: ClaimedTask, progress: Progress) -> TaskSuccess:
         self.calls[task.id] += 1
-        return Succeeded(output=task.command.input["text"].upper() + "!")
+        return TaskSuccess(output=task.command.input["text"].upper() + "!")
 
     async def cancel(self, task: ClaimedTask) -> None:
         pass
@@ -58,7 +57,7 @@ class Shouter:
 async def bridging(carrying: Carrying, bus: KafkaBus, shouter: Shouter) -> AsyncIterator[None]:
     membership = Membership(carrying.store, "bridge")
     await membership.start()
-    worker = Worker(carrying.store, membership, bus, {"agent": shouter})
+    worker = TaskWorker(carrying.store, membership, bus, {"agent": shouter})
     await worker.start()
     bus.join(hands=worker.hands)
     try:
@@ -94,7 +93,7 @@ async def test_runs_asked_for_by_messages_end_though_the_broker_is_killed(
         await carrying.until_count("runs WHERE status = 'completed'", 60)
         await carrying.until_count("outbox", 0)
     for id in ids:
-        assert await outcome(carrying.store, run_id_of(id)) == ("completed", "A!!")
+        assert await outcome(carrying.store, requested_run_id(id)) == ("completed", "A!!")
     assert shouter.calls.total() == 180  # nobody was killed but the broker
     assert await carrying.count("dead_letters") == 0
     told = await carrying.heard(carrying.names.events)

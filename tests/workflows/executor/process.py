@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from accord.store import open_store
 from accord.store.store import Reading, Transaction
-from accord.workflows.bus.bus import Announcement
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bus.bus import EmbeddedBus, RunAnnouncement
 from accord.workflows.core.program import Program
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
@@ -43,7 +42,7 @@ class StoppingBus(EmbeddedBus):
         self,
         db: Transaction,
         tasks: Sequence[NewTask],
-        decisions: Sequence[Announcement] = (),
+        decisions: Sequence[RunAnnouncement] = (),
         *,
         given: Sequence[NewTask] = (),
     ) -> None:

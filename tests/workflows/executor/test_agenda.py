@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from accord.store import Store, open_store
-from accord.workflows.executor.agenda import Agenda
-from accord.workflows.storage.inbox import MOST_MESSAGES
+from accord.workflows.executor.inbox import Agenda
+from accord.workflows.storage.inbox import MAX_MESSAGES
 
 INSERT = """
 INSERT INTO runs (id, workflow, version, shard, next_timer, created_at)
@@ -20,11 +20,11 @@ async def test_more_timers_than_are_read_at_once_do_not_wait_for_each_other(
             "INSERT INTO workflows (name, version, definition, created_by, created_at)"
             " VALUES ('nap', 1, '{}', '', '')"
         )
-        ids = [(f"run-{number:05d}",) for number in range(MOST_MESSAGES + 7)]
+        ids = [(f"run-{number:05d}",) for number in range(MAX_MESSAGES + 7)]
         await store.transact(lambda db: db.execute_many(INSERT, ids))
         agenda = Agenda(store, lambda: 6.0)
         seen: set[str] = set()
-        for most in (MOST_MESSAGES, 7, 0):
+        for most in (MAX_MESSAGES, 7, 0):
             found = set(await agenda.read([0], 6.0))
             assert (len(found), found & seen) == (most, set())
             seen |= found

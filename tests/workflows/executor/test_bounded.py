@@ -13,7 +13,7 @@ from accord.store import Store, open_store
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.core.program import compile_program
 from accord.workflows.core.reading import read_definition
-from accord.workflows.executor.held import Held, HeldRuns, hold
+from accord.workflows.executor.run_cache import CachedRun, RunCache, cached_run
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import Starter
 from tests.workflows.executor.world import (
@@ -36,7 +36,7 @@ async def store(migrated_url: str) -> AsyncIterator[Store]:
         yield opened
 
 
-def a_run(id: str, size: int = 0, shard: int = 0) -> Held:
+def a_run(id: str, size: int = 0, shard: int = 0) -> CachedRun:
     row = RunRow(
         id=id,
         workflow="wait",
@@ -55,17 +55,17 @@ def a_run(id: str, size: int = 0, shard: int = 0) -> Held:
         created_at=0.0,
         finished_at=None,
     )
-    held = hold(row, PROGRAM, [])
+    held = cached_run(row, PROGRAM, [])
     held.values = size
     return held
 
 
-def ids(runs: HeldRuns, *asked: str) -> list[str]:
+def ids(runs: RunCache, *asked: str) -> list[str]:
     return [id for id in asked if runs.take(id) is not None]
 
 
 def test_the_run_that_was_used_longest_ago_is_dropped_first() -> None:
-    runs = HeldRuns(runs=2)
+    runs = RunCache(runs=2)
     first, second, third = a_run("1"), a_run("2"), a_run("3")
     runs.put([first, second])
     taken = runs.take("1")
@@ -75,7 +75,7 @@ def test_the_run_that_was_used_longest_ago_is_dropped_first() -> None:
 
 
 def test_large_runs_are_dropped_before_there_are_many() -> None:
-    runs = HeldRuns(bytes=100_000)
+    runs = RunCache(bytes=100_000)
     runs.put([a_run("1", 40_000), a_run("2", 40_000), a_run("3", 40_000)])
     assert ids(runs, "1", "2", "3") == ["2", "3"]
     runs.put([a_run("1", 100_000)])
@@ -83,7 +83,7 @@ def test_large_runs_are_dropped_before_there_are_many() -> None:
 
 
 def test_runs_of_shards_that_others_have_are_dropped() -> None:
-    runs = HeldRuns()
+    runs = RunCache()
     runs.put([a_run("1", shard=1), a_run("2", shard=2)])
     runs.drop(lambda held: held.row.shard == 1)
     assert ids(runs, "1", "2") == ["2"]
@@ -91,7 +91,7 @@ def test_runs_of_shards_that_others_have_are_dropped() -> None:
 
 async def test_runs_that_are_not_held_go_on_all_the_same(store: Store) -> None:
     await save(store, WAIT)
-    async with executing(store, held=HeldRuns(runs=3)) as executor:
+    async with executing(store, held=RunCache(runs=3)) as executor:
         runs = await begin(store, "wait", "x" * 1000, count=20)
         for run in runs:
             await until_status(store, run, "waiting")
@@ -111,7 +111,7 @@ async def test_large_messages_are_read_a_few_at_a_time(store: Store) -> None:
     payload = "x" * 1_000_000
     for run in runs:
         await send(store, run, SignalReceived(at=time(), name="s", id="1", payload=payload))
-    async with executing(store, held=HeldRuns(bytes=8_000_000)) as executor:
+    async with executing(store, held=RunCache(bytes=8_000_000)) as executor:
         await until_finished(store, runs)
     assert executor.counts.decided == 12
     assert 0 < executor.counts.held < 12  # the others do not fit

@@ -26,8 +26,8 @@ from accord.workflows.core.events import (
     decode_command,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.executor.held import HeldRuns
-from accord.workflows.storage.inbox import WAKE, Message, deliver
+from accord.workflows.executor.run_cache import RunCache
+from accord.workflows.storage.inbox import WAKE, RunMessage, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_run
 from tests.workflows.core.any_definition import Generated, generated
 from tests.workflows.core.reference import Outcome, interpret
@@ -104,7 +104,7 @@ class Driver:
         timer = row["at"]
         if self._coming and (timer is None or self._coming[0][0] <= timer):
             self.now, number, run, event = heapq.heappop(self._coming)
-            message = Message(str(number), run, event)
+            message = RunMessage(str(number), run, event)
             await self._store.transact(lambda db: deliver(db, [message]))
         else:
             assert timer is not None, "the run waits for nothing"
@@ -151,7 +151,7 @@ def test_any_run_through_the_tables_comes_to_what_the_reference_says(
             await save(store, case.definition)
             await save(store, CHILD, version=2)
             driver = Driver(store, world)
-            async with executing(store, now=driver.clock, held=HeldRuns(runs=held)) as executor:
+            async with executing(store, now=driver.clock, held=RunCache(runs=held)) as executor:
                 await driver.run(case)
             assert executor.counts.undecided == executor.counts.fenced == 0
             state = (await load(store, RUN)).state

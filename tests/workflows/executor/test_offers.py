@@ -10,7 +10,7 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.workflows.core.events import TaskSucceeded
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import RunMessage
 from tests.workflows.executor.world import (
     begin,
     executing,
@@ -37,9 +37,9 @@ async def store(migrated_url: str) -> AsyncIterator[Store]:
         yield opened
 
 
-def done(run_id: str, task: str, output: Any = None) -> Message:
+def done(run_id: str, task: str, output: Any = None) -> RunMessage:
     event = TaskSucceeded(at=time(), task=task, output=output, attempts=2)
-    return Message(f"{run_id}/{task}/done", run_id, event)
+    return RunMessage(f"{run_id}/{task}/done", run_id, event)
 
 
 async def row(store: Store, id: str) -> tuple[Any, ...]:

@@ -12,11 +12,11 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.store.store import NOW
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
-from accord.workflows.storage.shards import SHARDS
+from accord.workflows.storage.leases import SHARDS
 from tests.patience import PATIENCE
 from tests.workflows.executor.world import (
     Bridge,

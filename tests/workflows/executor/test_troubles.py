@@ -23,11 +23,10 @@ from accord.workflows.core.events import (
     encode_event,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.executor.agenda import LOOK_SECONDS
-from accord.workflows.executor.mailbox import MOST_TRIES
-from accord.workflows.storage.history import Entry, append_history
-from accord.workflows.storage.inbox import LONGEST_DELAY, WAKE
-from accord.workflows.storage.shards import shard_of
+from accord.workflows.executor.inbox import CHECK_SECONDS, MAX_TRIES
+from accord.workflows.storage.history import RunHistoryRow, append_history
+from accord.workflows.storage.inbox import MAX_DELAY_SECONDS, WAKE
+from accord.workflows.storage.leases import shard_of
 from tests.workflows.executor.world import (
     Bridge,
     begin,
@@ -142,12 +141,12 @@ async def test_a_message_that_could_not_be_read_for_a_day_becomes_a_dead_letter(
     clock = Clock()
     [run] = await begin(store, "wait")
     await poison(store, run, "nonsense", DECIDED)
-    await store.execute("UPDATE run_inbox SET tries = $1", MOST_TRIES - 1)
+    await store.execute("UPDATE run_inbox SET tries = $1", MAX_TRIES - 1)
     async with executing(store, now=clock) as executor:
         letters = await until_given_up(store, clock, 2)
         await send(store, run, SignalReceived(at=time(), name="s", id="1"))
         await until_finished(store, [run])
-    letter = {"kind": "message", "topic": "run_inbox", "run_id": run, "attempts": MOST_TRIES}
+    letter = {"kind": "message", "topic": "run_inbox", "run_id": run, "attempts": MAX_TRIES}
     assert letters == sorted(
         [
             letter | {"code": "DecodeError", "body": "nonsense"},
@@ -157,7 +156,7 @@ async def test_a_message_that_could_not_be_read_for_a_day_becomes_a_dead_letter(
     )
     assert executor.counts.dead_letters == 2
     assert await store.fetch("SELECT id FROM run_inbox") == []
-    assert MOST_TRIES * LONGEST_DELAY == 24 * 3_600
+    assert MAX_TRIES * MAX_DELAY_SECONDS == 24 * 3_600
 
 
 NEWER = '{"type":"signal_received","schema":99,"at":1,"name":"s","id":"1"}'
@@ -306,7 +305,7 @@ async def test_a_message_that_commits_after_later_ones_were_read_is_not_missed(
 ) -> None:
     async with executing(store):
         [run] = await begin(store, "wait")
-        looks = time() + 3 * LOOK_SECONDS
+        looks = time() + 3 * CHECK_SECONDS
 
         async def has_looked_often() -> bool:
             await send(store, run, SignalReceived(at=time(), name="other", id="1"))
@@ -333,7 +332,7 @@ async def test_a_run_that_cannot_be_written_does_not_take_others_along(store: St
     clock = Clock()
     runs = await begin(store, "wait", count=5)
     bad, *good = runs
-    entry = Entry(bad, 1, 0, "[]")
+    entry = RunHistoryRow(bad, 1, 0, "[]")
     await store.transact(lambda db: append_history(db, [entry]))
     async with executing(store, now=clock) as executor:
         for run in good:
@@ -354,7 +353,7 @@ async def test_a_run_that_cannot_be_written_does_not_take_others_along(store: St
 
 async def test_no_two_can_write_the_same_part_of_a_history(store: Store) -> None:
     [run] = await begin(store, "wait")
-    entry = Entry(run, 1, 1, "[]")
+    entry = RunHistoryRow(run, 1, 1, "[]")
     await store.transact(lambda db: append_history(db, [entry]))
     with pytest.raises(ConstraintError):
         await store.transact(lambda db: append_history(db, [entry]))

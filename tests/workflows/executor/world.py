@@ -11,8 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from accord.store import Store
-from accord.workflows.bus.bus import Bus
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bus.bus import Bus, EmbeddedBus
 from accord.workflows.core.events import Arrival, Command, TaskSucceeded, decode_command
 from accord.workflows.core.machine import fold
 from accord.workflows.core.reading import encode_definition, read_definition
@@ -21,8 +20,8 @@ from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.history import read_history
-from accord.workflows.storage.inbox import Message, deliver
-from accord.workflows.storage.loading import Loaded, load_run
+from accord.workflows.storage.inbox import RunMessage, deliver
+from accord.workflows.storage.loading import LoadedRun, load_run
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 from accord.workflows.storage.tasks import WAKE
 from tests.patience import PATIENCE as PATIENCE
@@ -65,11 +64,11 @@ async def begin(
 
 
 async def send(store: Store, run_id: str, *arrivals: Arrival) -> None:
-    messages = [Message(str(uuid4()), run_id, each) for each in arrivals]
+    messages = [RunMessage(str(uuid4()), run_id, each) for each in arrivals]
     await store.transact(lambda db: deliver(db, messages))
 
 
-async def load(store: Store, run_id: str) -> Loaded:
+async def load(store: Store, run_id: str) -> LoadedRun:
     return await store.read(lambda db: load_run(db, Definitions(), run_id))
 
 
@@ -185,7 +184,7 @@ class Bridge:
         done = [(id, run_id, answer) for id, run_id, answer in answers if answer is not None]
         held = [(id, "running") for id, _, answer in answers if answer is None]
         messages = [
-            Message(f"{id}/{copy}", run_id, answer)
+            RunMessage(f"{id}/{copy}", run_id, answer)
             for id, run_id, answer in done
             for copy in range(1 + (self._random.random() < self._double))
         ]
@@ -197,7 +196,7 @@ class Bridge:
             await self._store.transact(lambda db: self._write(db, changes, messages))
         return len(rows)
 
-    async def _write(self, db: Any, changes: list[Any], messages: list[Message]) -> None:
+    async def _write(self, db: Any, changes: list[Any], messages: list[RunMessage]) -> None:
         await db.execute_many(DONE, changes)
         await deliver(db, messages)
 

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from accord.operations.errors import ServiceError
-from accord.workflows.bridge.caller import Succeeded
-from accord.workflows.bridge.claimed import given_of
+from accord.workflows.bridge.task import TaskSuccess, claimed_task
 from accord.workflows.core.events import CallOperation
-from accord.workflows.operations.calls import OperationCaller
+from accord.workflows.operations.operation_caller import OperationCaller
 from accord.workflows.storage.tasks import NewTask
 from tests.workflows.operations.office import Office
 
@@ -44,9 +43,9 @@ async def test_an_operation_whose_outcome_is_unknown_is_not_done_twice(office: O
         command = CallOperation(
             task=task, step="do", operation="create_epic", input={"title": "T"}, resumes=resumes
         )
-        given = given_of(NewTask(run_id=run, command=command, at=1.0))
+        given = claimed_task(NewTask(run_id=run, command=command, at=1.0))
         outcome = await caller.call(given, _progress)
-        assert isinstance(outcome, Succeeded)
+        assert isinstance(outcome, TaskSuccess)
         made.append(outcome.output["id"])
     assert made[0] == made[1] == made[2] != made[3]
 

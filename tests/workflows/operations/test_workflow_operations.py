@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
-from accord.workflows.operations.saving import DefinitionRefusedError
+from accord.workflows.operations.workflows import DefinitionRefusedError
 from tests.workflows.operations.office import GATE, Office
 
 YAML = """

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.store import Store, open_store
-from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import CallAgent, CancelRequested, RunStarted, decode_event
-from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.inbox import RunMessage, deliver
+from accord.workflows.storage.leases import SHARDS, shard_of
 from accord.workflows.storage.runs import NewRun, Starter, create_run
-from accord.workflows.storage.shards import SHARDS, shard_of
 from accord.workflows.storage.tasks import NewTask
 
 RUN = NewRun(
@@ -44,7 +44,7 @@ async def test_a_run_is_started_once(store: Store) -> None:
 
 
 async def test_what_arrives_is_kept_in_order_and_once(store: Store) -> None:
-    messages = [Message(id, "r", CancelRequested(at=1.0, by=id)) for id in ("b", "a", "b")]
+    messages = [RunMessage(id, "r", CancelRequested(at=1.0, by=id)) for id in ("b", "a", "b")]
     await store.transact(lambda db: deliver(db, messages))
     rows = await store.fetch("SELECT message_id FROM run_inbox ORDER BY id")
     assert [row["message_id"] for row in rows] == ["b", "a"]

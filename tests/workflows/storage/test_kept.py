@@ -13,20 +13,21 @@ from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import CancelRequested, Event, PauseRequested, RunStarted
 from accord.workflows.core.reading import decode_definition, encode_definition, read_definition
 from accord.workflows.core.state import State, encode_state
+from accord.workflows.storage.bulk import Insertion
 from accord.workflows.storage.definitions import (
-    MOST,
+    MAX_CACHED,
     Definitions,
+    UnknownRunError,
+    UnknownWorkflowError,
 )
-from accord.workflows.storage.errors import UnknownRunError, UnknownWorkflowError
 from accord.workflows.storage.history import (
-    Entry,
+    RunHistoryRow,
     append_history,
     decode_events,
     encode_events,
     read_history,
 )
 from accord.workflows.storage.loading import load_run, read_later, read_rows
-from accord.workflows.storage.rows import Insertion
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 
 SAVE = """
@@ -68,7 +69,7 @@ async def begin(store: Store, *ids: str) -> None:
 
 
 async def record(store: Store, run: str, sequence: int, *events: Event) -> None:
-    entry = Entry(run, sequence, len(events), encode_events(events))
+    entry = RunHistoryRow(run, sequence, len(events), encode_events(events))
     await store.transact(lambda db: append_history(db, [entry]))
 
 
@@ -91,7 +92,7 @@ async def test_a_version_is_made_ready_once(store: Store) -> None:
 
 async def test_only_so_many_versions_are_kept_ready(store: Store) -> None:
     text = encode_definition(read_definition(definition()))
-    versions = range(10, 10 + MOST)
+    versions = range(10, 10 + MAX_CACHED)
     for version in versions:
         await store.execute(SAVE, version, text, 1)
     definitions = Definitions()

@@ -11,7 +11,7 @@ import pytest
 from accord.app.parts import PARTS
 from accord.store import open_store
 from accord.workflows.core.events import SignalReceived, encode_event
-from accord.workflows.storage.shards import shard_of
+from accord.workflows.storage.leases import shard_of
 from tests.workflows.executor.world import executing, load, outcome, save, until_finished
 
 PROBLEMS = 7

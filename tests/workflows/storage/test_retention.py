@@ -15,7 +15,7 @@ from accord.store.store import Transaction
 from accord.workflows.retention import DAY, Retention
 from accord.workflows.storage.conversations import add_messages, begin_conversation
 from accord.workflows.storage.leases import Lease
-from accord.workflows.storage.old_runs import AT_ONCE
+from accord.workflows.storage.runs import MAX_OLD_RUNS
 from tests.patience import PATIENCE
 
 NOW = 1_763_200_000.0
@@ -129,7 +129,7 @@ async def test_runs_are_written_with_their_history_before_they_go(
 
 
 async def test_many_go_in_several_transactions(store: Store, tmp_path: Path) -> None:
-    count = 2 * AT_ONCE + 1
+    count = 2 * MAX_OLD_RUNS + 1
     for number in range(count):
         await add(store, f"{number:03}", days=100)
     assert await retention(store, tmp_path).sweep() == count

@@ -14,7 +14,7 @@ from accord.workflows.core.events import RunStarted, decode_event
 from accord.workflows.core.reading import read_text
 from accord.workflows.storage.runs import Starter
 from accord.workflows.triggers.events import Events, trigger
-from accord.workflows.triggers.saved import save_triggers
+from accord.workflows.triggers.triggers import save_triggers
 from tests.hub.world import RECORDERS, World
 
 STEPS = "steps: [{name: ask, type: agent, agent: a}]"

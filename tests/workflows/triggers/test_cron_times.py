@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.workflows.core.triggers import Cron, read_cron
-from accord.workflows.triggers.cron import find_zone, known_timezones, next_fire
+from accord.workflows.triggers.triggers import find_zone, known_timezones, next_fire
 
 BERLIN = "Europe/Berlin"
 """Put forward on 2026-03-29 from 2:00 to 3:00, and back on 2026-10-25 from 3:00 to 2:00."""

@@ -10,9 +10,9 @@ from accord.operations.errors import ConflictError
 from accord.operations.storage import LANE
 from accord.store.store import Transaction
 from accord.workflows.core.definition import Trigger
+from accord.workflows.storage.definitions import ALL_TRIGGER_COLUMNS
 from accord.workflows.storage.runs import Starter
-from accord.workflows.storage.triggers import COLUMNS
-from accord.workflows.triggers.saved import Saved, read_saved, renew_triggers
+from accord.workflows.triggers.triggers import SavedTrigger, read_trigger, renew_triggers
 from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
 
@@ -25,9 +25,9 @@ on:
   - {webhook: hook, secret: "file:hook"}"""
 
 
-async def saved(site: Site) -> list[Saved]:
-    rows = await site.store.fetch(f"SELECT {COLUMNS} FROM triggers ORDER BY kind, spec")
-    return [read_saved(row) for row in rows]
+async def saved(site: Site) -> list[SavedTrigger]:
+    rows = await site.store.fetch(f"SELECT {ALL_TRIGGER_COLUMNS} FROM triggers ORDER BY kind, spec")
+    return [read_trigger(row) for row in rows]
 
 
 async def test_only_the_newest_version_has_triggers(site: Site) -> None:

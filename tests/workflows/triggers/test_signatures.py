@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from accord.workflows.triggers.signatures import Signature, is_genuine, read_signature, sign
+from accord.workflows.triggers.deliveries import WebhookSignature, is_genuine, read_signature, sign
 
 DIGEST = "a" * 64
 
@@ -19,9 +19,9 @@ def test_a_signature_is_over_the_time_and_the_body() -> None:
 @pytest.mark.parametrize(
     ("header", "found"),
     [
-        (f"t=5,v1={DIGEST}", Signature(5, (DIGEST,))),
-        (f" v1={DIGEST} , v0=old, t=5", Signature(5, (DIGEST,))),
-        (f"t=5,v1={DIGEST},v1={'b' * 64}", Signature(5, (DIGEST, "b" * 64))),
+        (f"t=5,v1={DIGEST}", WebhookSignature(5, (DIGEST,))),
+        (f" v1={DIGEST} , v0=old, t=5", WebhookSignature(5, (DIGEST,))),
+        (f"t=5,v1={DIGEST},v1={'b' * 64}", WebhookSignature(5, (DIGEST, "b" * 64))),
         ("", None),
         ("t=5", None),
         (f"v1={DIGEST}", None),
@@ -34,7 +34,7 @@ def test_a_signature_is_over_the_time_and_the_body() -> None:
         ("t=5" + f",v1={DIGEST}" * 5, None),
     ],
 )
-def test_headers_are_read_strictly(header: str, found: Signature | None) -> None:
+def test_headers_are_read_strictly(header: str, found: WebhookSignature | None) -> None:
     assert read_signature(header) == found
 
 

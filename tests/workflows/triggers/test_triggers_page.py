@@ -8,7 +8,7 @@ import pytest
 
 from accord.workflows.core.reading import read_text
 from accord.workflows.core.rules import Known
-from accord.workflows.triggers.cron import known_timezones
+from accord.workflows.triggers.triggers import known_timezones
 from tests.markdown import read_blocks
 
 PAGES = Path(__file__).parents[3] / "docs" / "workflows"

@@ -15,10 +15,9 @@ from accord.jsonrpc.limits import Limits
 from accord.operations.rates.memory import MemoryLimiter
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
-from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.triggers.deliveries import REMEMBERED, Deliveries
-from accord.workflows.triggers.signatures import sign
-from accord.workflows.triggers.webhooks import MAX_BODY, Webhooks
+from accord.workflows.bridge.client_pool import Secrets
+from accord.workflows.triggers.deliveries import DEDUPLICATION_SECONDS, Deliveries, sign
+from accord.workflows.triggers.webhooks import MAX_BODY, WebhookApp
 from tests.workflows.triggers.site import NOW, Site
 
 SECRETS = {"ACCORD_SECRET_BUILD": "a secret"}
@@ -93,7 +92,7 @@ async def sending(site: Site, **options: Any) -> AsyncIterator[Sender]:
     secrets = Secrets(None, SECRETS)
     deliveries = Deliveries(site.store, secrets, site.world.trail, now=lambda: site.now)
     limiter = MemoryLimiter(1, 40, clock=lambda: 0.0)
-    app = Webhooks(deliveries, runs="/api/v1/runs", limiter=limiter, **options)
+    app = WebhookApp(deliveries, runs="/api/v1/runs", limiter=limiter, **options)
     await app.start()
     limits = replace(Limits(), max_message_bytes=2 * MAX_BODY, max_queued_bytes=4 * MAX_BODY)
     listener = await listen_web("http://127.0.0.1:0/hooks", app, Options(limits=limits))
@@ -158,7 +157,7 @@ async def test_without_an_id_the_same_signature_starts_nothing(site: Site, sende
 async def test_deliveries_are_forgotten_after_some_days(site: Site, sender: Sender) -> None:
     await site.save(BUILD)
     await sender.send(delivery="d-1")
-    site.now += REMEMBERED + 1
+    site.now += DEDUPLICATION_SECONDS + 1
     await sender.send(delivery="d-2")
     rows = await site.store.fetch("SELECT key FROM webhook_deliveries WHERE created_at = $1", NOW)
     assert list(rows) == []

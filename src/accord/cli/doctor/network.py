@@ -122,8 +122,8 @@ def _kafka(url: str) -> Finding:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        from accord.workflows.bus.address import read_address
-        from accord.workflows.bus.errors import BusError
+        from accord.workflows.bus.bus import BusError
+        from accord.workflows.bus.topics import read_address
     except ImportError:
         return problem("bus", "confluent-kafka is not installed", "pip install 'accord[kafka]'")
     try:

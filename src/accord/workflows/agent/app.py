@@ -1,8 +1,4 @@
-"""Workflows as an agent over HTTP: the card, and JSON-RPC in both formats.
-
-GET   the card: with credentials it names the workflows, without it names none
-POST  who asks ─▶ a backend for them ─▶ what any agent does
-"""
+"""Workflows as an agent over HTTP: the card, and JSON-RPC in both formats."""
 
 from __future__ import annotations
 
@@ -13,8 +9,18 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
-from accord.a2a.protocol.fields import VERSION
+from accord.a2a.protocol.card import (
+    JSON,
+    TEXT,
+    WELL_KNOWN,
+    AgentCard,
+    Interface,
+    Skill,
+    bearer_scheme,
+    card_wire,
+    encode_card,
+)
+from accord.a2a.protocol.fields import VERSION, Wire
 from accord.a2a.server.app import (
     BUSY,
     CHALLENGE,
@@ -38,9 +44,46 @@ from accord.transports.http.replies import Reply, failure_reply, text_reply
 from accord.transports.origins import names_server
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.backend import WorkflowBackend
-from accord.workflows.agent.card import workflow_card
-from accord.workflows.agent.operations import Offered, operations
+from accord.workflows.agent.operations import RunnableWorkflow, operations
 from accord.workflows.watching import RunWatch
+
+DESCRIPTION: Final = (
+    "Runs workflows: message.metadata.skill names one. Send credentials with the request for this "
+    "card to see which there are."
+)
+_ANY: Final = Skill(
+    id="run",
+    name="run a workflow",
+    description="Which workflows there are is told to whoever sends credentials.",
+    tags=("workflow",),
+)
+
+
+def workflow_card(
+    url: str, *, name: str, version: str, offered: Sequence[RunnableWorkflow]
+) -> AgentCard:
+    """The card, with a skill for each workflow that is offered."""
+    return AgentCard(
+        name=name,
+        description=DESCRIPTION,
+        version=version,
+        interfaces=tuple(Interface(url=url, version=wire) for wire in (Wire.V10, Wire.V03)),
+        skills=tuple(map(_skill, offered)) or (_ANY,),
+        streaming=True,
+        input_modes=(TEXT, JSON),
+        output_modes=(TEXT, JSON),
+        security_schemes={"bearer": bearer_scheme()},
+    )
+
+
+def _skill(offered: RunnableWorkflow) -> Skill:
+    return Skill(
+        id=offered.name,
+        name=offered.name,
+        description=offered.description or f"Runs the workflow {offered.name}.",
+        tags=("workflow",),
+    )
+
 
 PATH: Final = "/a2a"
 _CARD_HEADERS: Final = (
@@ -164,7 +207,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
 
     async def _show(self, head: AgentHead, credentials: Credentials, exchange: Exchange) -> None:
         """Answer with the card; who sends no credentials sees nothing of what is here."""
-        offered: Sequence[Offered] = ()
+        offered: Sequence[RunnableWorkflow] = ()
         lines = b""
         if credentials.token:
             caller = await self._authenticator.caller(credentials)
@@ -175,7 +218,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         body = encode_card(card, card_wire(card, version_of(head.request)))
         exchange.reply(body, headers=_CARD_HEADERS + lines)
 
-    def _card(self, offered: Sequence[Offered], url: str) -> AgentCard:
+    def _card(self, offered: Sequence[RunnableWorkflow], url: str) -> AgentCard:
         return workflow_card(url, offered=offered, **self._described)
 
 

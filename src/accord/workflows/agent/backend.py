@@ -49,11 +49,9 @@ from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
 from accord.store.store import Reading
-from accord.workflows.agent.history import TaskRun, task_run
-from accord.workflows.agent.inputs import SKILL
 from accord.workflows.agent.operations import operations
-from accord.workflows.agent.tasks import news, task_of
-from accord.workflows.operations.run_views import loaded
+from accord.workflows.agent.tasks import SKILL, TaskRun, task_events, task_of, task_run
+from accord.workflows.operations.run_views import load_run_or_fail
 from accord.workflows.storage.conversations import read_conversation
 from accord.workflows.watching import RunWatch
 
@@ -106,7 +104,7 @@ class WorkflowBackend:
         try:
             self._caller.require("read", "waiting for a task")
         except ForbiddenError as error:
-            raise _told(error) from error
+            raise _rpc_error(error) from error
 
     async def _go_on(self, message: Message) -> Task:
         """Tell a run what it waits for."""
@@ -162,7 +160,7 @@ class WorkflowBackend:
                     return
                 if events:
                     now = await self._now(task_id)
-                    for event in news(task, now):
+                    for event in task_events(task, now):
                         yield event
                     task = now
                 if task.status.state in until:
@@ -212,14 +210,14 @@ class WorkflowBackend:
         except NotFoundError:
             raise failure("TASK_NOT_FOUND", taskId=task_id[:100]) from None
         except ServiceError as error:
-            raise _told(error) from error
+            raise _rpc_error(error) from error
 
     async def _now(self, task_id: str) -> Task:
         """How a task is that the caller was shown before: no call of theirs, so that nothing is
         counted or put on record."""
 
         async def read(db: Reading) -> TaskRun:
-            run = await loaded(self._runner.work(db, self._caller), task_id)
+            run = await load_run_or_fail(self._runner.work(db, self._caller), task_id)
             return task_run(run, await read_conversation(db, task_id))
 
         return task_of(await self._runner.store.read(read, snapshot=True))
@@ -228,7 +226,7 @@ class WorkflowBackend:
         try:
             return await self._run_bare(operation, arguments)
         except ServiceError as error:
-            raise _told(error) from error
+            raise _rpc_error(error) from error
         except OperationFailedError as error:
             raise InternalError(str(error)) from error
 
@@ -242,7 +240,7 @@ class WorkflowBackend:
         return outcome.result
 
 
-def _told(error: ServiceError) -> RpcError:
+def _rpc_error(error: ServiceError) -> RpcError:
     """What an operation's error is in A2A. What may succeed later is an internal error there."""
     if isinstance(error, _REFUSED):
         return InvalidParamsError(error.message)

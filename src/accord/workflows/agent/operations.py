@@ -17,15 +17,22 @@ from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
-from accord.workflows.agent.history import TaskRun, task_run, written
-from accord.workflows.agent.inputs import SKILL, input_in
-from accord.workflows.agent.tasks import task_of
-from accord.workflows.agent.waits import decision_in, payload_of, wait_meant, waits_of
+from accord.workflows.agent.tasks import (
+    SKILL,
+    TaskRun,
+    addressed_wait,
+    payload_of,
+    read_decision,
+    stored_messages,
+    task_input,
+    task_of,
+    task_run,
+    waits_of,
+)
 from accord.workflows.core.reading import decode_definition
 from accord.workflows.operations.approvals import approve_run
-from accord.workflows.operations.commands import signal_run
-from accord.workflows.operations.moments import now_of
-from accord.workflows.operations.run_views import loaded
+from accord.workflows.operations.run_control import signal_run
+from accord.workflows.operations.run_views import load_run_or_fail, request_time
 from accord.workflows.operations.runs import start_run
 from accord.workflows.operations.workflows import find_workflow
 from accord.workflows.storage.conversations import (
@@ -43,13 +50,13 @@ operations: Final = Registry()
 
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
-MOST_READ: Final = 200
+MAX_READ: Final = 200
 """How many runs are looked at for one page."""
 
 _NAMESPACE: Final = UUID("0d4f7d4e-52f1-5a35-9d35-6f1f7f1f7c55")
 
 
-class Offered(Struct, frozen=True):
+class RunnableWorkflow(Struct, frozen=True):
     """A workflow that runs may be started of."""
 
     name: str
@@ -69,20 +76,20 @@ async def begin_task(work: Work, *, message: Message, skill: Any = None) -> Task
     where the message's own metadata does not."""
     id = run_id(work.caller, message.message_id)
     if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
-        row = await find_workflow(work.db, await _meant(work, message, skill))
-        given = input_in(message, decode_definition(row["definition"]))
+        row = await find_workflow(work.db, await _workflow_name(work, message, skill))
+        given = task_input(message, decode_definition(row["definition"]))
         await start_run(work, id, f"{row['name']}@{row['version']}", given)
         context_id = message.context_id or id
-        await begin_conversation(work.db, id, work.caller.user_id, context_id, now_of(work))
-        await add_messages(work.db, id, 0, written([message], id, context_id))
+        await begin_conversation(work.db, id, work.caller.user_id, context_id, request_time(work))
+        await add_messages(work.db, id, 0, stored_messages([message], id, context_id))
     return await _task_run(work, id)
 
 
 async def _task_run(work: Work, id: str) -> TaskRun:
-    return task_run(await loaded(work, id), await read_conversation(work.db, id))
+    return task_run(await load_run_or_fail(work, id), await read_conversation(work.db, id))
 
 
-async def _meant(work: Work, message: Message, skill: Any) -> str:
+async def _workflow_name(work: Work, message: Message, skill: Any) -> str:
     """The name of the workflow that a message asks for. Raises InvalidError."""
     for wanted in (message.metadata.get(SKILL), skill):
         if isinstance(wanted, str) and wanted:
@@ -104,20 +111,20 @@ async def _meant(work: Work, message: Message, skill: Any) -> str:
     )
 
 
-class Told(Struct, frozen=True):
+class TaskReference(Struct, frozen=True):
     """A run that was told something."""
 
     id: str
 
 
 @operations.write(right="run", tool=False)
-async def continue_task(work: Work, *, id: str, message: Message) -> Told:
+async def continue_task(work: Work, *, id: str, message: Message) -> TaskReference:
     """Answer what a run waits for: a decision, a signal, what an agent asks."""
     task = await _own(work, id)
     run = task.run
     signal_id = run_id(work.caller, message.message_id)
     if signal_id in run.state.signal_ids:
-        return Told(id)  # it came before
+        return TaskReference(id)  # it came before
     waits = list(waits_of(run))
     if not waits and run.state.phase != "running":
         raise ConflictError(
@@ -125,18 +132,18 @@ async def continue_task(work: Work, *, id: str, message: Message) -> Told:
         )
     if not waits:
         raise ConflictError("The task does not wait for a message")
-    wait = wait_meant(waits, message)
+    wait = addressed_wait(waits, message)
     if wait.kind == "approval":
         work.caller.require("approve", "approve_run")
-        said = decision_in(message)
+        said = read_decision(message)
         await approve_run(work, run=id, step=wait.step, approved=said.approved, reason=said.reason)
     else:
         await signal_run(work, run=id, name=wait.signal, id=signal_id, payload=payload_of(message))
-    await _keep(work, task, message)
-    return Told(id)
+    await _store_messages(work, task, message)
+    return TaskReference(id)
 
 
-async def _keep(work: Work, task: TaskRun, answer: Message) -> None:
+async def _store_messages(work: Work, task: TaskRun, answer: Message) -> None:
     """Keep what a run asked, and what it was answered."""
     id, context_id = task.run.row.id, task.context_id
     place = (await read_conversation(work.db, id)).next_place
@@ -145,7 +152,7 @@ async def _keep(work: Work, task: TaskRun, answer: Message) -> None:
     question = task_of(task).status.message
     if question is not None:
         said.append(replace(question, message_id=f"{id}/question/{place}"))
-    await add_messages(work.db, id, place, written([*said, answer], id, context_id))
+    await add_messages(work.db, id, place, stored_messages([*said, answer], id, context_id))
 
 
 @operations.read(tool=False, snapshot=True)
@@ -162,10 +169,10 @@ async def _own(work: Work, id: str) -> TaskRun:
 
 
 @operations.read(tool=False)
-async def list_skills(work: Work) -> list[Offered]:
+async def list_skills(work: Work) -> list[RunnableWorkflow]:
     """The workflows that runs may be started of."""
     return [
-        Offered(
+        RunnableWorkflow(
             str(row["name"]),
             int(row["version"]),
             str(row["description"]),
@@ -175,7 +182,7 @@ async def list_skills(work: Work) -> list[Offered]:
     ]
 
 
-class Listed(Struct, frozen=True):
+class TaskListing(Struct, frozen=True):
     """Some runs, the key of the last that was looked at where there are more, and how many there
     are."""
 
@@ -192,12 +199,12 @@ async def list_tasks(
     before: tuple[float, str] | None,
     fits: Callable[[TaskRun], bool],
     limit: int,
-) -> Listed:
+) -> TaskListing:
     """The caller's own runs that were begun by messages, the newest first."""
     user = work.caller.user_id
     [count] = await work.db.fetch(COUNT_TASKS, user, context)
     place, runs = before or NEWEST, list[TaskRun]()
-    rows = await work.db.fetch(LIST_TASKS, user, context, *place, MOST_READ)
+    rows = await work.db.fetch(LIST_TASKS, user, context, *place, MAX_READ)
     for row in rows:
         run = await _task_run(work, row["id"])
         if fits(run):
@@ -205,8 +212,8 @@ async def list_tasks(
         place = (row["created_at"], row["id"])
         if len(runs) == limit:
             break
-    more = len(rows) == MOST_READ or (bool(rows) and place != _key(rows[-1]))
-    return Listed(runs, place if more else None, int(count["total"]))
+    more = len(rows) == MAX_READ or (bool(rows) and place != _key(rows[-1]))
+    return TaskListing(runs, place if more else None, int(count["total"]))
 
 
 def _key(row: Row) -> tuple[float, str]:

@@ -1,10 +1,20 @@
-"""A run as a task of A2A. Pure: the same run gives the same task."""
+"""Runs as tasks of A2A: inputs, questions, messages and states. Pure.
+
+The same run gives the same task. The input of a run is read from a message; an answer to a question
+of a run is an approval or a signal.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import (
     Artifact,
     ArtifactUpdate,
@@ -18,9 +28,192 @@ from accord.a2a.protocol.model import (
     TaskStatus,
     TextPart,
 )
-from accord.workflows.agent.history import TaskRun, parts_of
-from accord.workflows.agent.waits import Wait, waits_of
+from accord.jsonrpc.nesting import decode_json
+from accord.operations.errors import InvalidError
+from accord.workflows.core.definition import Definition, WaitStep
+from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus, State
+from accord.workflows.operations.run_views import pending_approvals
+from accord.workflows.storage.conversations import TaskConversation
+from accord.workflows.storage.loading import LoadedRun
+
+SKILL: Final = "skill"
+"""The member of a message's metadata that names the workflow."""
+
+
+def task_input(message: Message, definition: Definition) -> Any:
+    """The first reading of a message that the workflow takes; else the first one, for which the
+    run is refused."""
+    readings = list(_readings(message))
+    fitting = (each for each in readings if input_problem(definition, each) is None)
+    return next(fitting, readings[0])
+
+
+def _readings(message: Message) -> Iterator[Any]:
+    data = [part.data for part in message.parts if isinstance(part, DataPart)]
+    if data:
+        yield from data
+        return
+    text = message.text
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            yield decode_json(text)
+        except msgspec.DecodeError:
+            pass
+    others = {name: each for name, each in message.metadata.items() if name != SKILL}
+    if others:
+        yield {**others, "text": text}
+        yield text
+    else:
+        yield text
+        yield {"text": text}
+
+
+STEP: Final = "step"
+"""The member of a message's metadata that says which of several it answers."""
+_WORDS: Final = {"approve": True, "approved": True, "reject": False, "rejected": False}
+MAX_SHOWN: Final = 1_000
+
+
+class OpenWait(Struct, frozen=True, kw_only=True):
+    """Something that a run waits for."""
+
+    kind: Literal["approval", "signal", "question"]
+    step: str
+    """The key of the step that waits."""
+    signal: str = ""
+    """What continues it; empty for approvals."""
+    text: str
+    """For people."""
+    data: Any = None
+    """What there is to look at for a decision."""
+
+
+class ApprovalDecision(Struct, frozen=True):
+    """What somebody decided."""
+
+    approved: bool
+    reason: str
+
+
+def waits_of(run: LoadedRun) -> Iterator[OpenWait]:
+    """What a run waits for."""
+    state = run.state
+    if state.phase != "running":
+        return
+    for approval in pending_approvals(run.program, state):
+        by = " or ".join(approval.by)
+        text = f"{approval.key} waits for the approval of {by}"
+        if approval.message:
+            text = f"{text}: {_shown(approval.message)}"
+        yield OpenWait(kind="approval", step=approval.key, text=text, data=approval.data)
+    for signal, keys in state.waiters.items():
+        for key in keys:
+            step = state.steps[key]
+            if isinstance(run.program.plans[step.name].step, WaitStep):
+                text = f"{key} waits for the signal {signal}"
+                yield OpenWait(kind="signal", step=key, signal=signal, text=text)
+            else:
+                text = f"{key} asks: {_shown(step.prompt)}"
+                yield OpenWait(kind="question", step=key, signal=signal, text=text)
+
+
+def _shown(prompt: Any) -> str:
+    text = prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode()
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
+    """What a message answers. Raises InvalidError where that is not clear."""
+    step = message.metadata.get(STEP)
+    found = [each for each in waits if step in (None, each.step, each.signal or None)]
+    if len(found) == 1:
+        return found[0]
+    steps = ", ".join(each.step for each in waits)
+    raise InvalidError(f"message.metadata.{STEP}", f"must be one of: {steps}")
+
+
+def read_decision(message: Message) -> ApprovalDecision:
+    """The decision in a message: a text such as `approve`, or `reject`, with a reason behind it;
+    or data with `approved` and `reason`. Raises InvalidError."""
+    for part in message.parts:
+        if isinstance(part, DataPart) and isinstance(part.data, dict):
+            approved = part.data.get("approved")
+            if isinstance(approved, bool):
+                return ApprovalDecision(approved, str(part.data.get("reason", "")))
+    word, _, reason = message.text.strip().partition(" ")
+    known = _WORDS.get(word.lower().rstrip(":,.!"))
+    if known is None:
+        raise InvalidError(
+            "message",
+            "the run waits for an approval: say approve or reject, and why; or send data with "
+            '{"approved": true, "reason": "…"}',
+        )
+    return ApprovalDecision(known, reason.strip())
+
+
+def payload_of(message: Message) -> Any:
+    """What a message says to a signal, or to an agent that asks: its data, else its text."""
+    data = [part.data for part in message.parts if isinstance(part, DataPart)]
+    return data[0] if data else message.text
+
+
+MAX_BYTES: Final = 256 * 1024
+"""The largest message that is kept whole."""
+
+
+class TaskRun(Struct, frozen=True):
+    """A run as a task: with its context and its history."""
+
+    run: LoadedRun
+    context_id: str
+    history: tuple[Message, ...] = ()
+
+
+def task_run(run: LoadedRun, conversation: TaskConversation) -> TaskRun:
+    """Return a run with what was said to it; of one that nobody spoke to, its input is told."""
+    context_id = conversation.context_id
+    messages = tuple(map(_read, conversation.messages)) or (first_message(run, context_id),)
+    return TaskRun(run, context_id, messages)
+
+
+def first_message(run: LoadedRun, context_id: str) -> Message:
+    """Return the message that would have begun a run which was begun in another way."""
+    return Message(
+        message_id=f"{run.row.id}/input",
+        role="user",
+        parts=parts_of(run.state.input),
+        context_id=context_id,
+        task_id=run.row.id,
+    )
+
+
+def parts_of(value: Any) -> tuple[Part, ...]:
+    """Return a value as parts: who looks for text finds it, and who looks for data does, too."""
+    if isinstance(value, str):
+        return (TextPart(text=value),)
+    text = TextPart(text=msgspec.json.encode(value).decode(), media_type="application/json")
+    return (text, DataPart(data=value))
+
+
+def stored_messages(messages: Iterable[Message], run_id: str, context_id: str) -> list[str]:
+    """Return messages of a task as they are stored. Of a large one only its beginning is kept."""
+    return [_written(replace(each, task_id=run_id, context_id=context_id)) for each in messages]
+
+
+def _written(message: Message) -> str:
+    text = msgspec.json.encode(V10.message(message)).decode()
+    size = len(text.encode())
+    if size <= MAX_BYTES:
+        return text
+    note = f"(a message of {size:,} bytes, of which {MAX_BYTES // 4:,} characters are kept)"
+    parts = (TextPart(text=message.text[: MAX_BYTES // 4]), TextPart(text=note))
+    return msgspec.json.encode(V10.message(replace(message, parts=parts, metadata={}))).decode()
+
+
+def _read(text: str) -> Message:
+    return V10.read_message(text.encode())
+
 
 OUTPUT: Final = "output"
 _STATES: Final[dict[RunStatus, TaskState]] = {
@@ -55,7 +248,7 @@ def task_of(task_run: TaskRun) -> Task:
     )
 
 
-def news(before: Task, after: Task) -> list[Event]:
+def task_events(before: Task, after: Task) -> list[Event]:
     """What to tell who knows how a task was."""
     told: list[Event] = [
         ArtifactUpdate(
@@ -75,7 +268,7 @@ def _artifact(output: Any) -> Artifact:
     return Artifact(artifact_id=OUTPUT, name=OUTPUT, parts=parts_of(output))
 
 
-def _said(run_id: str, context_id: str, state: State, waits: list[Wait]) -> Message | None:
+def _said(run_id: str, context_id: str, state: State, waits: list[OpenWait]) -> Message | None:
     if waits:
         shown = [
             {"kind": each.kind, "step": each.step}

@@ -1,25 +1,32 @@
-"""Calls agents: sends a task, keeps what the agent calls it, and asks until it is done.
+"""Calls of agents, their registrations, and their health checks.
+
+A call sends a task, stores the agent's id of it, and polls until it is done:
 
     nothing known of the agent's side ──▶ send: a result, a question, or a task that goes on
     a task of the agent is known ──▶ get, at growing intervals (after a crash too)
     an answer to its question is there ──▶ send that, to the same task
 
-The agent is always asked for an answer at once; however long its work takes, no connection waits.
+The agent is always asked to answer at once; however long its work takes, no connection waits.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.client.client import Client, Trace
 from accord.a2a.protocol import outcome as told
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.answers import MAX_BODY_KEPT, ReceivedAnswer
+from accord.a2a.protocol.card import encode_card
 from accord.a2a.protocol.errors import (
     ERROR_KINDS,
     TASK_NOT_FOUND,
@@ -30,18 +37,81 @@ from accord.a2a.protocol.errors import (
 from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import Task
 from accord.a2a.protocol.outcome import poll_intervals
-from accord.operations.logs.redaction import REDACTED
-from accord.workflows.bridge import logs
-from accord.workflows.bridge.caller import Asked, Failed, Outcome, Progress, Succeeded, Terms
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.lines import Lines
-from accord.workflows.bridge.message_ids import message_id_of
-from accord.workflows.bridge.plain import PlainClient
-from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.bridge.spans import Spans, span_of
+from accord.operations.identifiers import utc_now
+from accord.operations.logs.redaction import REDACTED, redact
+from accord.store.store import Store, StoreError, UnavailableError
+from accord.workflows.bridge.client_pool import ClientPool, PlainClient, Secrets
+from accord.workflows.bridge.task import (
+    ClaimedTask,
+    Outcome,
+    Progress,
+    Spans,
+    TaskFailure,
+    TaskQuestion,
+    TaskSuccess,
+    Terms,
+    log_warning,
+    message_id_of,
+    span_of,
+    trace_of,
+)
 from accord.workflows.core.retry import delay
-from accord.workflows.storage.agents import AgentRow
+from accord.workflows.storage.agents import (
+    ALL_ACTIVE,
+    ONE_NAMED,
+    SET_HEALTH,
+    WAKE,
+    AgentRow,
+    Health,
+    agent_of,
+)
+from accord.workflows.storage.leases import Lease
+
+CACHE_SECONDS: Final = 5.0
+"""How long an agent is called as it was, should the news of a change be lost."""
+MAX_CACHED: Final = 1_000
+
+
+class AgentCache:
+    """The agents of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, tuple[float, AgentRow | None]] = {}
+        self._stop: Callable[[], None] | None = None
+
+    async def start(self) -> None:
+        """Hear of changes at once."""
+        self._stop = await self._store.listen(WAKE, self.expire)
+
+    async def close(self) -> None:
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
+
+    def expire(self) -> None:
+        """Ask anew for every agent. What is known stays, for as long as nobody answers."""
+        self._kept = {name: (0.0, found) for name, (_, found) in self._kept.items()}
+
+    async def get(self, name: str) -> AgentRow | None:
+        """The agent of this name; None where there is none. While the database is away it is as
+        it was. Raises StoreError where nothing is known."""
+        kept = self._kept.get(name)
+        now = time.monotonic()
+        if kept is not None and kept[0] > now:
+            return kept[1]
+        try:
+            rows = await self._store.fetch(ONE_NAMED, name)
+        except UnavailableError:
+            if kept is None:
+                raise
+            return kept[1]
+        found = agent_of(rows[0]) if rows else None
+        if len(self._kept) >= MAX_CACHED:
+            self._kept.clear()
+        self._kept[name] = (now + CACHE_SECONDS, found)
+        return found
+
 
 FIRST_POLL_SECONDS: Final = 0.05
 
@@ -54,14 +124,14 @@ class AgentCaller:
 
     def __init__(
         self,
-        agents: Agents,
+        agents: AgentCache,
         policy: AddressPolicy,
         secrets: Secrets,
         *,
         spans: Spans | None = None,
     ) -> None:
         self._agents = agents
-        self._lines = Lines(policy, secrets)
+        self._lines = ClientPool(policy, secrets)
         self._spans = spans
 
     async def close(self) -> None:
@@ -77,21 +147,21 @@ class AgentCaller:
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
         agent = await self._agent(task.target)
         with span_of(self._spans, task) as traceparent:
-            trace = logs.trace_of(task, traceparent)
+            trace = trace_of(task, traceparent)
             line = await self._lines.take(agent)
             try:
                 if isinstance(line.client, PlainClient):
                     outcome = await _call_plain(line.client, task, trace)
                 else:
-                    talk = _Conversation(line.client, task, agent, trace, progress)
+                    talk = _AgentCall(line.client, task, agent, trace, progress)
                     outcome = await talk.run()
             except CallError as error:
                 if error.code in _OTHER_WIRE and agent.wire == "auto":
                     self._lines.forget(agent)
-                _hide(error, line.secrets)
+                _redact_error(error, line.secrets)
                 raise
             else:
-                return _without(outcome, line.secrets)
+                return _redact_outcome(outcome, line.secrets)
             finally:
                 await self._lines.let_go(line)
 
@@ -102,7 +172,7 @@ class AgentCaller:
         line = await self._lines.take(agent)
         try:
             if isinstance(line.client, Client):
-                trace = logs.trace_of(task, task.traceparent)
+                trace = trace_of(task, task.traceparent)
                 await line.client.cancel(task.remote_task, trace=trace)
         finally:
             await self._lines.let_go(line)
@@ -117,16 +187,16 @@ class AgentCaller:
         return agent
 
 
-def _hide(error: CallError, secrets: Sequence[str]) -> None:
+def _redact_error(error: CallError, secrets: Sequence[str]) -> None:
     """Take the agent's own secrets out of what it answered."""
     for each in secrets:
         error.message = error.message.replace(each, REDACTED)
         error.body = error.body.replace(each.encode(), REDACTED.encode())
 
 
-def _without(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
+def _redact_outcome(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
     """The same of a failure that the agent told."""
-    if not isinstance(outcome, Failed):
+    if not isinstance(outcome, TaskFailure):
         return outcome
     for each in secrets:
         outcome = replace(
@@ -137,7 +207,7 @@ def _without(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
     return outcome
 
 
-class _Conversation:
+class _AgentCall:
     """One task with one agent."""
 
     def __init__(
@@ -217,9 +287,9 @@ class _Conversation:
                 return self._succeeded(done)
             case told.FailedOutcome(code, message):
                 body = received.result[:MAX_BODY_KEPT]
-                return Failed(code=str(code), message=message, body=body)
+                return TaskFailure(code=str(code), message=message, body=body)
             case told.WaitingOutcome(task_id, context_id, _, question):
-                return Asked(prompt=question, remote_task=task_id, remote_context=context_id)
+                return TaskQuestion(prompt=question, remote_task=task_id, remote_context=context_id)
             case told.UnclearOutcome(done=done):
                 # An unknown state may be work in progress: it gets the chance to change.
                 self._unclear = done
@@ -229,13 +299,13 @@ class _Conversation:
                 self._unclear, self._unclear_times = None, 0
                 return None
 
-    def _succeeded(self, done: told.DoneOutcome) -> Succeeded:
+    def _succeeded(self, done: told.DoneOutcome) -> TaskSuccess:
         extracted = done.extracted
         if extracted.warning:
-            logs.warned(self._task, extracted.warning)
+            log_warning(self._task, extracted.warning)
         artifacts = [msgspec.to_builtins(V10.artifact(each)) for each in extracted.artifacts]
         data = list(extracted.data)
-        return Succeeded(output=extracted.output, data=data or None, artifacts=artifacts or None)
+        return TaskSuccess(output=extracted.output, data=data or None, artifacts=artifacts or None)
 
 
 def _ids(received: ReceivedAnswer) -> tuple[str, str]:
@@ -251,7 +321,105 @@ async def _call_plain(client: PlainClient, task: ClaimedTask, trace: Trace) -> O
     )
     result = answer.result
     if answer.warning:
-        logs.warned(task, answer.warning)
+        log_warning(task, answer.warning)
     if result.error is not None:
-        return Failed(code=str(result.error.code), message=result.error.message)
-    return Succeeded(output=result.output)
+        return TaskFailure(code=str(result.error.code), message=result.error.message)
+    return TaskSuccess(output=result.output)
+
+
+log = logging.getLogger("accord.bridge")
+
+CHECK_INTERVAL_SECONDS: Final = 60.0
+MAX_CONCURRENT_CHECKS: Final = 16
+MAX_DETAIL: Final = 500
+"""Characters of what is wrong."""
+
+
+class AgentCheck(Struct, frozen=True):
+    """How an agent is, why, and its card as it is now."""
+
+    health: Health
+    detail: str = ""
+    card: str | None = None
+    """JSON."""
+
+
+async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) -> AgentCheck:
+    """How an agent is now; raises nothing."""
+    lines = ClientPool(policy, secrets)
+    try:
+        client = (await lines.take(agent)).client
+        if isinstance(client, Client):
+            card = await client.card()
+            return AgentCheck("healthy", card=encode_card(card).decode())
+        await client.ping()
+        return AgentCheck("healthy")
+    except CallError as error:
+        return _judged(agent, error)
+    finally:
+        await lines.close()
+
+
+def _judged(agent: AgentRow, error: CallError) -> AgentCheck:
+    # One that is called without its card need not have any, and what takes tasks by POST only may
+    # refuse to be asked in another way: somebody is there.
+    if agent.wire != "auto" and error.code in ("http_404", "http_405"):
+        return AgentCheck("healthy", "it answers, and has no card")
+    return AgentCheck("unhealthy", redact(f"{error.message} ({error.code})")[:MAX_DETAIL])
+
+
+async def store_check(store: Store, agent: AgentRow, checked: AgentCheck) -> None:
+    """Keep how an agent is, with its row. Raises StoreError."""
+    row = (agent.id, checked.health, checked.detail, utc_now(), checked.card)
+    await store.write(SET_HEALTH, *row)
+
+
+class HealthChecks:
+    """Checks all agents every minute, in one process of all that have it."""
+
+    def __init__(
+        self,
+        store: Store,
+        policy: AddressPolicy,
+        secrets: Secrets,
+        *,
+        every: float = CHECK_INTERVAL_SECONDS,
+    ) -> None:
+        self._store = store
+        self._policy = policy
+        self._secrets = secrets
+        self._every = every
+        self._lease = Lease(store, "agent_health", seconds=every * 1.5)
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._running = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        with suppress(StoreError):  # it will be over by itself
+            await self._lease.release()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                if await self._lease.take():
+                    await self._check_all()
+            except StoreError as error:
+                log.warning("agents cannot be checked: %s", error)
+            except Exception:
+                log.exception("checking agents failed")
+            await asyncio.sleep(self._every)
+
+    async def _check_all(self) -> None:
+        agents = [agent_of(row) for row in await self._store.fetch(ALL_ACTIVE)]
+        for begin in range(0, len(agents), MAX_CONCURRENT_CHECKS):
+            await asyncio.gather(*map(self._check, agents[begin : begin + MAX_CONCURRENT_CHECKS]))
+
+    async def _check(self, agent: AgentRow) -> None:
+        checked = await check_agent(agent, self._policy, self._secrets)
+        if checked.health != agent.health:
+            log.info("agent %s is %s: %s", agent.name, checked.health, checked.detail)
+        await store_check(self._store, agent, checked)

@@ -16,13 +16,10 @@ from accord.a2a.protocol.errors import (
     UnknownOutcomeError,
 )
 from accord.store.store import StoreError
-from accord.workflows.bridge.caller import Outcome, TaskCaller
-from accord.workflows.bridge.claimed import shown_target
-from accord.workflows.bridge.held import Held
-from accord.workflows.bridge.holding import Holding
+from accord.workflows.bridge.in_flight import CallTarget, InFlightTask, InFlightTasks
 from accord.workflows.bridge.outcomes import LateError, Outcomes
-from accord.workflows.bridge.tally import Tally
-from accord.workflows.bridge.targets import Target
+from accord.workflows.bridge.task import Outcome, TaskCaller, shown_target
+from accord.workflows.metrics import WorkerMetrics
 from accord.workflows.storage.tasks import Kind
 
 log = logging.getLogger("accord.bridge")
@@ -30,22 +27,22 @@ log = logging.getLogger("accord.bridge")
 STOP_SECONDS: Final = 10.0
 """How long the other side may take to hear that nobody waits."""
 
-_NOT_ILL: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
+_NOT_UNHEALTHY: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
 """Codes of unknown outcomes that say nothing about how the other side is."""
 
 
-class Attempts:
+class AttemptRunner:
     """Makes attempts. `freed` is called when a target is done with a task."""
 
     def __init__(
         self,
         callers: Mapping[Kind, TaskCaller],
         outcomes: Outcomes,
-        holding: Holding,
-        tally: Tally,
+        holding: InFlightTasks,
+        tally: WorkerMetrics,
         *,
         now: Callable[[], float],
-        freed: Callable[[Target], None],
+        freed: Callable[[CallTarget], None],
     ) -> None:
         self._callers = callers
         self._outcomes = outcomes
@@ -59,7 +56,7 @@ class Attempts:
     def under_way(self) -> int:
         return len(self._jobs)
 
-    def begin(self, target: Target) -> None:
+    def begin(self, target: CallTarget) -> None:
         """Start as many of those that wait as there is room for."""
         if not target.waiting:
             return
@@ -68,7 +65,7 @@ class Attempts:
             self.start(target.waiting.popleft(), target)
             room -= 1
 
-    def start(self, held: Held, target: Target) -> None:
+    def start(self, held: InFlightTask, target: CallTarget) -> None:
         target.busy += 1
         target.breaker.began()
         held.started = time.monotonic()
@@ -81,7 +78,7 @@ class Attempts:
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=timeout)
 
-    async def _work(self, held: Held, target: Target) -> None:
+    async def _work(self, held: InFlightTask, target: CallTarget) -> None:
         """One attempt, and what follows from it."""
         try:
             if held.cancelled:
@@ -106,7 +103,7 @@ class Attempts:
                 target.breaker.left()
             self._freed(target)
 
-    async def _call(self, held: Held, target: Target) -> Outcome | CallError:
+    async def _call(self, held: InFlightTask, target: CallTarget) -> Outcome | CallError:
         """What came of an attempt. Raises StoreError."""
         task, now = held.task, self._now()
         within = None if task.deadline is None else task.deadline - now
@@ -132,10 +129,10 @@ class Attempts:
                 return LateError()
             log.exception("task %s: its caller failed", task.id)
             outcome = UnknownOutcomeError("internal", "the bridge failed; its log says why")
-        self._reached(held, target, well=not _is_ill(outcome))
+        self._reached(held, target, well=not _is_unhealthy(outcome))
         return outcome
 
-    async def _remember(self, held: Held, remote_task: str, remote_context: str) -> None:
+    async def _remember(self, held: InFlightTask, remote_task: str, remote_context: str) -> None:
         """Store what the other side calls a task; the job ends where it is not to go on."""
         if not await self._outcomes.remember(held, remote_task, remote_context):
             log.warning("task %s was taken by another", held.task.id)
@@ -145,7 +142,7 @@ class Attempts:
             return
         raise asyncio.CancelledError
 
-    def _reached(self, held: Held, target: Target, *, well: bool) -> None:
+    def _reached(self, held: InFlightTask, target: CallTarget, *, well: bool) -> None:
         """The other side answered, or is ill."""
         if held.reached and well:
             return
@@ -162,7 +159,7 @@ class Attempts:
         elif target.breaker.failed(self._now()):
             self._leave_alone(target)
 
-    def _leave_alone(self, target: Target) -> None:
+    def _leave_alone(self, target: CallTarget) -> None:
         """What waits for it goes back: others may have better luck, and it takes no place here."""
         kind, name = target.key
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
@@ -170,11 +167,11 @@ class Attempts:
         while target.waiting:
             self._outcomes.let_go(target.waiting.popleft())
 
-    async def _stop(self, held: Held) -> None:
+    async def _stop(self, held: InFlightTask) -> None:
         await self._tell(held)
         self._outcomes.cancel(held)
 
-    async def _tell(self, held: Held) -> None:
+    async def _tell(self, held: InFlightTask) -> None:
         """Tell the other side that nobody waits any more."""
         try:
             async with asyncio.timeout(STOP_SECONDS):
@@ -185,8 +182,8 @@ class Attempts:
             log.exception("task %s: its caller failed", held.task.id)
 
 
-def _is_ill(outcome: Outcome | CallError) -> bool:
+def _is_unhealthy(outcome: Outcome | CallError) -> bool:
     """Whether an answer, or the lack of one, shows that the other side does not work."""
     if isinstance(outcome, UnknownOutcomeError):
-        return outcome.code not in _NOT_ILL
+        return outcome.code not in _NOT_UNHEALTHY
     return isinstance(outcome, MalformedAnswerError)

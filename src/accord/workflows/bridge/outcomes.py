@@ -1,4 +1,4 @@
-"""What follows from an attempt: the end of its task, another attempt, or a question to its run."""
+"""The outcomes of attempts: the end of a task, another attempt, or a question to its run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
+from msgspec import json
 from msgspec.structs import replace
 
 from accord.a2a.protocol.errors import (
@@ -16,25 +17,55 @@ from accord.a2a.protocol.errors import (
     RefusedError,
     UnknownOutcomeError,
 )
-from accord.operations.logs.redaction import redact
+from accord.operations.identifiers import new_id
+from accord.operations.logs.redaction import redact, redact_value
 from accord.store.store import StoreError
-from accord.workflows.bridge import logs
-from accord.workflows.bridge.answered import Answer, Answered
-from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
-from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.bridge.endings import Endings
-from accord.workflows.bridge.held import Held
-from accord.workflows.bridge.holding import Holding
-from accord.workflows.bridge.letters import letter_of
-from accord.workflows.bridge.tally import Tally
+from accord.workflows.bridge.in_flight import InFlightTask, InFlightTasks
+from accord.workflows.bridge.result_writer import (
+    ResultWriter,
+    UnrecordedSuccess,
+    UnrecordedSuccesses,
+)
+from accord.workflows.bridge.task import (
+    ClaimedTask,
+    Outcome,
+    TaskFailure,
+    TaskQuestion,
+    TaskSuccess,
+    log_cancellation,
+    log_failure,
+    log_question,
+    log_success,
+)
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.dead_letters import DeadLetter
-from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.task_rows import Change
+from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.storage.dead_letters import NewDeadLetter
+from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.tasks import TaskChange
+
+MAX_BODY: Final = 16_384
+"""Characters of what it was about."""
+
+
+def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLetter:
+    """The letter of a task that failed for good."""
+    return NewDeadLetter(
+        id=new_id(),
+        kind="task",
+        run_id=task.run_id,
+        task=task.task,
+        target=task.target,
+        code=error.code,
+        message=error.message,
+        body=json.encode(redact_value(task.command.input)).decode()[:MAX_BODY],
+        attempts=task.attempt,
+        at=at,
+    )
+
 
 TASK_CANCELED: Final = "task_canceled"
 """What an agent's task failed with that somebody cancelled."""
@@ -58,11 +89,11 @@ class Outcomes:
 
     def __init__(
         self,
-        endings: Endings,
+        endings: ResultWriter,
         bus: Bus,
-        holding: Holding,
-        answered: Answered,
-        tally: Tally,
+        holding: InFlightTasks,
+        answered: UnrecordedSuccesses,
+        tally: WorkerMetrics,
         *,
         owner: str,
         now: Callable[[], float],
@@ -79,14 +110,14 @@ class Outcomes:
         self._wake = wake
         self._ended = ended
 
-    def settle(self, held: Held, outcome: Outcome | CallError, policy: Retry) -> None:
+    def settle(self, held: InFlightTask, outcome: Outcome | CallError, policy: Retry) -> None:
         """Something came of an attempt."""
         match outcome:
-            case Succeeded():
+            case TaskSuccess():
                 self._succeed(held, outcome)
-            case Asked():
+            case TaskQuestion():
                 self._ask(held, outcome)
-            case Failed():
+            case TaskFailure():
                 failed = DefiniteError(outcome.code, outcome.message, body=outcome.body)
                 if outcome.code == TASK_CANCELED and held.task.command.resumes:
                     # The call was cancelled with the run, as it now turns out: make a new one.
@@ -96,10 +127,10 @@ class Outcomes:
             case CallError():
                 self._try_again(held, outcome, policy)
 
-    def fail(self, held: Held, error: CallError, details: Any = None) -> None:
+    def fail(self, held: InFlightTask, error: CallError, details: Any = None) -> None:
         """It failed for good."""
         task, at = held.task, self._now()
-        logs.failed(task, error, again=False)
+        log_failure(task, error, again=False)
         details = _with_answer(error, details)
         failure = Failure(
             str(error.code), error.message, task.command.step, details, _is_unknown(task, error)
@@ -107,24 +138,24 @@ class Outcomes:
         told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
         self._tally.ended(task.kind, "error")
         change = _change(held, "done", outcome="error", finished_at=at)
-        self._finish(held, change, _message(held, "done", told), letter_of(task, failure, at))
+        self._finish(held, change, _message(held, "done", told), dead_letter_of(task, failure, at))
 
-    def cancel(self, held: Held) -> None:
+    def cancel(self, held: InFlightTask) -> None:
         """It is over, and nobody wants to know."""
-        logs.cancelled(held.task)
+        log_cancellation(held.task)
         self._tally.ended(held.task.kind, "cancelled")
         self._finish(held, _change(held, "done", outcome="cancelled", finished_at=self._now()))
 
-    def let_go(self, held: Held) -> None:
+    def let_go(self, held: InFlightTask) -> None:
         """Give a task back as it was, for anybody to take."""
         if held in self._holding and not held.ending:
             self._finish(held, _change(held, "ready"))
 
-    def put_off(self, held: Held, seconds: float) -> None:
+    def put_off(self, held: InFlightTask, seconds: float) -> None:
         """Give a task back, for anybody to take later."""
         self._finish(held, _change(held, "ready", due=self._now() + seconds))
 
-    async def remember(self, held: Held, remote_task: str, remote_context: str) -> bool:
+    async def remember(self, held: InFlightTask, remote_task: str, remote_context: str) -> bool:
         """Store what the other side calls a task; whether it could be, as nobody else has it.
         Raises DefiniteError for a name that the database will not take."""
         held.began(remote_task, remote_context)
@@ -134,9 +165,9 @@ class Outcomes:
             held.start_over()
             raise DefiniteError("malformed_answer", _UNWRITABLE) from None
 
-    def _succeed(self, held: Held, outcome: Succeeded) -> None:
+    def _succeed(self, held: InFlightTask, outcome: TaskSuccess) -> None:
         task, at = held.task, self._now()
-        logs.succeeded(task, outcome.output)
+        log_success(task, outcome.output)
         told = TaskSucceeded(
             at=at,
             task=task.task,
@@ -149,7 +180,7 @@ class Outcomes:
         change = _change(held, "done", outcome="success", finished_at=at)
         self._tell(held, change, _message(held, "done", told))
 
-    def _tell(self, held: Held, change: Change, message: Message) -> None:
+    def _tell(self, held: InFlightTask, change: TaskChange, message: RunMessage) -> None:
         """By the bus alone, where that is possible: then whoever records it ends the task."""
         size = 0
         if self._answered.has_room:
@@ -160,7 +191,7 @@ class Outcomes:
         else:
             self._finish(held, change, message)
 
-    def _told(self, held: Held, id: str, *, is_done: bool) -> None:
+    def _told(self, held: InFlightTask, id: str, *, is_done: bool) -> None:
         if is_done:
             self._answered.told(id)
             self._holding.remove(held)
@@ -170,21 +201,23 @@ class Outcomes:
         if answer is not None:
             self._finish(held, answer.change, answer.message)
 
-    def write(self, answer: Answer) -> None:
+    def write(self, answer: UnrecordedSuccess) -> None:
         """Write what was told and is not known to be recorded. Where it is, nothing is changed."""
         written = self._endings.add(answer.change, answer.message)
         written.add_done_callback(lambda _: self._answered.take(answer.change.id))
 
-    def _ask(self, held: Held, outcome: Asked) -> None:
+    def _ask(self, held: InFlightTask, outcome: TaskQuestion) -> None:
         task = held.task
-        logs.asked(task, outcome.prompt)
+        log_question(task, outcome.prompt)
         held.began(outcome.remote_task, outcome.remote_context)
         told = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
         self._tally.ended(task.kind, "asked")
         message = _message(held, f"asked/{task.continued}", told)
         self._finish(held, _change(held, "asking"), message)
 
-    def _try_again(self, held: Held, error: CallError, policy: Retry, details: Any = None) -> None:
+    def _try_again(
+        self, held: InFlightTask, error: CallError, policy: Retry, details: Any = None
+    ) -> None:
         """Another attempt later, if policy and deadline allow one."""
         task, now = held.task, self._now()
         unknown = isinstance(error, UnknownOutcomeError)
@@ -200,7 +233,7 @@ class Outcomes:
         if again is None:
             self.fail(held, error, details)
             return
-        logs.failed(task, error, again=True)
+        log_failure(task, error, again=True)
         self._tally.retried += 1
         if not unknown or error.code == TASK_NOT_FOUND:
             held.start_over()
@@ -210,16 +243,16 @@ class Outcomes:
 
     def _finish(
         self,
-        held: Held,
-        change: Change,
-        message: Message | None = None,
-        letter: DeadLetter | None = None,
+        held: InFlightTask,
+        change: TaskChange,
+        message: RunMessage | None = None,
+        letter: NewDeadLetter | None = None,
     ) -> None:
         held.ending = True
         written = self._endings.add(change, message, letter)
         written.add_done_callback(lambda done: self._finished(held, done))
 
-    def _finished(self, held: Held, written: asyncio.Future[bool]) -> None:
+    def _finished(self, held: InFlightTask, written: asyncio.Future[bool]) -> None:
         is_unwritable = not written.cancelled() and written.exception() is not None
         if is_unwritable and not held.unwritable:
             held.unwritable = True
@@ -250,7 +283,7 @@ def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
 
 
 def _change(
-    held: Held,
+    held: InFlightTask,
     state: Literal["running", "asking", "ready", "done"],
     *,
     owner: str | None = None,
@@ -258,10 +291,10 @@ def _change(
     attempt: Attempt | None = None,
     due: float = 0.0,
     finished_at: float | None = None,
-) -> Change:
+) -> TaskChange:
     """How the row of a task is from now on."""
     task = held.task
-    return Change(
+    return TaskChange(
         id=task.id,
         fence=task.fence,
         state=state,
@@ -277,6 +310,8 @@ def _change(
     )
 
 
-def _message(held: Held, name: str, arrival: Arrival) -> Message:
+def _message(held: InFlightTask, name: str, arrival: Arrival) -> RunMessage:
     task = held.task
-    return Message(f"{task.id}/{name}", task.run_id, arrival, task.traceparent, task.correlation_id)
+    return RunMessage(
+        f"{task.id}/{name}", task.run_id, arrival, task.traceparent, task.correlation_id
+    )

@@ -29,23 +29,30 @@ import msgspec
 from accord.a2a.protocol.errors import CallError, DefiniteError
 from accord.store.store import Row, Store, StoreError
 from accord.telemetry.metrics import Exposition
-from accord.workflows.bridge.answered import Answered
-from accord.workflows.bridge.attempts import Attempts
-from accord.workflows.bridge.breaker import BreakerState
-from accord.workflows.bridge.caller import TaskCaller
-from accord.workflows.bridge.claimed import ClaimedTask, claimed_of, shown_target, unreadable
-from accord.workflows.bridge.endings import Endings
-from accord.workflows.bridge.given import Given
-from accord.workflows.bridge.held import Held
-from accord.workflows.bridge.holding import Holding
+from accord.workflows.bridge.attempts import AttemptRunner
+from accord.workflows.bridge.handoff import LocalHandoff
+from accord.workflows.bridge.in_flight import (
+    BreakerState,
+    CallTarget,
+    CallTargets,
+    InFlightTask,
+    InFlightTasks,
+    TargetKey,
+)
 from accord.workflows.bridge.outcomes import Outcomes
-from accord.workflows.bridge.tally import Tally
-from accord.workflows.bridge.targets import Key, Target, Targets
+from accord.workflows.bridge.result_writer import ResultWriter, UnrecordedSuccesses
+from accord.workflows.bridge.task import (
+    ClaimedTask,
+    TaskCaller,
+    read_claimed,
+    shown_target,
+    unreadable_task,
+)
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.membership import Membership
-from accord.workflows.storage.task_rows import TaskRows
-from accord.workflows.storage.tasks import WAKE, Kind
+from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.storage.tasks import WAKE, Kind, TaskRows
 
 log = logging.getLogger("accord.bridge")
 
@@ -53,14 +60,14 @@ POLL_SECONDS: Final = 1.0
 CANCEL_SECONDS: Final = 0.1
 """How often the table is asked at most what was cancelled."""
 DRAIN_SECONDS: Final = 10.0
-MOST_TASKS: Final = 4_096
+MAX_TASKS: Final = 4_096
 UNREADABLE_SECONDS: Final = 60.0
 """How long a task waits that only a newer release can read, before anybody takes it again."""
-MOST_AT_ONCE: Final = 32
+MAX_TAKEN: Final = 32
 """Tasks taken by one statement: all of them may be for one slow target, and keep others out."""
 
 
-class Worker:
+class TaskWorker:
     """Does the tasks of some kinds. Belongs to one event loop.
 
     At most `most` tasks are held at once; `drain` is how long `close` lets calls go on, `poll` how
@@ -74,7 +81,7 @@ class Worker:
         bus: Bus,
         callers: Mapping[Kind, TaskCaller],
         *,
-        most: int = MOST_TASKS,
+        most: int = MAX_TASKS,
         drain: float = DRAIN_SECONDS,
         poll: float = POLL_SECONDS,
         now: Callable[[], float] = time.time,
@@ -86,12 +93,12 @@ class Worker:
         self._poll = poll
         self._now = now
         self._woken = asyncio.Event()
-        self._tally = Tally()
-        self._targets = Targets()
-        self._holding = Holding(most)
-        self._answered = Answered(time.monotonic)
+        self._tally = WorkerMetrics()
+        self._targets = CallTargets()
+        self._holding = InFlightTasks(most)
+        self._answered = UnrecordedSuccesses(time.monotonic)
         self._rows = TaskRows(store, callers)
-        self._endings = Endings(
+        self._endings = ResultWriter(
             store, self._rows, bus, membership.id, lambda: self._attempts.under_way
         )
         self._outcomes = Outcomes(
@@ -105,10 +112,10 @@ class Worker:
             wake=self._woken.set,
             ended=self._ended,
         )
-        self._attempts = Attempts(
+        self._attempts = AttemptRunner(
             callers, self._outcomes, self._holding, self._tally, now=now, freed=self._freed
         )
-        self.hands = Given(
+        self.hands = LocalHandoff(
             membership.id,
             callers,
             self._holding,
@@ -121,7 +128,7 @@ class Worker:
         )
         """For an executor or a bus in the same process."""
         self._placing: set[asyncio.Task[None]] = set()
-        self._unplaced: list[Held] = []
+        self._unplaced: list[InFlightTask] = []
         self._refused: set[str] = set()
         """Tasks that were logged as those of a newer release."""
         self._more = False
@@ -157,7 +164,7 @@ class Worker:
             self._outcomes.write(answer)
         await self._endings.close(self._drain)
 
-    def _let_go(self, held: Held) -> None:
+    def _let_go(self, held: InFlightTask) -> None:
         self._outcomes.let_go(held)
         held.stop()
 
@@ -168,7 +175,7 @@ class Worker:
         """How many tasks it has."""
         return len(self._holding)
 
-    def breakers(self) -> dict[Key, BreakerState]:
+    def breakers(self) -> dict[TargetKey, BreakerState]:
         """Which targets are left alone, tried again, or called as usual."""
         now = self._now()
         return {each.key: each.breaker.state(now) for each in self._targets}
@@ -229,7 +236,7 @@ class Worker:
 
     async def _take(self) -> bool:
         """Take tasks; whether there may be more of them, and room."""
-        room = min(self._holding.room, MOST_AT_ONCE)
+        room = min(self._holding.room, MAX_TAKEN)
         if room <= 0:
             self._more = True
             return False
@@ -243,22 +250,22 @@ class Worker:
     async def _receive(self, rows: Sequence[Row]) -> None:
         for row in rows:
             try:
-                held = Held(claimed_of(row))
+                held = InFlightTask(read_claimed(row))
             except (NewerSchemaError, msgspec.DecodeError) as error:
-                held = Held(unreadable(row))
+                held = InFlightTask(unreadable_task(row))
                 self._holding.add(held)
                 self._refuse(held, error)
                 continue
             self._holding.add(held)
             await self._place(held)
 
-    def _refuse(self, held: Held, error: Exception) -> None:
+    def _refuse(self, held: InFlightTask, error: Exception) -> None:
         """A command that cannot be read here: one of a newer release waits for a bridge of that."""
         if held.task.cancelled:
             self._outcomes.cancel(held)
         elif isinstance(error, NewerSchemaError):
             if held.task.id not in self._refused:
-                if len(self._refused) >= MOST_TASKS:
+                if len(self._refused) >= MAX_TASKS:
                     self._refused.clear()
                 self._refused.add(held.task.id)
                 log.error("task %s waits for a bridge of a newer release: %s", held.task.id, error)
@@ -273,7 +280,7 @@ class Worker:
     def _begin_given(self, tasks: list[ClaimedTask]) -> None:
         if self._closing:  # others take them over
             return
-        given = [Held(task) for task in tasks]
+        given = [InFlightTask(task) for task in tasks]
         for held in given:
             self._holding.add(held)
         self._place_soon(self._place_all(given))
@@ -293,7 +300,7 @@ class Worker:
         self._placing.add(task)
         task.add_done_callback(self._placing.discard)
 
-    async def _place_all(self, given: list[Held]) -> None:
+    async def _place_all(self, given: list[InFlightTask]) -> None:
         for held in given:
             try:
                 await self._place(held)
@@ -301,7 +308,7 @@ class Worker:
                 log.exception("task %s is begun later", held.task.id)
                 self._unplaced.append(held)
 
-    async def _place(self, held: Held) -> None:
+    async def _place(self, held: InFlightTask) -> None:
         """Put a task to those that wait for its target."""
         task = held.task
         target = self._target_of(held)
@@ -327,13 +334,13 @@ class Worker:
             if held in self._holding:
                 await self._place(held)
 
-    def _begin(self, target: Target) -> None:
+    def _begin(self, target: CallTarget) -> None:
         if self._membership.lost.is_set():
             self._doubted = True
         if not self._doubted and not self._closing:
             self._attempts.begin(target)
 
-    def _freed(self, target: Target) -> None:
+    def _freed(self, target: CallTarget) -> None:
         """A target is done with a task."""
         self._begin(target)
         if self._more and not target.is_full(self._now()):
@@ -344,7 +351,7 @@ class Worker:
         if self._more:
             self._woken.set()
 
-    def _target_of(self, held: Held) -> Target:
+    def _target_of(self, held: InFlightTask) -> CallTarget:
         return self._targets.get((held.task.kind, held.task.target))
 
     # What was cancelled, and what others took
@@ -354,7 +361,7 @@ class Worker:
         if self._doubted or now - self._looked_at_all >= self._poll:
             await self._look_at_all()
             self._looked = self._looked_at_all = now
-            rows = await self._rows.take_over(self._membership.id, most=MOST_AT_ONCE)
+            rows = await self._rows.take_over(self._membership.id, most=MAX_TAKEN)
             await self._receive(rows)
         elif len(self._holding) and now - self._looked >= CANCEL_SECONDS:
             self._looked = now
@@ -394,7 +401,7 @@ class Worker:
         elif held.task.remote_task or not target.terms.follows:
             held.stop()  # else its id comes first: without that nobody could be told
 
-    def _lose(self, held: Held) -> None:
+    def _lose(self, held: InFlightTask) -> None:
         """Somebody else has it."""
         log.warning("task %s was taken by another", held.task.id)
         self._tally.lost += 1

@@ -1,8 +1,12 @@
-"""A consumer of topics, on a thread of its own: reads many messages, has them stored on the event
-loop, and notes their offsets after that, which are committed within moments, and when partitions
-are handed over. What was not committed is read again by somebody.
+"""A consumer of topics, on its own thread.
 
-The thread waits while messages are stored, so that partitions never change hands meanwhile.
+It reads many messages, has them stored on the event loop, and then notes their offsets, which are
+committed within moments and when partitions are handed over. Messages that were not committed are
+read again by some consumer. The thread waits while messages are stored, so that partitions never
+change hands meanwhile.
+
+Where a broker is killed while partitions are handed out, librdkafka may never fetch them; such a
+stall is detected, and a new consumer does fetch them.
 """
 
 from __future__ import annotations
@@ -11,16 +15,66 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
-from accord.workflows.bus.counts import BusCounts
-from accord.workflows.bus.letters import Record
-from accord.workflows.bus.relay import ROW
-from accord.workflows.bus.stalls import Place, Stalls, places
+from accord.workflows.bus.dead_letters import TopicRecord
+from accord.workflows.bus.relay import ROW_HEADER
+from accord.workflows.metrics import BusMetrics
+
+ANSWER_SECONDS: Final = 2.0
+"""How long the broker may take to say where a partition ends."""
+
+Partition: TypeAlias = tuple[str, int]
+"""A partition of a topic."""
+
+
+class StallDetector:
+    """Looks at one consumer now and then, on its thread."""
+
+    def __init__(self) -> None:
+        self._positions: Mapping[Partition, int] = {}
+        self._behind: frozenset[Partition] = frozenset()
+
+    def look(self, consumer: Consumer) -> dict[Partition, int]:
+        """Where nothing came since the last look, though the broker had something then; and which
+        offset was to come. Raises KafkaException where it does not answer; then nothing is known at
+        the next look, either."""
+        before, was_behind = self._positions, self._behind
+        self._positions, self._behind = {}, frozenset()
+        positions = {
+            _partition(each): each.offset for each in consumer.position(consumer.assignment())
+        }
+        behind = {}
+        for place, offset in positions.items():
+            if before.get(place) == offset:
+                next_one, end = _next_and_end(consumer, place, offset)
+                if next_one < end:
+                    behind[place] = next_one
+        self._positions, self._behind = positions, frozenset(behind)
+        return {place: offset for place, offset in behind.items() if place in was_behind}
+
+
+def _next_and_end(consumer: Consumer, place: Partition, position: int) -> tuple[int, int]:
+    """Which offset is to be read next, and where a partition ends."""
+    partition = TopicPartition(*place)
+    first, end = consumer.get_watermark_offsets(partition, timeout=ANSWER_SECONDS)
+    if position < 0:  # nothing was read yet
+        [committed] = consumer.committed([partition], timeout=ANSWER_SECONDS)
+        position = max(first, committed.offset)
+    return position, end
+
+
+def _partition(partition: TopicPartition) -> Partition:
+    return partition.topic, partition.partition
+
+
+def partitions_of(partitions: Iterable[TopicPartition]) -> frozenset[Partition]:
+    return frozenset(map(_partition, partitions))
+
 
 log = logging.getLogger("accord.workflows.bus")
 
@@ -37,21 +91,21 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "reconnect.backoff.max.ms": 1_000,
     "allow.auto.create.topics": False,
 }
-MOST: Final = 2_000
+MAX_MESSAGES: Final = 2_000
 """How many messages are stored together."""
 POLL_SECONDS: Final = 0.2
 PACE_SECONDS: Final = 0.0005
 """How long to wait for more, for each message that was among the last,"""
-LONGEST_PACE: Final = 0.015
+MAX_PACE_SECONDS: Final = 0.015
 """but no longer than this."""
-AGAIN_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 """How long to wait after something that should not happen."""
 LAG_SECONDS: Final = 5.0
 """How often the lag is looked at."""
-IN_VAIN_SECONDS: Final = 300.0
+STALL_SECONDS: Final = 300.0
 """How long nothing more is done about one where a new consumer finds nothing either."""
 
-Receive = Callable[[Sequence[Record]], Coroutine[Any, Any, None]]
+Receive = Callable[[Sequence[TopicRecord]], Coroutine[Any, Any, None]]
 
 
 class TopicReader:
@@ -63,7 +117,7 @@ class TopicReader:
         group: str,
         topics: Sequence[str],
         receive: Receive,
-        counts: BusCounts,
+        counts: BusMetrics,
         *,
         check_seconds: float,
         anew: Collection[str] = (),
@@ -77,11 +131,11 @@ class TopicReader:
         self._counts = counts
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
-        self._assignment: frozenset[Place] = frozenset()
+        self._assignment: frozenset[Partition] = frozenset()
         self._storing: Any = None
         self._lag_at = 0.0
         self._check_seconds = check_seconds
-        self._tried: dict[Place, tuple[int, float]] = {}
+        self._tried: dict[Partition, tuple[int, float]] = {}
         """Which offset a new consumer was made for, and when."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
 
@@ -105,7 +159,7 @@ class TopicReader:
                 self._consume()
             except Exception:
                 log.exception("reading %s failed, and begins again", self._topics)
-                self._closing.wait(AGAIN_SECONDS)
+                self._closing.wait(RETRY_SECONDS)
 
     def _consume(self) -> None:
         consumer = Consumer(self._config)
@@ -117,11 +171,11 @@ class TopicReader:
             on_lost=self._revoked,
         )
         last = 0
-        stalls = Stalls()
+        stalls = StallDetector()
         look_at = time.monotonic() + self._check_seconds
         try:
             while not self._closing.is_set():
-                messages = _read(consumer, min(last * PACE_SECONDS, LONGEST_PACE))
+                messages = _read(consumer, min(last * PACE_SECONDS, MAX_PACE_SECONDS))
                 last = len(messages)
                 if messages:
                     if not self._store(messages):
@@ -129,7 +183,7 @@ class TopicReader:
                     _note(consumer, messages)
                 self._look_at_lag(consumer)
                 # Only where it has everything that was fetched.
-                if last < MOST and time.monotonic() > look_at:
+                if last < MAX_MESSAGES and time.monotonic() > look_at:
                     if self._is_stalled(consumer, stalls):
                         return
                     look_at = time.monotonic() + self._check_seconds
@@ -145,11 +199,11 @@ class TopicReader:
             consumer.incremental_assign(partitions)
             if partitions:
                 self._anew = frozenset()
-        self._assignment |= places(partitions)
+        self._assignment |= partitions_of(partitions)
         self._loop.call_soon_threadsafe(self._count_rebalance)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._assignment -= places(partitions)
+        self._assignment -= partitions_of(partitions)
 
     def _count_rebalance(self) -> None:
         self._counts.rebalances += 1
@@ -166,7 +220,7 @@ class TopicReader:
             return False
         return True
 
-    def _is_stalled(self, consumer: Consumer, stalls: Stalls) -> bool:
+    def _is_stalled(self, consumer: Consumer, stalls: StallDetector) -> bool:
         """Whether nothing comes where something should, and a new consumer may help."""
         try:
             found = stalls.look(consumer)
@@ -177,7 +231,7 @@ class TopicReader:
         stalled = {
             place: (offset, now)
             for place, offset in found.items()
-            if not self._was_tried(place, offset, now - IN_VAIN_SECONDS)
+            if not self._was_tried(place, offset, now - STALL_SECONDS)
         }
         if not stalled:
             return False
@@ -186,7 +240,7 @@ class TopicReader:
         self._loop.call_soon_threadsafe(self._count_stall)
         return True
 
-    def _was_tried(self, place: Place, offset: int, since: float) -> bool:
+    def _was_tried(self, place: Partition, offset: int, since: float) -> bool:
         tried, at = self._tried.get(place, (-1, 0.0))
         return tried == offset and at > since
 
@@ -217,7 +271,7 @@ def _read(consumer: Consumer, pace: float) -> list[Message]:
         return []
     if pace:
         time.sleep(pace)  # who waits for more in the library is woken for each
-    found = [first, *consumer.consume(MOST - 1, 0)]
+    found = [first, *consumer.consume(MAX_MESSAGES - 1, 0)]
     messages = []
     for each in found:
         error = each.error()
@@ -228,12 +282,12 @@ def _read(consumer: Consumer, pace: float) -> list[Message]:
     return messages
 
 
-def _record(message: Message) -> Record:
+def _record(message: Message) -> TopicRecord:
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     assert topic is not None
     assert partition is not None
     assert offset is not None
-    return Record(
+    return TopicRecord(
         topic, partition, offset, message.timestamp()[1],
         _bytes(message.key()), _bytes(message.value()), _row(message.headers()),
     )  # fmt: skip
@@ -245,7 +299,7 @@ def _bytes(value: str | bytes | None) -> bytes:
 
 def _row(headers: Any) -> int | None:
     for name, value in headers or ():
-        if name == ROW and value is not None and value.isdigit() and len(value) < 19:
+        if name == ROW_HEADER and value is not None and value.isdigit() and len(value) < 19:
             return int(value)
     return None
 

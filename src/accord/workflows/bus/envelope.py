@@ -13,12 +13,11 @@ from uuid import UUID
 from msgspec import UNSET, DecodeError, Meta, Raw, Struct, UnsetType, ValidationError, json
 
 from accord.jsonrpc.nesting import MAX_DEPTH, NestingError, check_nesting
-from accord.workflows.bus.bus import Announcement
-from accord.workflows.bus.errors import EnvelopeError
+from accord.workflows.bus.bus import EnvelopeError, RunAnnouncement
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.tasks import Kind, NewTask, aim, task_id
+from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.tasks import Kind, NewTask, kind_and_target, task_id
 
 SCHEMA: Final = 1
 """The version of all messages."""
@@ -26,7 +25,7 @@ SCHEMA: Final = 1
 _LEVELS: Final = 2
 """Levels of a message around a value of a run: itself, and the error that has details."""
 
-T = TypeVar("T", bound="_Envelope | _Asked")
+T = TypeVar("T", bound="_Envelope | _RequestEnvelope")
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,200}$")]
 Id: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~]{1,200}$")]
@@ -84,14 +83,14 @@ class TaskAnswered(_Envelope, frozen=True, kw_only=True, tag="result"):
 # From anybody
 
 
-class _Asked(Struct, frozen=True, kw_only=True, tag_field="type"):
+class _RequestEnvelope(Struct, frozen=True, kw_only=True, tag_field="type"):
     schema: int
     message_id: Id
     correlation_id: Trace = ""
     traceparent: Trace = ""
 
 
-class StartRun(_Asked, frozen=True, kw_only=True, tag="start"):
+class StartRun(_RequestEnvelope, frozen=True, kw_only=True, tag="start"):
     """Start a run as a person of this installation. Without `run_id` the id of the message says
     which run it is, so that a second one starts nothing."""
 
@@ -102,13 +101,13 @@ class StartRun(_Asked, frozen=True, kw_only=True, tag="start"):
     input: Any = None
 
 
-class CancelRun(_Asked, frozen=True, kw_only=True, tag="cancel"):
+class CancelRun(_RequestEnvelope, frozen=True, kw_only=True, tag="cancel"):
     run_id: UUID
     by: Name
     reason: Annotated[str, Meta(pattern=r"^[^\x00]{0,4000}$")] = ""
 
 
-class SignalRun(_Asked, frozen=True, kw_only=True, tag="signal"):
+class SignalRun(_RequestEnvelope, frozen=True, kw_only=True, tag="signal"):
     """A signal; a second one with the same `id` is ignored."""
 
     run_id: UUID
@@ -120,14 +119,14 @@ class SignalRun(_Asked, frozen=True, kw_only=True, tag="signal"):
 # For anybody
 
 
-class Decided(_Envelope, frozen=True, kw_only=True, tag="events"):
+class RunEvents(_Envelope, frozen=True, kw_only=True, tag="events"):
     """What one decision added to the history of a run."""
 
     sequence: int
     events: Raw
 
 
-class Buried(_Envelope, frozen=True, kw_only=True, tag="dead_letter"):
+class DeadLetterNotice(_Envelope, frozen=True, kw_only=True, tag="dead_letter"):
     """A message that could not be read, or failed too often; `body` may be cut."""
 
     topic: str
@@ -137,11 +136,11 @@ class Buried(_Envelope, frozen=True, kw_only=True, tag="dead_letter"):
 
 
 ToBridge: TypeAlias = TaskSent | TaskCancelled
-Asked: TypeAlias = StartRun | CancelRun | SignalRun
-Sent: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | Decided | Buried
+RunRequest: TypeAlias = StartRun | CancelRun | SignalRun
+AnyEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunEvents | DeadLetterNotice
 
 
-class Trail(Struct, frozen=True):
+class MessageOrigin(Struct, frozen=True):
     """What every message says of where it comes from, for headers."""
 
     message_id: str = ""
@@ -149,19 +148,19 @@ class Trail(Struct, frozen=True):
     traceparent: str = ""
 
 
-class _Head(Struct, frozen=True):
+class _SchemaNumber(Struct, frozen=True):
     schema: int
 
 
 _encode: Final = json.Encoder().encode
-_HEAD: Final = json.Decoder(_Head)
-_TRAIL: Final = json.Decoder(Trail)
+_SCHEMA_NUMBER: Final = json.Decoder(_SchemaNumber)
+_ORIGIN: Final = json.Decoder(MessageOrigin)
 _TO_BRIDGE: Final[json.Decoder[ToBridge]] = json.Decoder(ToBridge)
 _ANSWERS: Final = json.Decoder(TaskAnswered)
-_ASKED: Final[json.Decoder[Asked]] = json.Decoder(Asked)
+_REQUESTS: Final[json.Decoder[RunRequest]] = json.Decoder(RunRequest)
 
 
-def encode(envelope: Sent) -> str:
+def encode(envelope: AnyEnvelope) -> str:
     """A message as JSON."""
     return _encode(envelope).decode()
 
@@ -181,23 +180,23 @@ def read_answer(data: bytes) -> TaskAnswered:
     return answer
 
 
-def read_asked(data: bytes) -> Asked:
+def read_request(data: bytes) -> RunRequest:
     """Raises EnvelopeError."""
-    return _read(_ASKED, data)
+    return _read(_REQUESTS, data)
 
 
-def read_trail(data: str | bytes) -> Trail:
+def read_origin(data: str | bytes) -> MessageOrigin:
     """Where a message comes from; nothing for what cannot be read."""
     try:
         check_nesting(data, MAX_DEPTH + _LEVELS)
-        return _TRAIL.decode(data)
+        return _ORIGIN.decode(data)
     except DecodeError:
-        return Trail()
+        return MessageOrigin()
 
 
 def task_sent(task: NewTask) -> TaskSent:
     command = task.command
-    kind, target = aim(command)
+    kind, target = kind_and_target(command)
     return TaskSent(
         message_id=task.id,
         run_id=task.run_id,
@@ -218,7 +217,7 @@ def task_cancelled(id: str, at: float) -> TaskCancelled:
     return TaskCancelled(message_id=f"{id}/cancel", run_id=run_id, task_id=id, created_at=at)
 
 
-def task_answered(message: Message) -> TaskAnswered | None:
+def task_answered(message: RunMessage) -> TaskAnswered | None:
     """What came of a task; None for something else that arrives for a run."""
     arrival = message.arrival
     match arrival:
@@ -242,16 +241,16 @@ def task_answered(message: Message) -> TaskAnswered | None:
             return None
 
 
-def message_of(answer: TaskAnswered) -> Message:
+def message_of(answer: TaskAnswered) -> RunMessage:
     """What arrives for the run."""
-    return Message(
+    return RunMessage(
         answer.message_id, answer.run_id, _arrival(answer), answer.traceparent,
         answer.correlation_id,
     )  # fmt: skip
 
 
-def decided(announcement: Announcement) -> Decided:
-    return Decided(
+def run_events(announcement: RunAnnouncement) -> RunEvents:
+    return RunEvents(
         message_id=f"{announcement.run_id}/{announcement.sequence}",
         run_id=announcement.run_id,
         sequence=announcement.sequence,
@@ -262,7 +261,7 @@ def decided(announcement: Announcement) -> Decided:
     )
 
 
-def _answered(message: Message, task: str, at: float, **rest: Any) -> TaskAnswered:
+def _answered(message: RunMessage, task: str, at: float, **rest: Any) -> TaskAnswered:
     return TaskAnswered(
         message_id=message.id,
         run_id=message.run_id,
@@ -300,7 +299,7 @@ def _read(decoder: json.Decoder[T], data: bytes) -> T:
         raise EnvelopeError("unreadable", f"not a message: {error}") from None
     except (ValidationError, DecodeError, UnicodeDecodeError) as error:
         with suppress(ValidationError, DecodeError, UnicodeDecodeError):
-            _check(_HEAD.decode(data).schema)
+            _check(_SCHEMA_NUMBER.decode(data).schema)
         raise EnvelopeError("unreadable", f"not a message: {error}") from None
     return read
 

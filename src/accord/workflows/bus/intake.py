@@ -1,12 +1,9 @@
-"""What is done with messages that arrive: many in one transaction, each in any order and any number
-of times. Knows nothing of how they are read from topics.
+"""Handling of messages that arrive: many in one transaction, in any order, any number of times.
 
-Tasks that the worker of this process has room for become its own; others are ready for anybody.
-What came of tasks goes to the executor of this process, if it decides on the run; else, or where
-that could not record it, into the inbox of the run.
-
-A message that cannot be read, or fails again and again, becomes a dead letter; those beside it are
-stored all the same. Where the database is away everything waits.
+Knows nothing of how they are read from topics. Outsiders ask by messages to start, cancel and
+signal runs. The broker settles who may write to the topic. A message to start a run names a user
+of this installation, who must be allowed to; everything is checked as it is for people, and
+requests that cannot be met become dead letters.
 """
 
 from __future__ import annotations
@@ -15,18 +12,19 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
-from uuid import uuid4
+from typing import Any, Final, TypeAlias, assert_never
+from uuid import UUID, uuid4, uuid5
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
+from accord.operations.accounts.storage.users import find_row
+from accord.operations.rights import RULES
 from accord.store.store import Row, Store, Transaction, UnavailableError
-from accord.workflows.bus.asking import grant
-from accord.workflows.bus.awaited import Awaited
-from accord.workflows.bus.counts import BusCounts
+from accord.workflows.bus.bus import DeferredHandoff, EnvelopeError, LocalExecutor, LocalWorker
+from accord.workflows.bus.dead_letters import RejectedMessage, TopicRecord, store_rejected
 from accord.workflows.bus.envelope import (
-    Asked,
     CancelRun,
+    RunRequest,
     SignalRun,
     StartRun,
     TaskAnswered,
@@ -34,18 +32,19 @@ from accord.workflows.bus.envelope import (
     TaskSent,
     message_of,
     read_answer,
-    read_asked,
+    read_request,
     read_to_bridge,
 )
-from accord.workflows.bus.errors import EnvelopeError
-from accord.workflows.bus.hands import Hands, Head
-from accord.workflows.bus.letters import Letter, Record, bury
-from accord.workflows.bus.topics import LARGEST, Names
-from accord.workflows.past import PastSpans
-from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import deliver
+from accord.workflows.bus.topics import MAX_MESSAGE_BYTES, TopicNames
+from accord.workflows.core.events import CancelRequested, SignalReceived
+from accord.workflows.core.rules import input_problem
+from accord.workflows.metrics import BusMetrics
+from accord.workflows.starter import SpanRecorder
+from accord.workflows.storage.definitions import Definitions, UnknownWorkflowError
+from accord.workflows.storage.inbox import RunMessage, deliver
 from accord.workflows.storage.outbox import forget_arrived
-from accord.workflows.storage.task_changes import (
+from accord.workflows.storage.runs import NewRun, Starter, create_run, run_exists
+from accord.workflows.storage.tasks import (
     BY_INDEX,
     cancel_tasks,
     end_unbegun,
@@ -54,6 +53,72 @@ from accord.workflows.storage.task_changes import (
     unknown_tasks,
 )
 
+_NAMESPACE: Final = UUID("2f4d6a86-0a3c-5c55-8d3f-1c5b6f3d9e02")
+
+
+def requested_run_id(message_id: str) -> str:
+    """The run that a message starts which names none."""
+    return str(uuid5(_NAMESPACE, message_id))
+
+
+async def fulfil_request(
+    db: Transaction, definitions: Definitions, asked: RunRequest, at: float
+) -> bool:
+    """Do what is asked for; False where it was done before. Raises EnvelopeError."""
+    match asked:
+        case StartRun():
+            return await _start_run(db, definitions, asked, at)
+        case CancelRun():
+            run_id = await _existing_run(db, asked.run_id)
+            event = CancelRequested(at=at, by=asked.by, reason=asked.reason)
+            await deliver(db, [RunMessage(f"{run_id}/asked/{asked.message_id}", run_id, event)])
+        case SignalRun():
+            run_id = await _existing_run(db, asked.run_id)
+            id = asked.message_id if asked.id is UNSET else asked.id
+            signal = SignalReceived(at=at, name=asked.name, id=id, payload=asked.payload)
+            await deliver(db, [RunMessage(f"{run_id}/asked/{asked.message_id}", run_id, signal)])
+        case _:
+            assert_never(asked)
+    return True
+
+
+async def _start_run(db: Transaction, definitions: Definitions, asked: StartRun, at: float) -> bool:
+    try:
+        version, program = await definitions.startable(db, asked.workflow, asked.version)
+    except UnknownWorkflowError as error:
+        raise EnvelopeError("unknown_workflow", str(error)) from None
+    problem = input_problem(program.definition, asked.input)
+    if problem is not None:
+        raise EnvelopeError("invalid_input", problem)
+    run = NewRun(
+        id=requested_run_id(asked.message_id) if asked.run_id is None else str(asked.run_id),
+        workflow=asked.workflow,
+        version=version,
+        input=asked.input,
+        starter=await _starter(db, asked.started_by),
+        origin="bus",
+        at=at,
+        correlation_id=asked.correlation_id,
+        traceparent=asked.traceparent,
+    )
+    return await create_run(db, run)
+
+
+async def _starter(db: Transaction, name: str) -> Starter:
+    row = await find_row(db, name)
+    if row is None or not row["active"]:
+        raise EnvelopeError("unknown_user", f"there is no user {name[:80]!r}, or not any more")
+    if row["role"] not in RULES["run"].roles:
+        raise EnvelopeError("forbidden", f"a {row['role']} may not run workflows")
+    return Starter(user_id=row["id"], username=row["username"])
+
+
+async def _existing_run(db: Transaction, id: UUID) -> str:
+    if not await run_exists(db, str(id)):
+        raise EnvelopeError("unknown_run", f"there is no run {id}")
+    return str(id)
+
+
 log = logging.getLogger("accord.workflows.bus")
 
 TRIES: Final = 5
@@ -61,23 +126,23 @@ TRIES: Final = 5
 DELAYS: Final = (0.1, 5.0)
 """Seconds between tries, at first and at most."""
 
-RECENT: Final = 3_600.0
+RECENT_SECONDS: Final = 3_600.0
 """Seconds. A task that was sent earlier and is not there belonged to a run that was removed."""
 
-Envelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | Asked
+IncomingEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunRequest
 
 
-class _Read(Struct, frozen=True):
+class _Readable(Struct, frozen=True):
     """A message that was understood."""
 
-    record: Record
-    envelope: Envelope
+    record: TopicRecord
+    envelope: IncomingEnvelope
 
 
-class _Stored(Struct, frozen=True):
+class _IntakeCounts(Struct, frozen=True):
     """What came of messages: those given up, and those that said nothing new, by topic."""
 
-    given_up: list[Letter]
+    given_up: list[RejectedMessage]
     duplicates: Counter[str]
     taken: list[Row]
     """Tasks that the worker of this process has now."""
@@ -89,14 +154,14 @@ class Intake:
     def __init__(
         self,
         store: Store,
-        names: Names,
-        counts: BusCounts,
+        names: TopicNames,
+        counts: BusMetrics,
         *,
-        awaited: Callable[[], Awaited | None],
-        hands: Callable[[], Hands | None],
-        head: Callable[[], Head | None],
+        awaited: Callable[[], DeferredHandoff | None],
+        hands: Callable[[], LocalWorker | None],
+        head: Callable[[], LocalExecutor | None],
         now: Callable[[], float],
-        spans: PastSpans | None = None,
+        spans: SpanRecorder | None = None,
     ) -> None:
         self._store = store
         self._awaited = awaited
@@ -109,15 +174,15 @@ class Intake:
         self._definitions = Definitions()
         self._lane = f"kafka-intake-{uuid4()}"
 
-    async def receive(self, records: Sequence[Record]) -> None:
+    async def receive(self, records: Sequence[TopicRecord]) -> None:
         """Returns when all are stored, or have become dead letters."""
-        letters: list[Letter] = []
-        read: list[_Read] = []
+        letters: list[RejectedMessage] = []
+        read: list[_Readable] = []
         for record in records:
             try:
-                read.append(_Read(record, self._read(record)))
+                read.append(_Readable(record, self._read(record)))
             except EnvelopeError as error:
-                letters.append(Letter(record, error.code, str(error)))
+                letters.append(RejectedMessage(record, error.code, str(error)))
         self._tell_spans(read)
         read = await self._decide(self._begin(read))
         try:
@@ -130,7 +195,7 @@ class Intake:
             for each in read:
                 await self._keep_alone(each)
 
-    def _tell_spans(self, read: Sequence[_Read]) -> None:
+    def _tell_spans(self, read: Sequence[_Readable]) -> None:
         """What was on its way through the broker, since it was written."""
         if self._spans is None:
             return
@@ -149,7 +214,7 @@ class Intake:
                 },
             )
 
-    def _begin(self, read: list[_Read]) -> list[_Read]:
+    def _begin(self, read: list[_Readable]) -> list[_Readable]:
         """Begin tasks that wait here for their messages; what is left to be stored."""
         awaited = self._awaited()
         if awaited is None:
@@ -162,7 +227,7 @@ class Intake:
         # A second message of the same task is stored, and found to say nothing new.
         return [each for each in read if not _is_first(each, begun)]
 
-    async def _decide(self, read: list[_Read]) -> list[_Read]:
+    async def _decide(self, read: list[_Readable]) -> list[_Readable]:
         """Have the executor of this process decide on results; what is left to be stored."""
         head = self._head()
         if head is None:
@@ -188,17 +253,19 @@ class Intake:
         self._counts.consumed[self._names.results] += len(read) - len(left)
         return left
 
-    def _read(self, record: Record) -> Envelope:
-        if len(record.value) > LARGEST:
-            text = f"message of {len(record.value):,} bytes is over the limit of {LARGEST:,}"
+    def _read(self, record: TopicRecord) -> IncomingEnvelope:
+        if len(record.value) > MAX_MESSAGE_BYTES:
+            text = (
+                f"message of {len(record.value):,} bytes is over the limit of {MAX_MESSAGE_BYTES:,}"
+            )
             raise EnvelopeError("too_large", text)
         if record.topic == self._names.tasks:
             return read_to_bridge(record.value)
         if record.topic == self._names.results:
             return read_answer(record.value)
-        return read_asked(record.value)
+        return read_request(record.value)
 
-    async def _keep(self, read: Sequence[_Read], letters: Sequence[Letter]) -> None:
+    async def _keep(self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]) -> None:
         """Store messages as soon as the database is there. Raises what is wrong with one."""
         if not read and not letters:
             return
@@ -214,7 +281,9 @@ class Intake:
                 self._count(read, stored)
                 return
 
-    async def _keep_now(self, read: Sequence[_Read], letters: Sequence[Letter]) -> _Stored:
+    async def _keep_now(
+        self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
+    ) -> _IntakeCounts:
         hands = self._hands()
         if hands is None:
             return await self._transact(read, letters, None, [])
@@ -230,19 +299,19 @@ class Intake:
 
     async def _transact(
         self,
-        read: Sequence[_Read],
-        letters: Sequence[Letter],
-        hands: Hands | None,
+        read: Sequence[_Readable],
+        letters: Sequence[RejectedMessage],
+        hands: LocalWorker | None,
         reserved: Sequence[str],
-    ) -> _Stored:
-        async def work(db: Transaction) -> _Stored:
+    ) -> _IntakeCounts:
+        async def work(db: Transaction) -> _IntakeCounts:
             await db.fetch(BY_INDEX)
             taken = await hands.record(db, reserved) if hands is not None and reserved else []
-            return await self._store_all(db, read, _Stored(list(letters), Counter(), taken))
+            return await self._store_all(db, read, _IntakeCounts(list(letters), Counter(), taken))
 
         return await self._store.transact(work, lane=self._lane)
 
-    async def _keep_alone(self, read: _Read) -> None:
+    async def _keep_alone(self, read: _Readable) -> None:
         delay, longest = DELAYS
         reason = ""
         for _ in range(TRIES):
@@ -254,19 +323,21 @@ class Intake:
                 reason = str(error)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)
-        await self._keep([], [Letter(read.record, "failed", reason, TRIES)])
+        await self._keep([], [RejectedMessage(read.record, "failed", reason, TRIES)])
 
-    async def _store_all(self, db: Transaction, read: Sequence[_Read], stored: _Stored) -> _Stored:
+    async def _store_all(
+        self, db: Transaction, read: Sequence[_Readable], stored: _IntakeCounts
+    ) -> _IntakeCounts:
         await self._cancel(db, _of(read, TaskCancelled))
         await self._make_ready(db, _of(read, TaskSent), stored)
         await self._deliver(db, _of(read, TaskAnswered))
         for record, asked in _of(read, StartRun | CancelRun | SignalRun):
             await self._grant(db, record, asked, stored)
-        await bury(db, self._names.dead_letters, stored.given_up, self._now())
+        await store_rejected(db, self._names.dead_letters, stored.given_up, self._now())
         return stored
 
     async def _make_ready(
-        self, db: Transaction, sent: Sequence[tuple[Record, TaskSent]], stored: _Stored
+        self, db: Transaction, sent: Sequence[tuple[TopicRecord, TaskSent]], stored: _IntakeCounts
     ) -> None:
         ids = sorted({task.task_id for _, task in sent})
         taken = {row["id"] for row in stored.taken}
@@ -276,17 +347,17 @@ class Intake:
         if made == len(sent):
             return
         unknown = await unknown_tasks(db, ids)
-        oldest = self._now() - RECENT
+        oldest = self._now() - RECENT_SECONDS
         lost = [
             record for record, task in sent if task.task_id in unknown and task.created_at > oldest
         ]
         stored.given_up.extend(
-            Letter(record, "unknown_task", "there is no such task") for record in lost
+            RejectedMessage(record, "unknown_task", "there is no such task") for record in lost
         )
         stored.duplicates[self._names.tasks] += len(sent) - made - len(lost)
 
     async def _cancel(
-        self, db: Transaction, cancelled: Sequence[tuple[Record, TaskCancelled]]
+        self, db: Transaction, cancelled: Sequence[tuple[TopicRecord, TaskCancelled]]
     ) -> None:
         if cancelled:
             ids = sorted({task.task_id for _, task in cancelled})
@@ -294,7 +365,7 @@ class Intake:
             await cancel_tasks(db, ids)
 
     async def _deliver(
-        self, db: Transaction, answered: Sequence[tuple[Record, TaskAnswered]]
+        self, db: Transaction, answered: Sequence[tuple[TopicRecord, TaskAnswered]]
     ) -> None:
         await deliver(db, [message_of(answer) for _, answer in answered])
         # Who wrote a row into the outbox wrote that of the task, too.
@@ -309,20 +380,22 @@ class Intake:
             ],
         )
 
-    async def _grant(self, db: Transaction, record: Record, asked: Asked, stored: _Stored) -> None:
+    async def _grant(
+        self, db: Transaction, record: TopicRecord, asked: RunRequest, stored: _IntakeCounts
+    ) -> None:
         try:
-            if not await grant(db, self._definitions, asked, self._now()):
+            if not await fulfil_request(db, self._definitions, asked, self._now()):
                 stored.duplicates[record.topic] += 1
         except EnvelopeError as error:
-            stored.given_up.append(Letter(record, error.code, str(error)))
+            stored.given_up.append(RejectedMessage(record, error.code, str(error)))
 
-    def _count(self, read: Sequence[_Read], stored: _Stored) -> None:
+    def _count(self, read: Sequence[_Readable], stored: _IntakeCounts) -> None:
         self._counts.consumed.update(each.record.topic for each in read)
         self._counts.duplicates.update(stored.duplicates)
         self._counts.dead_letters.update(letter.record.topic for letter in stored.given_up)
 
 
-def _is_first(read: _Read, of: set[str]) -> bool:
+def _is_first(read: _Readable, of: set[str]) -> bool:
     """Whether a message is that of one of these tasks, which are taken off the list."""
     if not isinstance(read.envelope, TaskSent) or read.envelope.task_id not in of:
         return False
@@ -330,5 +403,5 @@ def _is_first(read: _Read, of: set[str]) -> bool:
     return True
 
 
-def _of(read: Sequence[_Read], kind: Any) -> list[tuple[Record, Any]]:
+def _of(read: Sequence[_Readable], kind: Any) -> list[tuple[TopicRecord, Any]]:
     return [(each.record, each.envelope) for each in read if isinstance(each.envelope, kind)]

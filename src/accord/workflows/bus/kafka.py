@@ -26,32 +26,38 @@ from confluent_kafka.admin import AdminClient
 
 from accord.store.store import Store, StoreError, Transaction
 from accord.workflows.bus import envelope, outbox, topics
-from accord.workflows.bus.address import read_address
-from accord.workflows.bus.awaited import Awaited
-from accord.workflows.bus.bus import Announcement
+from accord.workflows.bus.bus import (
+    BusError,
+    DeferredHandoff,
+    LocalExecutor,
+    LocalWorker,
+    RunAnnouncement,
+    TopicError,
+)
 from accord.workflows.bus.consumer import TopicReader
-from accord.workflows.bus.counts import BusCounts
-from accord.workflows.bus.courier import Courier
-from accord.workflows.bus.errors import BusError, TopicError
-from accord.workflows.bus.fresh import Fresh
-from accord.workflows.bus.hands import Hands, Head
 from accord.workflows.bus.intake import Intake
-from accord.workflows.bus.outbox import Outgoing, outgoing
-from accord.workflows.bus.publisher import Publisher
-from accord.workflows.bus.relay import Relay, parcel_of
-from accord.workflows.bus.topics import LARGEST, Names, Shape, Topic
-from accord.workflows.past import PastSpans
-from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.bus.outbox import OutboxCache, OutboxMessage, outbox_message
+from accord.workflows.bus.publisher import Publisher, ResultPublisher
+from accord.workflows.bus.relay import Relay, kafka_message
+from accord.workflows.bus.topics import (
+    MAX_MESSAGE_BYTES,
+    KnownTopic,
+    TopicNames,
+    TopicShape,
+    read_address,
+)
+from accord.workflows.metrics import BusMetrics
+from accord.workflows.starter import SpanRecorder
+from accord.workflows.storage.inbox import RunMessage, deliver
 from accord.workflows.storage.outbox import length
-from accord.workflows.storage.task_changes import cancel_tasks
-from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
+from accord.workflows.storage.tasks import WAKE, NewTask, cancel_tasks, insert_tasks
 
 log = logging.getLogger("accord.workflows.bus")
 
 Role: TypeAlias = Literal["executor", "bridge", "both"]
 
-NAMES: Final = Names()
-SHAPE: Final = Shape()
+NAMES: Final = TopicNames()
+SHAPE: Final = TopicShape()
 SWEEP_SECONDS: Final = 60.0
 """After how long something counts as vanished."""
 CHECK_SECONDS: Final = 10.0
@@ -67,23 +73,23 @@ class KafkaBus:
         servers: str,
         *,
         role: Role = "both",
-        names: Names = NAMES,
-        shape: Shape = SHAPE,
+        names: TopicNames = NAMES,
+        shape: TopicShape = SHAPE,
         group: str = "accord",
         options: Mapping[str, Any] | None = None,
         lease_seconds: float = 10.0,
         sweep_seconds: float = SWEEP_SECONDS,
         check_seconds: float = CHECK_SECONDS,
         now: Callable[[], float] = time.time,
-        spans: PastSpans | None = None,
+        spans: SpanRecorder | None = None,
     ) -> None:
         """`servers` are `host:port`, separated by commas; `options` are librdkafka's, for TLS and
         passwords. Raises BusError on SQLite."""
         if store.engine != "postgresql":
             raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
-        self.counts = BusCounts()
-        self._hands: Hands | None = None
-        self._head: Head | None = None
+        self.counts = BusMetrics()
+        self._hands: LocalWorker | None = None
+        self._head: LocalExecutor | None = None
         self._store = store
         self._config = {**(options or {}), "bootstrap.servers": servers, "log_level": 0}
         self._role = role
@@ -95,10 +101,10 @@ class KafkaBus:
         self._check_seconds = check_seconds
         self._now = now
         self._spans = spans
-        self._awaited: Awaited | None = None
-        self._topics: dict[str, Topic] = {}
-        self._fresh = Fresh()
-        self._courier: Courier | None = None
+        self._awaited: DeferredHandoff | None = None
+        self._topics: dict[str, KnownTopic] = {}
+        self._fresh = OutboxCache()
+        self._courier: ResultPublisher | None = None
         self._admin: AdminClient | None = None
         self._publisher: Publisher | None = None
         self._readers: list[TopicReader] = []
@@ -112,7 +118,7 @@ class KafkaBus:
         *,
         role: Role,
         lease_seconds: float,
-        spans: PastSpans | None = None,
+        spans: SpanRecorder | None = None,
     ) -> KafkaBus:
         """The bus at `kafka://host:port,…` (see `address`). Raises BusError."""
         said = read_address(url)
@@ -128,12 +134,12 @@ class KafkaBus:
             spans=spans,
         )
 
-    def join(self, *, hands: Hands | None = None, head: Head | None = None) -> None:
+    def join(self, *, hands: LocalWorker | None = None, head: LocalExecutor | None = None) -> None:
         self._hands = hands or self._hands
         self._head = head or self._head
 
-    def lend(self, hands: Hands) -> Hands:
-        self._awaited = Awaited(hands, self._reads_all_tasks)
+    def lend(self, hands: LocalWorker) -> LocalWorker:
+        self._awaited = DeferredHandoff(hands, self._reads_all_tasks)
         return self._awaited
 
     def _reads_all_tasks(self) -> bool:
@@ -147,28 +153,28 @@ class KafkaBus:
         self,
         db: Transaction,
         tasks: Sequence[NewTask],
-        decisions: Sequence[Announcement] = (),
+        decisions: Sequence[RunAnnouncement] = (),
         *,
         given: Sequence[NewTask] = (),
     ) -> None:
         small: list[NewTask] = []
         large: list[NewTask] = []
-        sent: list[Outgoing] = []
+        sent: list[OutboxMessage] = []
         for task in tasks:
-            message = outgoing(self._names.tasks, envelope.task_sent(task))
+            message = outbox_message(self._names.tasks, envelope.task_sent(task))
             if _fits(message.message):
                 small.append(task)
                 sent.append(message)
             else:
                 large.append(task)
         for task in given:
-            message = outgoing(self._names.tasks, envelope.task_sent(task))
+            message = outbox_message(self._names.tasks, envelope.task_sent(task))
             if _fits(message.message):
                 sent.append(message)
             elif self._awaited is not None:
                 self._awaited.leave_out(task)
         for decision in decisions:
-            message = outgoing(self._names.events, envelope.decided(decision))
+            message = outbox_message(self._names.events, envelope.run_events(decision))
             if _fits(message.message):
                 sent.append(message)
         await insert_tasks(db, small, "published")
@@ -181,37 +187,37 @@ class KafkaBus:
         # Kept in the tables too: a message can vanish, and nobody would publish this one again.
         await cancel_tasks(db, task_ids)
         messages = [envelope.task_cancelled(id, self._now()) for id in task_ids]
-        await self._put(db, [outgoing(self._names.tasks, each) for each in messages])
+        await self._put(db, [outbox_message(self._names.tasks, each) for each in messages])
 
-    async def offer(self, messages: Sequence[Message]) -> set[str]:
+    async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
         """Results go by their topic, where others see them too."""
         return set()
 
-    async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
-        small: list[Outgoing] = []
-        direct: list[Message] = []
+    async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
+        small: list[OutboxMessage] = []
+        direct: list[RunMessage] = []
         for message in messages:
             answered = envelope.task_answered(message)
-            sent = None if answered is None else outgoing(self._names.results, answered)
+            sent = None if answered is None else outbox_message(self._names.results, answered)
             if sent is None or not _fits(sent.message):
                 direct.append(message)
             else:
                 small.append(sent)
         await deliver(db, direct)
-        await outbox.put_each(db, small)
+        await outbox.put_separately(db, small)
 
-    def tell(self, message: Message, after: Callable[[bool], None]) -> int:
+    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         answered = envelope.task_answered(message)
         if answered is None or self._courier is None or not self._courier.is_open:
             return 0
-        sent = outgoing(self._names.results, answered)
+        sent = outbox_message(self._names.results, answered)
         if not _fits(sent.message):
             return 0
-        self._courier.send(parcel_of(sent), after)
+        self._courier.send(kafka_message(sent), after)
         return len(sent.message)
 
-    async def _put(self, db: Transaction, messages: Sequence[Outgoing]) -> None:
-        self._fresh.add(await outbox.put(db, messages))
+    async def _put(self, db: Transaction, messages: Sequence[OutboxMessage]) -> None:
+        self._fresh.add(await outbox.put_messages(db, messages))
 
     async def _is_caught_up(self) -> bool:
         try:
@@ -229,10 +235,10 @@ class KafkaBus:
             self._publisher = Publisher(self._config)
         except KafkaException as error:
             raise BusError(f"Kafka cannot be used with these options: {error}") from None
-        self._courier = Courier(self._publisher, self.counts, self._is_caught_up)
+        self._courier = ResultPublisher(self._publisher, self.counts, self._is_caught_up)
         try:
             await self._make_topics()
-        except topics.Unreachable as error:
+        except topics.BrokerUnreachableError as error:
             log.warning("the broker is away: %s", error)
         relay = Relay(
             self._store,
@@ -304,7 +310,7 @@ class KafkaBus:
             before = self._topics
             try:
                 await self._make_topics()
-            except topics.Unreachable as error:
+            except topics.BrokerUnreachableError as error:
                 log.warning("the broker is away: %s", error)
             except TopicError as error:
                 log.error("%s", error)
@@ -324,10 +330,10 @@ class KafkaBus:
         loop = asyncio.get_running_loop()
         assert self._admin is not None
         self._topics = await loop.run_in_executor(
-            None, topics.ensure, self._admin, self._names, self._shape
+            None, topics.ensure_topics, self._admin, self._names, self._shape
         )
 
 
 def _fits(message: str) -> bool:
     # No character takes more than four bytes: most need not be counted.
-    return len(message) * 4 <= LARGEST or len(message.encode()) <= LARGEST
+    return len(message) * 4 <= MAX_MESSAGE_BYTES or len(message.encode()) <= MAX_MESSAGE_BYTES

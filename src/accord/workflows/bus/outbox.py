@@ -1,26 +1,52 @@
-"""What is to be published, in the transaction that it follows from. PostgreSQL only.
+"""The outbox: messages to publish, written in the transaction they follow from. PostgreSQL only.
 
-Messages that are handed over together are one row: what they cost the database is what one costs.
+Messages that are handed over together are one row, and cost the database as much as one.
+
+A sweep sends again what vanished on its way: a topic can be emptied, deleted or created again, and
+a partition may have no reader. That is a task that stays `published` with no message in the outbox,
+and a result whose message was published and never arrived. Each is published once more. Where that
+does not help, it goes by the tables, which both ends share; should its messages arrive after all,
+they say nothing new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, cast
 from uuid import uuid4
 
 from msgspec import Raw, Struct, json
 
 from accord.store.store import Row, Store, Transaction
-from accord.workflows.bus.envelope import Sent, encode, read_trail
-from accord.workflows.storage.outbox import WAKE, delete_row, insert_row, insert_rows
+from accord.workflows.bus.bus import EnvelopeError
+from accord.workflows.bus.envelope import (
+    AnyEnvelope,
+    encode,
+    message_of,
+    read_answer,
+    read_origin,
+    task_sent,
+)
+from accord.workflows.core.events import decode_command
+from accord.workflows.storage.inbox import RunMessage, deliver
+from accord.workflows.storage.outbox import (
+    WAKE,
+    delete_row,
+    forget_arrived,
+    insert_row,
+    insert_rows,
+    publish_again,
+    publish_lost,
+    read_lost,
+)
+from accord.workflows.storage.tasks import Call, NewTask, mark_lost_tasks, release_lost_tasks
 
 ROW_MESSAGES: Final = 500
 ROW_CHARACTERS: Final = 1_000_000
 """How much is in one row, at most with a message that is larger by itself."""
 
 
-class Outgoing(Struct, frozen=True):
+class OutboxMessage(Struct, frozen=True):
     """A message to be published."""
 
     topic: str
@@ -31,39 +57,39 @@ class Outgoing(Struct, frozen=True):
     traceparent: str = ""
 
 
-class Batch(Struct, frozen=True):
+class OutboxBatch(Struct, frozen=True):
     """A row, and what is in it."""
 
     id: int
     key: str
     """What the row says for the id of its message: no other row has the same."""
-    messages: Sequence[Outgoing]
+    messages: Sequence[OutboxMessage]
 
 
-_TOGETHER: Final = json.Decoder(list[tuple[str, str, str, str, str, Raw]])
+_BATCH_DECODER: Final = json.Decoder(list[tuple[str, str, str, str, str, Raw]])
 
 
-def outgoing(topic: str, sent: Sent) -> Outgoing:
+def outbox_message(topic: str, sent: AnyEnvelope) -> OutboxMessage:
     """A message for a topic."""
-    return Outgoing(
+    return OutboxMessage(
         *(topic, sent.run_id, sent.message_id, encode(sent), sent.correlation_id, sent.traceparent)
     )
 
 
-async def put(db: Transaction, messages: Sequence[Outgoing]) -> list[Batch]:
+async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> list[OutboxBatch]:
     """Have messages published, in this order, and forget them then. They are JSON, unless there is
     one alone."""
-    made: list[Batch] = []
-    for some in _parted(messages):
+    made: list[OutboxBatch] = []
+    for some in _split(messages):
         key = some[0].message_id if len(some) == 1 else uuid4().hex
         id = await insert_row(db, *_row(key, some))
-        made.append(Batch(id, key, some))
+        made.append(OutboxBatch(id, key, some))
     if made:
         await db.notify(WAKE)
     return made
 
 
-async def put_each(db: Transaction, messages: Sequence[Outgoing]) -> list[int]:
+async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> list[int]:
     """The same with a row for each, which may be kept until its message has arrived."""
     if not messages:
         return []
@@ -78,36 +104,36 @@ async def put_each(db: Transaction, messages: Sequence[Outgoing]) -> list[int]:
     return ids
 
 
-def read_batch(row: Row) -> Batch:
+def read_batch(row: Row) -> OutboxBatch:
     """What is in a row that was found."""
     message = row["message"]
     if row["topic"]:
-        trail = read_trail(message)
+        trail = read_origin(message)
         id = trail.message_id or row["message_id"]
-        alone = Outgoing(
+        alone = OutboxMessage(
             *(row["topic"], row["run_id"], id, message), trail.correlation_id, trail.traceparent
         )
-        return Batch(row["id"], row["message_id"], [alone])
+        return OutboxBatch(row["id"], row["message_id"], [alone])
     together = [
-        Outgoing(topic, run_id, id, bytes(raw).decode(), correlation_id, traceparent)
-        for topic, run_id, id, correlation_id, traceparent, raw in _TOGETHER.decode(message)
+        OutboxMessage(topic, run_id, id, bytes(raw).decode(), correlation_id, traceparent)
+        for topic, run_id, id, correlation_id, traceparent, raw in _BATCH_DECODER.decode(message)
     ]
-    return Batch(row["id"], row["message_id"], together)
+    return OutboxBatch(row["id"], row["message_id"], together)
 
 
-async def keep_only(store: Store, id: int, messages: Sequence[Outgoing]) -> list[int]:
+async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) -> list[int]:
     """Of a row only these messages are still to be published: the rows in which they are now."""
 
     async def work(db: Transaction) -> list[int]:
         await delete_row(db, id)
-        return await put_each(db, messages)
+        return await put_separately(db, messages)
 
     return await store.transact(work, lane="kafka-outbox")
 
 
-def _parted(messages: Sequence[Outgoing]) -> Iterator[Sequence[Outgoing]]:
+def _split(messages: Sequence[OutboxMessage]) -> Iterator[Sequence[OutboxMessage]]:
     """Messages as they go into rows."""
-    some: list[Outgoing] = []
+    some: list[OutboxMessage] = []
     characters = 0
     for message in messages:
         some.append(message)
@@ -119,7 +145,7 @@ def _parted(messages: Sequence[Outgoing]) -> Iterator[Sequence[Outgoing]]:
         yield some
 
 
-def _row(key: str, messages: Sequence[Outgoing]) -> tuple[str, str, str, str, int]:
+def _row(key: str, messages: Sequence[OutboxMessage]) -> tuple[str, str, str, str, int]:
     if len(messages) == 1:
         [alone] = messages
         return alone.topic, alone.run_id, key, alone.message, 1
@@ -131,3 +157,85 @@ def _row(key: str, messages: Sequence[Outgoing]) -> tuple[str, str, str, str, in
         for each in messages
     ]
     return "", "", key, json.encode(together).decode(), len(messages)
+
+
+MAX_CACHED_ROWS: Final = 50
+"""None of which has much more than a megabyte."""
+
+
+class OutboxCache:
+    """Batches by the id of their row; the oldest is forgotten first. Also those of transactions
+    that were taken back: nobody will find their rows."""
+
+    def __init__(self) -> None:
+        self._batches: dict[int, OutboxBatch] = {}
+
+    def all(self) -> dict[int, OutboxBatch]:
+        """Those of now: whoever asks for their rows has them when the answer comes."""
+        return dict(self._batches)
+
+    def add(self, batches: Iterable[OutboxBatch]) -> None:
+        for batch in batches:
+            self._batches[batch.id] = batch
+        while len(self._batches) > MAX_CACHED_ROWS:
+            del self._batches[next(iter(self._batches))]
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """These rows were found."""
+        for id in ids:
+            self._batches.pop(id, None)
+
+
+SWEEP_LANE: Final = "kafka-sweep"
+MAX_SWEPT: Final = 1_000
+"""How many of each at a time."""
+
+
+async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
+    """Send again what did not arrive within `seconds`, tasks in `topic`; how many."""
+
+    async def work(db: Transaction) -> int:
+        return (
+            await release_lost_tasks(db, now, seconds, MAX_SWEPT)
+            + await _publish_tasks(db, topic, now, seconds)
+            + await _deliver_results(db, seconds)
+            + await publish_lost(db, seconds, MAX_SWEPT)
+        )
+
+    return await store.transact(work, lane=SWEEP_LANE)
+
+
+async def _publish_tasks(db: Transaction, topic: str, now: float, seconds: float) -> int:
+    tasks = [_task(row) for row in await mark_lost_tasks(db, now, seconds, MAX_SWEPT)]
+    tasks.sort(key=lambda task: task.at)
+    await put_messages(db, [outbox_message(topic, task_sent(task)) for task in tasks])
+    return len(tasks)
+
+
+async def _deliver_results(db: Transaction, seconds: float) -> int:
+    """A result that cannot be read here, as a newer version wrote it, goes by its topic again."""
+    arrived: list[tuple[int, str]] = []
+    messages: list[RunMessage] = []
+    unread: list[int] = []
+    for row in await read_lost(db, seconds, MAX_SWEPT):
+        try:
+            messages.append(message_of(read_answer(row["message"].encode())))
+        except EnvelopeError:
+            unread.append(row["id"])
+        else:
+            arrived.append((row["id"], row["message_id"]))
+    await deliver(db, messages)
+    await forget_arrived(db, arrived)
+    if unread:
+        await publish_again(db, unread)
+    return len(arrived) + len(unread)
+
+
+def _task(row: Row) -> NewTask:
+    return NewTask(
+        run_id=row["run_id"],
+        command=cast("Call", decode_command(row["command"].encode())),
+        at=row["created_at"],
+        traceparent=row["traceparent"],
+        correlation_id=row["correlation_id"],
+    )

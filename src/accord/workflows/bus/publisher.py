@@ -1,15 +1,21 @@
-"""The producer of a bus, on a thread of its own: idempotent, and acknowledged by all replicas."""
+"""The Kafka producer, on its own thread, and the publisher of results that are in no table.
+
+The producer is idempotent, and all replicas acknowledge.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 from msgspec import Struct
+
+from accord.workflows.metrics import BusMetrics
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
@@ -25,16 +31,16 @@ SETTINGS: Final[Mapping[str, Any]] = {
 }
 REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
 """What a broker says of a message that it will never have as it is."""
-PATIENCE: Final = 20.0
+ACKNOWLEDGE_SECONDS: Final = 20.0
 """Seconds after which what was not acknowledged counts as not published."""
 
-MANY: Final = 16
-MOMENT: Final = 0.006
+MIN_PAUSE_MESSAGES: Final = 16
+PAUSE_SECONDS: Final = 0.006
 """Seconds in which many messages are acknowledged: who waits for them in the library is woken for
 each partition."""
 
 
-class Parcel(Struct, frozen=True):
+class KafkaMessage(Struct, frozen=True):
     """A message on its way to a topic."""
 
     topic: str
@@ -51,7 +57,7 @@ class Publisher:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="accord-kafka-producer")
         self._producer = Producer(self._config)
 
-    async def publish(self, parcels: Sequence[Parcel]) -> dict[int, KafkaError]:
+    async def publish(self, parcels: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
         """Returns when all are acknowledged or given up: those that failed, by their place."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._publish, parcels)
@@ -61,7 +67,7 @@ class Publisher:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 
-    def _publish(self, parcels: Sequence[Parcel]) -> dict[int, KafkaError]:
+    def _publish(self, parcels: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
         failed: dict[int, KafkaError] = {}
         producer = self._producer
         for place, parcel in enumerate(parcels):
@@ -69,11 +75,11 @@ class Publisher:
                 self._produce(parcel, lambda error, _, place=place: failed.update({place: error}))
             except KafkaException as error:
                 failed[place] = error.args[0]
-        if len(parcels) >= MANY:
-            time.sleep(MOMENT)
-        if producer.flush(PATIENCE):
+        if len(parcels) >= MIN_PAUSE_MESSAGES:
+            time.sleep(PAUSE_SECONDS)
+        if producer.flush(ACKNOWLEDGE_SECONDS):
             producer.purge()
-            if producer.flush(PATIENCE):  # it is not known which
+            if producer.flush(ACKNOWLEDGE_SECONDS):  # it is not known which
                 late = KafkaError(KafkaError._TIMED_OUT)
                 failed = {place: failed.get(place, late) for place in range(len(parcels))}
         if len(parcels) > 1:
@@ -87,7 +93,7 @@ class Publisher:
             self._producer = Producer(self._config)
         return failed
 
-    def _produce(self, parcel: Parcel, tell: Any) -> None:
+    def _produce(self, parcel: KafkaMessage, tell: Any) -> None:
         while True:
             try:
                 self._producer.produce(
@@ -101,3 +107,100 @@ class Publisher:
     def _close(self) -> None:
         self._producer.purge()  # ends a flush that waits
         self._thread.shutdown()
+
+
+log = logging.getLogger("accord.workflows.bus")
+
+MAX_RESULTS: Final = 500
+"""How many go together."""
+PACE_SECONDS: Final = 0.002
+"""How long to wait for more, for each that was among the last,"""
+MAX_PACE_SECONDS: Final = 0.1
+"""but no longer than this."""
+CHECK_SECONDS: Final = 1.0
+"""How often it is looked whether all has caught up."""
+
+
+class _PendingResult(Struct, frozen=True):
+    parcel: KafkaMessage
+    after: Callable[[bool], None]
+
+
+class ResultPublisher:
+    """Belongs to one event loop. After the broker did not take something it takes nothing until
+    `is_caught_up`: what goes another way meanwhile is not to be overtaken."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        counts: BusMetrics,
+        is_caught_up: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._publisher = publisher
+        self._counts = counts
+        self._is_caught_up = is_caught_up
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[_PendingResult] = []
+        self._last = 0
+        self._closed = False
+        self._running: asyncio.Task[None] | None = None
+        self._recovering: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the broker is likely to take something."""
+        return not self._closed and self._recovering is None
+
+    def send(self, parcel: KafkaMessage, after: Callable[[bool], None]) -> None:
+        """Publish something; `after` is told whether the broker has it. Where it is not, it may
+        have it all the same."""
+        self._waiting.append(_PendingResult(parcel, after))
+        if self._running is None:
+            self._running = self._loop.create_task(self._run())
+
+    async def close(self) -> None:
+        """Nothing is taken any more; what is under way ends with the publisher."""
+        self._closed = True
+        if self._recovering is not None:
+            self._recovering.cancel()
+        under_way = {each for each in (self._running, self._recovering) if each is not None}
+        if under_way:
+            await asyncio.wait(under_way)
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(min(self._last * PACE_SECONDS, MAX_PACE_SECONDS))
+                some, self._waiting = self._waiting[:MAX_RESULTS], self._waiting[MAX_RESULTS:]
+                self._last = len(some)
+                await self._publish(some)
+        finally:
+            self._running = None
+
+    async def _publish(self, some: list[_PendingResult]) -> None:
+        try:
+            failed = set(await self._publisher.publish([each.parcel for each in some]))
+        except Exception:
+            log.exception("results were not published")
+            failed = set(range(len(some)))
+        if failed:
+            self._counts.failures += len(failed)
+            if self._recovering is None and not self._closed:
+                self._recovering = self._loop.create_task(self._recover())
+        for place, each in enumerate(some):
+            if place not in failed:
+                self._counts.published[each.parcel.topic] += 1
+            each.after(place not in failed)
+        if failed:
+            others, self._waiting = self._waiting, []
+            for each in others:
+                each.after(False)
+
+    async def _recover(self) -> None:
+        try:
+            is_caught_up = False
+            while not is_caught_up:
+                await asyncio.sleep(CHECK_SECONDS)
+                is_caught_up = await self._is_caught_up()
+        finally:
+            self._recovering = None

@@ -21,12 +21,17 @@ from typing import Final
 from confluent_kafka import KafkaError
 
 from accord.store.store import Row, Store, StoreError, UnavailableError
-from accord.workflows.bus.counts import BusCounts
-from accord.workflows.bus.fresh import Fresh
-from accord.workflows.bus.outbox import Batch, Outgoing, keep_only, read_batch
-from accord.workflows.bus.publisher import REFUSALS, Parcel, Publisher
-from accord.workflows.bus.sweep import sweep
-from accord.workflows.bus.topics import Names
+from accord.workflows.bus.outbox import (
+    OutboxBatch,
+    OutboxCache,
+    OutboxMessage,
+    keep_only,
+    read_batch,
+    sweep,
+)
+from accord.workflows.bus.publisher import REFUSALS, KafkaMessage, Publisher
+from accord.workflows.bus.topics import TopicNames
+from accord.workflows.metrics import BusMetrics
 from accord.workflows.storage.leases import Lease
 from accord.workflows.storage.outbox import (
     WAKE,
@@ -40,7 +45,7 @@ from accord.workflows.storage.outbox import (
 log = logging.getLogger("accord.workflows.bus")
 
 LEASE: Final = "relay"
-ROW: Final = "accord-row"
+ROW_HEADER: Final = "accord-row"
 """The header by which whoever receives a result finds the row that it came from."""
 POLL_SECONDS: Final = 1.0
 REFUSED_SECONDS: Final = 60.0
@@ -54,9 +59,9 @@ class Relay:
         self,
         store: Store,
         publisher: Publisher,
-        names: Names,
-        counts: BusCounts,
-        fresh: Fresh,
+        names: TopicNames,
+        counts: BusMetrics,
+        fresh: OutboxCache,
         *,
         lease_seconds: float,
         sweep_seconds: float,
@@ -116,15 +121,15 @@ class Relay:
         elif not full:
             await self._rest()
 
-    async def _relay(self, batches: Sequence[Batch]) -> int:
+    async def _relay(self, batches: Sequence[OutboxBatch]) -> int:
         """Publish rows; how many messages of them are to be tried again soon."""
         parcels = [
-            parcel_of(message, batch.id if message.topic == self._names.results else None)
+            kafka_message(message, batch.id if message.topic == self._names.results else None)
             for batch in batches
             for message in batch.messages
         ]
         failed = await self._keeping_the_lease(self._publisher.publish(parcels))
-        there = _there(batches, failed)
+        there = _acknowledged(batches, failed)
         results = [batch.id for batch in there if self._is_kept(batch)]
         await forget(self._store, [each.id for each in there if not self._is_kept(each)])
         await mark_published(self._store, results)
@@ -133,7 +138,7 @@ class Relay:
         )
         return await self._put_back(batches, failed) if failed else 0
 
-    def _is_kept(self, batch: Batch) -> bool:
+    def _is_kept(self, batch: OutboxBatch) -> bool:
         """Whether its row stays until what is in it has arrived."""
         return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
@@ -148,7 +153,7 @@ class Relay:
                     await self._lease.take()
         return task.result()
 
-    async def _put_back(self, batches: Sequence[Batch], failed: dict[int, KafkaError]) -> int:
+    async def _put_back(self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError]) -> int:
         self._counts.failures += len(failed)
         total = sum(len(batch.messages) for batch in batches)
         error = next(iter(failed.values()))
@@ -161,7 +166,7 @@ class Relay:
         return len(failed) - len(refused)
 
     async def _pass_over(
-        self, batches: Sequence[Batch], failed: dict[int, KafkaError], refused: set[int]
+        self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError], refused: set[int]
     ) -> None:
         """What the broker will not have waits in a row of its own, and holds nothing up."""
         again = time.monotonic() + REFUSED_SECONDS
@@ -216,7 +221,7 @@ class Relay:
             await self._lease.release()
 
 
-def _batch(row: Row, known: Mapping[int, Batch]) -> Batch | None:
+def _batch(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
     """What is in a row. None where it is not what was known of one with this id, which a database
     that was killed may give again: then it is read the next time."""
     batch = known.get(row["id"])
@@ -225,7 +230,7 @@ def _batch(row: Row, known: Mapping[int, Batch]) -> Batch | None:
     return batch if batch.key == row["message_id"] else None
 
 
-def parcel_of(message: Outgoing, row: int | None = None) -> Parcel:
+def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessage:
     """A message as it is published; whoever receives it is told of its row, if that is to go
     then."""
     headers: list[tuple[str, str | bytes | None]] = []
@@ -236,13 +241,13 @@ def parcel_of(message: Outgoing, row: int | None = None) -> Parcel:
     if message.traceparent:
         headers.append(("traceparent", message.traceparent))
     if row is not None:
-        headers.append((ROW, str(row)))
-    return Parcel(message.topic, message.run_id.encode(), message.message.encode(), headers)
+        headers.append((ROW_HEADER, str(row)))
+    return KafkaMessage(message.topic, message.run_id.encode(), message.message.encode(), headers)
 
 
-def _there(batches: Sequence[Batch], failed: Collection[int]) -> list[Batch]:
+def _acknowledged(batches: Sequence[OutboxBatch], failed: Collection[int]) -> list[OutboxBatch]:
     """Those batches of which the broker has everything."""
-    there: list[Batch] = []
+    there: list[OutboxBatch] = []
     place = 0
     for batch in batches:
         places = range(place, place + len(batch.messages))

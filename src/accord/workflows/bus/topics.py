@@ -1,37 +1,48 @@
-"""The topics that a bus uses: made where they are missing, checked where they are there.
+"""The topics of a bus, and the address of its broker.
 
-A topic that forgets what nobody has read, or that keeps only the last message of each run, would
-lose work; the bus refuses to use one.
+Topics are created where they are missing and checked where they exist. A topic that deletes unread
+messages, or that keeps only the last message of each run, would lose work; the bus refuses it.
+
+An address is one line:
+
+    kafka://one:9092,two:9092?partitions=8&retention_days=7&tasks=our.tasks&options=/etc/kafka.conf
+
+Everything after `?` is optional. Passwords and the like belong into the file that `options` names:
+lines of `name=value`, as librdkafka calls them.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
+import msgspec
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, fields
 
-from accord.workflows.bus.errors import TopicError
+from accord.workflows.bus.bus import BusError, TopicError
 
-LARGEST: Final = 1_000_000
+MAX_MESSAGE_BYTES: Final = 1_000_000
 """Bytes of a message: what is larger never goes through a broker. By default one takes 1 MiB of
 batches, with what it adds itself."""
-SHORTEST_RETENTION: Final = 3_600
+MIN_RETENTION_SECONDS: Final = 3_600
 """Seconds for which a topic must keep what it has."""
 REPLICAS: Final = 3
 """How many brokers keep each message of a topic that is made here, where there are as many."""
-SECONDS: Final = 5.0
+BROKER_TIMEOUT_SECONDS: Final = 5.0
 """How long a broker may take to answer."""
 
-_ROOM: Final = LARGEST + 40_000
+_MAX_BATCH_BYTES: Final = MAX_MESSAGE_BYTES + 40_000
 
 
-class Names(Struct, frozen=True, kw_only=True):
+class TopicNames(Struct, frozen=True, kw_only=True):
     """What topics are called."""
 
     tasks: str = "accord.tasks"
@@ -45,14 +56,14 @@ class Names(Struct, frozen=True, kw_only=True):
         return names
 
 
-class Shape(Struct, frozen=True, kw_only=True):
+class TopicShape(Struct, frozen=True, kw_only=True):
     """What topics are made like."""
 
     partitions: int = 8
     retention_seconds: int = 7 * 86_400
 
 
-class Topic(Struct, frozen=True):
+class KnownTopic(Struct, frozen=True):
     """A topic that is there."""
 
     id: str
@@ -60,11 +71,13 @@ class Topic(Struct, frozen=True):
     partitions: int
 
 
-class Unreachable(Exception):  # noqa: N818 - a state of the network, and not somebody's error
+class BrokerUnreachableError(Exception):
     """The broker does not answer."""
 
 
-def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, Topic]:
+def ensure_topics(
+    admin: AdminClient, names: TopicNames, shape: TopicShape
+) -> dict[str, KnownTopic]:
     """Have all topics, by their names. Blocks.
 
     Raises TopicError for those that cannot be used, Unreachable.
@@ -77,21 +90,24 @@ def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, Topic]:
             known = _wait_for(admin, names.all())
         _check(admin, known, shape)
     except TimeoutError:
-        raise Unreachable("no answer") from None
+        raise BrokerUnreachableError("no answer") from None
     except KafkaException as error:
-        raise _translated(error) from None
+        raise _translate(error) from None
     return {
-        name: Topic(str(topic.topic_id), len(topic.partitions)) for name, topic in known.items()
+        name: KnownTopic(str(topic.topic_id), len(topic.partitions))
+        for name, topic in known.items()
     }
 
 
 def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
     """Those topics that are there."""
-    asked = admin.describe_topics(TopicCollection(list(names)), request_timeout=SECONDS)
+    asked = admin.describe_topics(
+        TopicCollection(list(names)), request_timeout=BROKER_TIMEOUT_SECONDS
+    )
     found = {}
     for name, future in asked.items():
         try:
-            found[name] = future.result(SECONDS)
+            found[name] = future.result(BROKER_TIMEOUT_SECONDS)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
@@ -100,21 +116,21 @@ def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
 
 def _wait_for(admin: AdminClient, names: Sequence[str]) -> dict[str, Any]:
     """All topics, once the broker that answers has heard of those that were made."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + BROKER_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         known = _known(admin, names)
         if len(known) == len(names):
             return known
         time.sleep(0.05)
-    raise Unreachable("topics were made, and are not there yet")
+    raise BrokerUnreachableError("topics were made, and are not there yet")
 
 
-def _create(admin: AdminClient, names: Iterable[str], shape: Shape) -> None:
-    brokers = len(admin.list_topics(timeout=SECONDS).brokers)
+def _create(admin: AdminClient, names: Iterable[str], shape: TopicShape) -> None:
+    brokers = len(admin.list_topics(timeout=BROKER_TIMEOUT_SECONDS).brokers)
     config = {
         "cleanup.policy": "delete",
         "retention.ms": str(shape.retention_seconds * 1_000),
-        "max.message.bytes": str(_ROOM),
+        "max.message.bytes": str(_MAX_BATCH_BYTES),
     }
     made = admin.create_topics(
         [
@@ -126,7 +142,7 @@ def _create(admin: AdminClient, names: Iterable[str], shape: Shape) -> None:
             )
             for name in names
         ],
-        request_timeout=SECONDS,
+        request_timeout=BROKER_TIMEOUT_SECONDS,
     )
     for future in made.values():
         _settle(future)
@@ -134,50 +150,55 @@ def _create(admin: AdminClient, names: Iterable[str], shape: Shape) -> None:
 
 def _settle(future: Future[Any]) -> None:
     try:
-        future.result(SECONDS)
+        future.result(BROKER_TIMEOUT_SECONDS)
     except KafkaException as error:
         # Another process was faster.
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise
 
 
-def _check(admin: AdminClient, known: Mapping[str, Any], shape: Shape) -> None:
+def _check(admin: AdminClient, known: Mapping[str, Any], shape: TopicShape) -> None:
     asked = {name: ConfigResource(ResourceType.TOPIC, name) for name in known}
-    answers = admin.describe_configs(list(asked.values()), request_timeout=SECONDS)
+    answers = admin.describe_configs(list(asked.values()), request_timeout=BROKER_TIMEOUT_SECONDS)
     problems = [
         f"{name} {problem}"
         for name, resource in asked.items()
         for problem in _problems(
-            len(known[name].partitions), answers[resource].result(SECONDS), shape
+            len(known[name].partitions), answers[resource].result(BROKER_TIMEOUT_SECONDS), shape
         )
     ]
     if problems:
         raise TopicError("topics cannot be used as they are: " + "; ".join(problems))
 
 
-def _problems(partitions: int, config: Mapping[str, Any], shape: Shape) -> Iterator[str]:
+def _problems(partitions: int, config: Mapping[str, Any], shape: TopicShape) -> Iterator[str]:
     if partitions < shape.partitions:
         yield f"has {partitions} partitions, and {shape.partitions} are configured"
     if "compact" in config["cleanup.policy"].value:
         yield "is compacted, which loses messages of one run: set cleanup.policy=delete"
     retention = int(config["retention.ms"].value)
-    if 0 <= retention < SHORTEST_RETENTION * 1_000:
-        yield f"keeps messages for {retention / 1_000:g} s, and {SHORTEST_RETENTION:,} are needed"
+    if 0 <= retention < MIN_RETENTION_SECONDS * 1_000:
+        yield (
+            f"keeps messages for {retention / 1_000:g} s, and {MIN_RETENTION_SECONDS:,} are needed"
+        )
     if int(config["retention.bytes"].value) >= 0:
         yield "forgets messages that nobody has read: set retention.bytes=-1"
     largest = int(config["max.message.bytes"].value)
-    if largest < _ROOM:
-        yield f"takes messages of {largest:,} bytes, and max.message.bytes={_ROOM} is needed"
+    if largest < _MAX_BATCH_BYTES:
+        yield (
+            f"takes messages of {largest:,} bytes, "
+            f"and max.message.bytes={_MAX_BATCH_BYTES} is needed"
+        )
 
 
-def _translated(error: KafkaException) -> Exception:
+def _translate(error: KafkaException) -> Exception:
     reason: KafkaError = error.args[0]
-    if reason.retriable() or reason.code() in _AWAY:
-        return Unreachable(reason.str())
+    if reason.retriable() or reason.code() in _UNREACHABLE_CODES:
+        return BrokerUnreachableError(reason.str())
     return TopicError(f"the broker refuses: {reason.str()}")
 
 
-_AWAY: Final = frozenset(
+_UNREACHABLE_CODES: Final = frozenset(
     {
         KafkaError._TRANSPORT,
         KafkaError._TIMED_OUT,
@@ -188,3 +209,78 @@ _AWAY: Final = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,  # deleted while it was looked at
     }
 )
+
+
+SCHEME: Final = "kafka://"
+DAY: Final = 86_400
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_SERVER: Final = re.compile(r"[^\s,/@?#]+:\d{1,5}")
+_TOPICS: Final = tuple(field.name for field in fields(TopicNames))
+_KNOWN: Final = (*_TOPICS, "group", "partitions", "retention_days", "options")
+
+
+class KafkaAddress(Struct, frozen=True, kw_only=True):
+    """What such a line says."""
+
+    servers: str
+    names: TopicNames = TopicNames()
+    shape: TopicShape = TopicShape()
+    group: str = "accord"
+    options: Mapping[str, str] = {}
+
+
+def read_address(url: str) -> KafkaAddress:
+    """Raises BusError, which says what is wrong."""
+    servers, _, query = url.removeprefix(SCHEME).partition("?")
+    servers = servers.rstrip("/")
+    if not url.startswith(SCHEME) or not all(map(_SERVER.fullmatch, servers.split(","))):
+        raise BusError("a Kafka is written kafka://host:port,host:port")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    for name in given:
+        if name not in _KNOWN:
+            raise BusError(f"{name!r} cannot be said of a Kafka; {', '.join(_KNOWN)} can")
+    return KafkaAddress(
+        servers=servers,
+        names=_names({name: given[name] for name in _TOPICS if name in given}),
+        shape=TopicShape(
+            partitions=_number(given, "partitions", TopicShape().partitions),
+            retention_seconds=DAY * _number(given, "retention_days", 7),
+        ),
+        group=_check_name(given.get("group", "accord")),
+        options=_options(given["options"]) if "options" in given else {},
+    )
+
+
+def _names(given: Mapping[str, str]) -> TopicNames:
+    names = TopicNames(**{field: _check_name(name) for field, name in given.items()})
+    if len(set(names.all())) < len(names.all()):
+        raise BusError("each topic needs a name of its own")
+    return names
+
+
+def _check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise BusError(f"{name[:80]!r} is no name of a topic or group")
+    return name
+
+
+def _number(given: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        number = msgspec.convert(given.get(name, default), int, strict=False)
+    except msgspec.ValidationError:
+        number = 0
+    if not 1 <= number <= 10_000:
+        raise BusError(f"{name} is a number from 1 to 10,000")
+    return number
+
+
+def _options(path: str) -> dict[str, str]:
+    try:
+        lines = Path(path).read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BusError(f"cannot read the options of Kafka: {error}") from None
+    pairs = [line.partition("=") for line in map(str.strip, lines) if line and line[0] != "#"]
+    if not all(sign for _, sign, _ in pairs):
+        raise BusError(f"{path}: each line of options is name=value")
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -20,9 +20,8 @@ from accord.workflows.core.events import (
 from accord.workflows.core.program import Program
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import Failure, State
-from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.errors import UnknownWorkflowError
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.definitions import Definitions, UnknownWorkflowError
+from accord.workflows.storage.inbox import RunMessage
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun, run_exists
 from accord.workflows.storage.tasks import task_id
@@ -43,7 +42,7 @@ class Children:
 
     async def prepare(
         self, parent: RunRow, commands: Iterable[Command], now: float
-    ) -> list[NewRun | Message]:
+    ) -> list[NewRun | RunMessage]:
         """For each command to start a child, in order: the run that it starts, what the run hears
         that it continues, or what the parent hears where neither is possible."""
         return [
@@ -52,7 +51,7 @@ class Children:
             if isinstance(command, StartChild)
         ]
 
-    async def _begin(self, parent: RunRow, command: StartChild, now: float) -> NewRun | Message:
+    async def _begin(self, parent: RunRow, command: StartChild, now: float) -> NewRun | RunMessage:
         if command.resumes:
             child = child_id(parent.id, command.resumes)
             if await run_exists(self._db, child):
@@ -71,7 +70,7 @@ class Children:
 
 def _child(
     parent: RunRow, command: StartChild, found: tuple[int, Program] | Failure, now: float
-) -> NewRun | Message:
+) -> NewRun | RunMessage:
     if isinstance(found, Failure):
         return _refusal(parent, command, found, now)
     version, program = found
@@ -94,34 +93,34 @@ def _child(
     )
 
 
-def _continued(child: str, command: StartChild, now: float) -> Message:
+def _continued(child: str, command: StartChild, now: float) -> RunMessage:
     """What a child hears when the task of its parent that waited for it is retried."""
     event = RetryRequested(at=now, parent_task=command.task)
-    return Message(f"{child}/continued/{command.task}", child, event)
+    return RunMessage(f"{child}/continued/{command.task}", child, event)
 
 
-def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) -> Message:
+def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) -> RunMessage:
     failed = TaskFailed(at=now, task=command.task, error=error)
-    return Message(f"{task_id(parent.id, command.task)}/refused", parent.id, failed)
+    return RunMessage(f"{task_id(parent.id, command.task)}/refused", parent.id, failed)
 
 
-def cancel_child(run_id: str, command: CancelChild, now: float) -> Message:
+def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
     """What a child hears when nobody waits for it any more."""
     child = child_id(run_id, command.resumes or command.task)
     event = CancelRequested(at=now, reason="the run that started it does not wait for it any more")
     # A child that is continued may be cancelled again while the first message is still unread.
     name = f"cancelled/{command.task}" if command.resumes else "cancelled"
-    return Message(f"{child}/{name}", child, event)
+    return RunMessage(f"{child}/{name}", child, event)
 
 
-def tell_parent(child: RunRow, state: State, end: RunFinished) -> Message | None:
+def tell_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
     """What the parent of a run hears when that has ended; None where it has no parent. A run that
     is retried ends again, so that the number of the event is part of the message's id."""
     task = state.parent_task or child.parent_task
     if child.parent_run is None or task is None:
         return None
     event, sequence = _outcome(child, task, end), state.applied
-    return Message(f"{child.id}/ended/{sequence}", child.parent_run, event)
+    return RunMessage(f"{child.id}/ended/{sequence}", child.parent_run, event)
 
 
 def _outcome(child: RunRow, task: str, end: RunFinished) -> TaskSucceeded | TaskFailed:

@@ -14,34 +14,42 @@ from typing import Final, get_args
 import msgspec
 
 from accord.store.store import Store, Transaction, UnavailableError
-from accord.workflows.bus.bus import Bus
-from accord.workflows.bus.hands import Hands
+from accord.workflows.bus.bus import Bus, LocalWorker
 from accord.workflows.core.errors import CoreError, NewerSchemaError
 from accord.workflows.core.events import Arrival, RunStarted, decode_event, type_of
-from accord.workflows.counts import Counts
-from accord.workflows.executor.agenda import Agenda
 from accord.workflows.executor.children import Children
-from accord.workflows.executor.errors import FencedError, UnreadableMessageError
-from accord.workflows.executor.held import Held, HeldRuns, added
-from accord.workflows.executor.mailbox import (
-    Trouble,
-    postpone,
+from accord.workflows.executor.decision import (
+    LocalTasks,
+    RunDecision,
+    RunWrites,
+    begin_decision,
+    compose_writes,
+    decide_run,
+    write_decisions,
 )
-from accord.workflows.executor.offers import Offer, Offers, record, settle
-from accord.workflows.executor.shards import Shards
-from accord.workflows.executor.states import take_states
-from accord.workflows.executor.turns import Turn, begin, play
-from accord.workflows.executor.writing import Owned, Part, compose, write_parts
-from accord.workflows.past import PastSpans
+from accord.workflows.executor.inbox import (
+    Agenda,
+    DecisionProblem,
+    Offer,
+    Offers,
+    UnreadableMessageError,
+    postpone_problems,
+    record_offers,
+    settle_offers,
+)
+from accord.workflows.executor.run_cache import CachedRun, RunCache, added_bytes, load_states
+from accord.workflows.executor.shards import FencedError, Shards
+from accord.workflows.metrics import ExecutorMetrics
+from accord.workflows.starter import SpanRecorder
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import Message, Received
+from accord.workflows.storage.inbox import InboxMessage, RunMessage
+from accord.workflows.storage.leases import shard_of
 from accord.workflows.storage.loading import RunRow
-from accord.workflows.storage.shards import shard_of
 from accord.workflows.storage.tasks import attempt_groups
 
 log = logging.getLogger("accord.workflows")
 
-_BREATH: Final = 0.005
+_YIELD_AFTER: Final = 0.005
 """Seconds after which others on the same loop have their turn."""
 _ARRIVALS: Final = get_args(Arrival)
 
@@ -57,11 +65,11 @@ class Decider:
         *,
         lane: str,
         definitions: Definitions,
-        counts: Counts,
-        held: HeldRuns,
+        counts: ExecutorMetrics,
+        held: RunCache,
         now: Callable[[], float],
-        hands: Hands | None,
-        spans: PastSpans | None = None,
+        hands: LocalWorker | None,
+        spans: SpanRecorder | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -93,13 +101,13 @@ class Decider:
         """Something is in the inbox."""
         self._is_woken = True
 
-    def offer(self, messages: Sequence[Message]) -> asyncio.Future[set[str]]:
+    def offer(self, messages: Sequence[RunMessage]) -> asyncio.Future[set[str]]:
         """Have it decide on messages that are in no inbox; the ids of those that are recorded."""
         return self._offers.add(messages)
 
     def refuse(self) -> None:
         """Nothing is decided on what was offered."""
-        settle(self._offers.take())
+        settle_offers(self._offers.take())
 
     async def decide(self) -> bool:
         """Decide on some of what there is; whether there was anything. Raises StoreError."""
@@ -107,7 +115,7 @@ class Decider:
         try:
             return await self._decide_on(offers)
         finally:
-            settle(offers)
+            settle_offers(offers)
 
     async def _decide_on(self, offers: Sequence[Offer]) -> bool:
         fences = dict(self._shards.fences)
@@ -123,7 +131,7 @@ class Decider:
             await self._decide(todo, fences, now, offers)
         return bool(todo)
 
-    async def _look(self, fences: Mapping[int, int], now: float) -> dict[str, list[Received]]:
+    async def _look(self, fences: Mapping[int, int], now: float) -> dict[str, list[InboxMessage]]:
         if not self._is_woken and not self._agenda.is_due(now):
             return {}
         self._is_woken = False
@@ -137,19 +145,19 @@ class Decider:
 
     async def _decide(
         self,
-        todo: Mapping[str, list[Received]],
+        todo: Mapping[str, list[InboxMessage]],
         fences: Mapping[int, int],
         now: float,
         offers: Sequence[Offer],
     ) -> None:
-        taken = await take_states(self._store, self._definitions, self._held, todo)
+        taken = await load_states(self._store, self._definitions, self._held, todo)
         troubles = taken.troubles
         turns = await self._play(taken.messages, taken.held, now, troubles)
         parts = await self._compose(turns, now, troubles)
         try:
             for part in await self._write_all(parts, taken.strays, fences, troubles):
-                record(offers, part.turn.messages)
-            record(offers, taken.strays)
+                record_offers(offers, part.turn.messages)
+            record_offers(offers, taken.strays)
             if troubles:
                 await self._postpone(troubles, fences, now)
         except FencedError as error:
@@ -163,45 +171,45 @@ class Decider:
 
     async def _play(
         self,
-        todo: Mapping[str, Sequence[Received]],
-        held: Mapping[str, Held],
+        todo: Mapping[str, Sequence[InboxMessage]],
+        held: Mapping[str, CachedRun],
         now: float,
-        troubles: list[Trouble],
-    ) -> list[Turn]:
-        turns: list[Turn] = []
+        troubles: list[DecisionProblem],
+    ) -> list[RunDecision]:
+        turns: list[RunDecision] = []
         began = monotonic()
         oldest = now
         for run_id, each in held.items():
             messages, arrivals = _read(todo[run_id], troubles)
             if todo[run_id] and not messages:
                 continue
-            turn = begin(each, messages)
+            turn = begin_decision(each, messages)
             try:
-                for _ in play(turn, arrivals, now):
+                for _ in decide_run(turn, arrivals, now):
                     await asyncio.sleep(0)
             except Exception as error:
                 troubles.append(_trouble(each.row, messages, error))
                 continue
             turns.append(turn)
             oldest = min((oldest, *(arrival.at for arrival in arrivals)))
-            if monotonic() - began > _BREATH:
+            if monotonic() - began > _YIELD_AFTER:
                 await asyncio.sleep(0)
                 began = monotonic()
         self._counts.lag = now - oldest
         return turns
 
     async def _compose(
-        self, turns: Sequence[Turn], now: float, troubles: list[Trouble]
-    ) -> list[Part]:
+        self, turns: Sequence[RunDecision], now: float, troubles: list[DecisionProblem]
+    ) -> list[RunWrites]:
         children = Children(self._store, self._definitions)
-        parts: list[Part] = []
+        parts: list[RunWrites] = []
         for turn in turns:
             try:
                 begun = await children.prepare(turn.held.row, turn.commands, now)
                 groups = await attempt_groups(
                     self._store, self._store.engine, turn.held.row.id, turn.commands
                 )
-                parts.append(compose(turn, begun, groups, now))
+                parts.append(compose_writes(turn, begun, groups, now))
             except UnavailableError:
                 raise
             except Exception as error:
@@ -212,11 +220,11 @@ class Decider:
 
     async def _write_all(
         self,
-        parts: Sequence[Part],
-        strays: Sequence[Received],
+        parts: Sequence[RunWrites],
+        strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
-        troubles: list[Trouble],
-    ) -> Sequence[Part]:
+        troubles: list[DecisionProblem],
+    ) -> Sequence[RunWrites]:
         """Those that are written. Raises FencedError, and UnavailableError: then nothing of it is
         known to be."""
         if not parts and not strays:
@@ -236,17 +244,17 @@ class Decider:
 
     async def _write_each(
         self,
-        parts: Sequence[Part],
-        strays: Sequence[Received],
+        parts: Sequence[RunWrites],
+        strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
-        troubles: list[Trouble],
-    ) -> list[Part]:
+        troubles: list[DecisionProblem],
+    ) -> list[RunWrites]:
         """Write run by run; those that were written."""
         jobs = [self._write([part], [], fences) for part in parts]
         results = await asyncio.gather(
             self._write([], strays, fences), *jobs, return_exceptions=True
         )
-        written: list[Part] = []
+        written: list[RunWrites] = []
         for part, result in zip(parts, results[1:], strict=True):
             match result:
                 case None:
@@ -260,14 +268,14 @@ class Decider:
         return written
 
     async def _write(
-        self, parts: Sequence[Part], strays: Sequence[Received], fences: Mapping[int, int]
+        self, parts: Sequence[RunWrites], strays: Sequence[InboxMessage], fences: Mapping[int, int]
     ) -> None:
         hands = self._hands
         if hands is None:
-            await self._record(parts, strays, fences, Owned())
+            await self._record(parts, strays, fences, LocalTasks())
             return
         tasks = hands.claim([task for part in parts for task in (*part.calls, *part.operations)])
-        owned = Owned(hands.owner, frozenset(task.id for task in tasks))
+        owned = LocalTasks(hands.owner, frozenset(task.id for task in tasks))
         try:
             await self._record(parts, strays, fences, owned)
         except BaseException:
@@ -277,24 +285,24 @@ class Decider:
 
     async def _record(
         self,
-        parts: Sequence[Part],
-        strays: Sequence[Received],
+        parts: Sequence[RunWrites],
+        strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
-        owned: Owned,
+        owned: LocalTasks,
     ) -> None:
         runs = [part.row.id for part in parts] + [message.run_id for message in strays]
         needed = {shard: fences[shard] for shard in sorted(set(map(shard_of, runs)))}
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await write_parts(db, self._store.engine, self._bus, parts, strays, owned)
+            await write_decisions(db, self._store.engine, self._bus, parts, strays, owned)
 
         await self._store.transact(work, lane=self._lane)
 
-    def _written(self, part: Part) -> None:
+    def _written(self, part: RunWrites) -> None:
         turn, held, row = part.turn, part.turn.held, part.row
         held.row = row
-        held.values += added(turn.events)
+        held.values += added_bytes(turn.events)
         self._held.put([held])
         self._counts.decided += bool(turn.events)
         self._counts.events.update(type_of(event) for event in turn.events)
@@ -337,7 +345,7 @@ class Decider:
         )
 
     async def _postpone(
-        self, troubles: Sequence[Trouble], fences: Mapping[int, int], now: float
+        self, troubles: Sequence[DecisionProblem], fences: Mapping[int, int], now: float
     ) -> None:
         for trouble in troubles:
             _log_trouble(trouble)
@@ -345,14 +353,14 @@ class Decider:
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await postpone(db, self._store.engine, troubles, now)
+            await postpone_problems(db, self._store.engine, troubles, now)
 
         await self._store.transact(work, lane=self._lane)
         self._counts.undecided += len(troubles)
         self._counts.dead_letters += sum(len(each.given_up) for each in troubles)
 
 
-def _log_trouble(trouble: Trouble) -> None:
+def _log_trouble(trouble: DecisionProblem) -> None:
     given_up = [each.message_id for each in trouble.given_up]
     if given_up:
         log.error(
@@ -370,16 +378,16 @@ def _log_trouble(trouble: Trouble) -> None:
         log.debug("run %s waits still: %s", trouble.run_id, trouble.error)
 
 
-def _trouble(row: RunRow, messages: Sequence[Received], error: Exception) -> Trouble:
+def _trouble(row: RunRow, messages: Sequence[InboxMessage], error: Exception) -> DecisionProblem:
     """What went wrong with these messages; with the run itself where there are none."""
-    return Trouble(row.id, messages, error, row=None if messages else row)
+    return DecisionProblem(row.id, messages, error, row=None if messages else row)
 
 
 def _read(
-    messages: Sequence[Received], troubles: list[Trouble]
-) -> tuple[list[Received], list[Arrival]]:
+    messages: Sequence[InboxMessage], troubles: list[DecisionProblem]
+) -> tuple[list[InboxMessage], list[Arrival]]:
     """Those messages that are understood, and what they say."""
-    understood: list[Received] = []
+    understood: list[InboxMessage] = []
     arrivals: list[Arrival] = []
     for message in messages:
         try:
@@ -389,14 +397,14 @@ def _read(
                 continue
             arrival = _arrival(message)
         except (NewerSchemaError, UnreadableMessageError) as error:
-            troubles.append(Trouble(message.run_id, [message], error))
+            troubles.append(DecisionProblem(message.run_id, [message], error))
         else:
             understood.append(message)
             arrivals.append(arrival)
     return understood, arrivals
 
 
-def _arrival(message: Received) -> Arrival:
+def _arrival(message: InboxMessage) -> Arrival:
     """What a message says. Raises NewerSchemaError, and UnreadableMessageError."""
     try:
         event = decode_event(message.arrival.encode())

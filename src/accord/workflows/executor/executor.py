@@ -19,18 +19,17 @@ from typing import Final
 
 from accord.store.store import Store, StoreError
 from accord.workflows import membership as members
-from accord.workflows.bus.bus import Bus
-from accord.workflows.bus.hands import Hands
-from accord.workflows.counts import Counts
+from accord.workflows.bus.bus import Bus, LocalWorker
 from accord.workflows.executor.decider import Decider
-from accord.workflows.executor.held import HeldRuns
+from accord.workflows.executor.run_cache import RunCache
 from accord.workflows.executor.shards import Shards
 from accord.workflows.membership import Membership
-from accord.workflows.past import PastSpans
+from accord.workflows.metrics import ExecutorMetrics
+from accord.workflows.starter import SpanRecorder
 from accord.workflows.storage import inbox
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.shards import shard_of
+from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.leases import shard_of
 
 log = logging.getLogger("accord.workflows")
 
@@ -54,12 +53,12 @@ class Executor:
         *,
         now: Callable[[], float] = time.time,
         definitions: Definitions | None = None,
-        counts: Counts | None = None,
-        held: HeldRuns | None = None,
-        hands: Hands | None = None,
-        spans: PastSpans | None = None,
+        counts: ExecutorMetrics | None = None,
+        held: RunCache | None = None,
+        hands: LocalWorker | None = None,
+        spans: SpanRecorder | None = None,
     ) -> None:
-        self.counts = Counts() if counts is None else counts
+        self.counts = ExecutorMetrics() if counts is None else counts
         self._store = store
         self._membership = membership
         self._shards = Shards(store, membership)
@@ -70,7 +69,7 @@ class Executor:
             lane=f"executor-{membership.id}",
             definitions=Definitions() if definitions is None else definitions,
             counts=self.counts,
-            held=HeldRuns() if held is None else held,
+            held=RunCache() if held is None else held,
             now=now,
             hands=hands,
             spans=spans,
@@ -110,7 +109,7 @@ class Executor:
         is_running = self._task is not None and not self._closing
         return is_running and shard_of(run_id) in self._shards.fences
 
-    async def decide_on(self, messages: Sequence[Message]) -> set[str]:
+    async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
         """Decide on what came of tasks; the ids of those messages that are recorded, with the end
         of their tasks."""
         if self._closing or self._membership.lost.is_set():

@@ -8,16 +8,15 @@ nobody takes over in the middle of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set as AbstractSet
 from typing import Final
 
 from msgspec import Struct
 
 from accord.store.store import Reading, Store, Transaction
-from accord.workflows.executor.errors import FencedError
 from accord.workflows.membership import WAKE, Membership
-from accord.workflows.storage.lists import as_parameter
-from accord.workflows.storage.shards import (
+from accord.workflows.storage.bulk import as_parameter
+from accord.workflows.storage.leases import (
     ALL_SHARDS,
     EXECUTORS,
     FENCES,
@@ -32,7 +31,7 @@ LANE: Final = "shards"
 """Executors share out shards one after the other."""
 
 
-class _Seen(Struct, frozen=True):
+class _Membership(Struct, frozen=True):
     """What an executor has and may take, with the fences of these, and what it has too much."""
 
     mine: dict[int, int]
@@ -84,15 +83,17 @@ class Shards:
         if lost:
             raise FencedError(lost)
 
-    async def _look(self, db: Reading, lock: str = "") -> _Seen:
+    async def _look(self, db: Reading, lock: str = "") -> _Membership:
         live = [row["id"] for row in await db.fetch(EXECUTORS[self._engine])]
         rows = await db.fetch(ALL_SHARDS + lock)
         mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}
         if self._me not in live:  # its lease is over: it takes nothing
-            return _Seen(mine, {}, [])
+            return _Membership(mine, {}, [])
         room = _share_of(live, self._me) - len(mine)
         free = {row["shard"]: row["fence"] for row in rows if row["owner"] not in live}
-        return _Seen(mine, dict(list(free.items())[: max(room, 0)]), sorted(mine)[: max(-room, 0)])
+        return _Membership(
+            mine, dict(list(free.items())[: max(room, 0)]), sorted(mine)[: max(-room, 0)]
+        )
 
     async def _share(self, db: Transaction) -> tuple[dict[int, int], bool]:
         await db.execute(FORGET_MEMBERS[self._engine])
@@ -110,3 +111,12 @@ def _share_of(live: list[str], me: str) -> int:
     """How many shards a member is to have."""
     least, more = divmod(SHARDS, len(live))
     return least + (live.index(me) < more)
+
+
+class FencedError(Exception):
+    """Others have taken over some of the shards of a decision: nothing of it was written."""
+
+    def __init__(self, shards: AbstractSet[int]) -> None:
+        listed = ", ".join(map(str, sorted(shards)))
+        super().__init__(f"another executor decides on shards {listed} now")
+        self.shards = frozenset(shards)

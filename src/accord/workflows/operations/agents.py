@@ -19,11 +19,9 @@ from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
 from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
-from accord.workflows.bridge.addresses import web_address
-from accord.workflows.bridge.breaker import BreakerState
-from accord.workflows.bridge.breakers import Breakers
-from accord.workflows.bridge.health import check_agent, store_check
-from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.agents import check_agent, store_check
+from accord.workflows.bridge.client_pool import Secrets, web_address
+from accord.workflows.bridge.in_flight import Breakers, BreakerState
 from accord.workflows.core.definition import Retry
 from accord.workflows.storage import agents
 from accord.workflows.storage.agents import (

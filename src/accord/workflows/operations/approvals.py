@@ -19,18 +19,19 @@ from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
 from accord.workflows.core.events import ApprovalGiven
-from accord.workflows.operations.commands import Reason, ask
-from accord.workflows.operations.moments import now_of, text_of
+from accord.workflows.operations.run_control import Reason, send_request
 from accord.workflows.operations.run_views import (
     PendingApproval,
     Run,
-    loaded,
+    load_run_or_fail,
     pending_approvals,
+    request_time,
     require_readable,
+    utc_text,
 )
 from accord.workflows.operations.runs import RunId
-from accord.workflows.operations.saving import is_callable
-from accord.workflows.storage.loading import Loaded
+from accord.workflows.operations.workflows import is_callable
+from accord.workflows.storage.loading import LoadedRun
 from accord.workflows.storage.runs import OPEN_APPROVALS
 
 operations: Final = Registry()
@@ -80,7 +81,7 @@ async def approve_run(
 ) -> Run:
     """Approve what a run waits for, or with `approved: false` refuse it. No token approves a run
     that its owner started."""
-    found = await loaded(work, run)
+    found = await load_run_or_fail(work, run)
     require_readable(found)
     wanted = _wanted(found, step)
     if not may_decide(work.caller, wanted.by):
@@ -94,13 +95,13 @@ async def approve_run(
             "sign in and approve it there, or ask somebody else"
         )
     decision = ApprovalGiven(
-        at=now_of(work),
+        at=request_time(work),
         task=found.state.steps[wanted.key].task,
         approved=approved,
         by=work.caller.username,
         reason=reason,
     )
-    return await ask(work, found, decision)
+    return await send_request(work, found, decision)
 
 
 @operations.read(rest=Rest("GET", "/approvals"), tag="approvals", tool=False, snapshot=True)
@@ -121,7 +122,7 @@ def may_decide(caller: Caller, by: Iterable[str]) -> bool:
     return not names.isdisjoint((name_key(caller.username), name_key(caller.role)))
 
 
-def _wanted(run: Loaded, step: str | None) -> PendingApproval:
+def _wanted(run: LoadedRun, step: str | None) -> PendingApproval:
     """The decision that is meant. Raises ConflictError where the run waits for none, and
     InvalidError, which names those that it waits for."""
     waiting = list(pending_approvals(run.program, run.state))
@@ -158,14 +159,18 @@ def _approvers(row: Row) -> list[str]:
     return msgspec.json.decode(row["approvers"], type=list[str])
 
 
-class _Shown(Struct, frozen=True):
+class _ApprovalPrompt(Struct, frozen=True):
     message: str = ""
     data: Any = None
 
 
 def _waiting(row: Row) -> WaitingApproval:
     # Those that an earlier release opened have none.
-    shown = _Shown() if row["shown"] is None else msgspec.json.decode(row["shown"], type=_Shown)
+    shown = (
+        _ApprovalPrompt()
+        if row["shown"] is None
+        else msgspec.json.decode(row["shown"], type=_ApprovalPrompt)
+    )
     return WaitingApproval(
         run_id=row["run_id"],
         step=row["step"],
@@ -174,8 +179,8 @@ def _waiting(row: Row) -> WaitingApproval:
         workflow=row["workflow"],
         workflow_version=row["version"],
         started_by=row["username"],
-        since=text_of(row["created_at"]),
-        deadline=text_of(row["deadline"]),
+        since=utc_text(row["created_at"]),
+        deadline=utc_text(row["deadline"]),
         message=shown.message,
         data=shown.data,
     )

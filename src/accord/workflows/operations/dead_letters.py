@@ -17,11 +17,15 @@ from accord.store.store import Row
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.events import Arrival, RetryRequested, decode_event
 from accord.workflows.core.retry import will_restart
-from accord.workflows.operations.commands import check
-from accord.workflows.operations.moments import now_of, text_of
-from accord.workflows.operations.run_views import loaded, require_run
+from accord.workflows.operations.run_control import check_allowed
+from accord.workflows.operations.run_views import (
+    load_run_or_fail,
+    request_time,
+    require_run,
+    utc_text,
+)
 from accord.workflows.operations.runs import RunId
-from accord.workflows.operations.saving import is_callable
+from accord.workflows.operations.workflows import is_callable
 from accord.workflows.storage.dead_letters import (
     ONE,
     REPLAYED,
@@ -29,7 +33,7 @@ from accord.workflows.storage.dead_letters import (
     count_letters,
     list_letters,
 )
-from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.inbox import RunMessage, deliver
 
 operations: Final = Registry()
 
@@ -104,7 +108,7 @@ async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     if row["replayed_at"] is not None:
         raise ConflictError(f"it was replayed already, by {row['replayed_by']}")
     await _replay(work, row)
-    await work.db.execute(REPLAYED, id, now_of(work), work.caller.username)
+    await work.db.execute(REPLAYED, id, request_time(work), work.caller.username)
     after = _shown(await _find(work, id))
     work.did(
         Effect(
@@ -134,9 +138,9 @@ async def _replay(work: Work, row: Row) -> None:
 
 async def _retry(work: Work, row: Row) -> None:
     """Retry the run of a task that failed; nothing that completed runs again for it."""
-    run = await loaded(work, row["run_id"])
-    retry = RetryRequested(at=now_of(work), by=work.caller.username)
-    check(run, retry)
+    run = await load_run_or_fail(work, row["run_id"])
+    retry = RetryRequested(at=request_time(work), by=work.caller.username)
+    check_allowed(run, retry)
     step = row["task"].partition("@")[0]
     if not will_restart(run.program, run.state, step):
         raise ConflictError(
@@ -149,7 +153,7 @@ async def _retry(work: Work, row: Row) -> None:
 
 async def _deliver(work: Work, row: Row, arrival: Arrival) -> None:
     id = row["run_id"]
-    await deliver(work.db, [Message(f"{id}/replay/{row['id']}", id, arrival)])
+    await deliver(work.db, [RunMessage(f"{id}/replay/{row['id']}", id, arrival)])
 
 
 def _arrival(row: Row) -> Arrival:
@@ -165,11 +169,11 @@ def _arrival(row: Row) -> Arrival:
 
 async def _publish(work: Work, row: Row) -> None:
     # What reads topics needs confluent-kafka, without which there are none.
-    from accord.workflows.bus.errors import ReplayError
-    from accord.workflows.bus.letters import replay
+    from accord.workflows.bus.bus import ReplayError
+    from accord.workflows.bus.dead_letters import republish
 
     try:
-        await replay(work.db, row["id"])
+        await republish(work.db, row["id"])
     except ReplayError as error:
         raise ConflictError(str(error)) from None
 
@@ -193,7 +197,7 @@ def _shown(row: Row) -> DeadLetter:
         message=row["message"],
         body=row["body"],
         attempts=row["attempts"],
-        created_at=text_of(row["created_at"]),
-        replayed_at=text_of(row["replayed_at"]),
+        created_at=utc_text(row["created_at"]),
+        replayed_at=utc_text(row["replayed_at"]),
         replayed_by=row["replayed_by"],
     )

@@ -1,10 +1,11 @@
-"""Runs as callers see them."""
+"""Runs as callers see them, with times in UTC."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, overload
 
 import msgspec
 from msgspec import Struct
@@ -27,12 +28,32 @@ from accord.workflows.core.events import Event
 from accord.workflows.core.program import Program, asks_approval
 from accord.workflows.core.state import Failure, RunStatus, State, StepStatus
 from accord.workflows.core.views import StepView, view_steps
-from accord.workflows.operations.moments import text_of
-from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.errors import UnknownRunError
+from accord.workflows.storage.definitions import Definitions, UnknownRunError
 from accord.workflows.storage.history import UnreadEvent
-from accord.workflows.storage.loading import Loaded, load_run
+from accord.workflows.storage.loading import LoadedRun, load_run
 from accord.workflows.storage.runs import CHILDREN, run_exists
+
+_EARLIEST: Final = datetime(1000, 1, 1, tzinfo=UTC).timestamp()
+_LATEST: Final = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+
+
+@overload
+def utc_text(seconds: float) -> str: ...
+@overload
+def utc_text(seconds: float | None) -> str | None: ...
+def utc_text(seconds: float | None) -> str | None:
+    """Return a time as it is shown. One beyond the calendar, as damaged histories may have, is
+    shown as its first or last second."""
+    if seconds is None:
+        return None
+    shown = datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
+    return shown.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def request_time(work: Work) -> float:
+    """The time of a call, as runs count it."""
+    return datetime.fromisoformat(work.now).timestamp()
+
 
 MAX_WAITS: Final = 100
 MAX_STEPS_SHOWN: Final = 1_000
@@ -160,7 +181,7 @@ class RunEvent(Struct, kw_only=True):
     detail: dict[str, Any]
 
 
-async def loaded(work: Work, id: str) -> Loaded:
+async def load_run_or_fail(work: Work, id: str) -> LoadedRun:
     """A run as it is now. Raises NotFoundError."""
     try:
         return await load_run(work.db, work.service(Definitions), id)
@@ -168,7 +189,7 @@ async def loaded(work: Work, id: str) -> Loaded:
         raise NotFoundError(str(error)) from None
 
 
-def require_readable(run: Loaded) -> None:
+def require_readable(run: LoadedRun) -> None:
     """Raises ConflictError for a run whose steps are not known here."""
     if run.unreadable is not None:
         raise ConflictError(
@@ -182,7 +203,7 @@ async def require_run(work: Work, id: str) -> None:
         raise NotFoundError(str(UnknownRunError(id)))
 
 
-async def shown_run(db: Database, run: Loaded) -> Run:
+async def shown_run(db: Database, run: LoadedRun) -> Run:
     row, state = run.row, run.state
     views = list(view_steps(run.program, state))
     return Run(
@@ -194,8 +215,8 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         origin=row.origin,
         parent_run=row.parent_run,
         correlation_id=row.correlation_id,
-        created_at=text_of(row.created_at),
-        finished_at=text_of(row.finished_at),
+        created_at=utc_text(row.created_at),
+        finished_at=utc_text(row.finished_at),
         input=state.input,
         output=state.output,
         error=shown_error(state.error),
@@ -232,7 +253,7 @@ def waits_of(program: Program, state: State) -> Iterator[RunWait]:
             case _:
                 kind = "question" if step.status == "waiting" else "task"
                 what = _worker_of(plan.step)
-        yield RunWait(kind=kind, step=key, what=what, until=text_of(until))
+        yield RunWait(kind=kind, step=key, what=what, until=utc_text(until))
 
 
 def _worker_of(step: WorkStep) -> str:
@@ -250,13 +271,13 @@ def _worker_of(step: WorkStep) -> str:
             return type_of(step)
 
 
-def _problem(run: Loaded) -> RunProblem | None:
+def _problem(run: LoadedRun) -> RunProblem | None:
     problem, row = run.problem, run.row
     if problem is None:
         return None
     is_tried = row.problem is not None or row.stuck is not None
     next_try = (row.next_timer if row.due is None else row.due) if is_tried else None
-    return RunProblem(code=problem.code, message=problem.message, next_try=text_of(next_try))
+    return RunProblem(code=problem.code, message=problem.message, next_try=utc_text(next_try))
 
 
 def shown_steps(program: Program, state: State) -> Iterator[Step]:
@@ -276,8 +297,8 @@ def pending_approvals(program: Program, state: State) -> Iterator[PendingApprova
                 step=step.name,
                 key=step.key,
                 by=list(plan.step.approval.by),
-                since=text_of(step.started_at),
-                deadline=text_of(state.deadlines.get(step.key)),
+                since=utc_text(step.started_at),
+                deadline=utc_text(state.deadlines.get(step.key)),
                 message=(step.shown or {}).get("message", ""),
                 data=(step.shown or {}).get("data"),
             )
@@ -302,9 +323,9 @@ def shown_event(sequence: int, event: Event | UnreadEvent) -> RunEvent:
     return RunEvent(
         sequence=sequence,
         type=members["type"],
-        at=text_of(event.at),
+        at=utc_text(event.at),
         detail={
-            name: text_of(value) if name in _TIMES and isinstance(value, float) else value
+            name: utc_text(value) if name in _TIMES and isinstance(value, float) else value
             for name, value in members.items()
             if name not in _HIDDEN and value is not None
         },
@@ -320,13 +341,13 @@ def _step(view: StepView) -> Step:
         attempts=view.attempts,
         output=view.output,
         error=shown_error(view.error),
-        started_at=text_of(view.started_at),
-        finished_at=text_of(view.finished_at),
+        started_at=utc_text(view.started_at),
+        finished_at=utc_text(view.finished_at),
         prompt=view.prompt,
     )
 
 
-async def run_children(db: Database, run: Loaded) -> list[ChildRun]:
+async def run_children(db: Database, run: LoadedRun) -> list[ChildRun]:
     """The runs that a run started."""
     if not run.state.applied and run.unreadable is None:  # nothing has happened yet
         return []

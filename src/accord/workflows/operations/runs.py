@@ -1,41 +1,52 @@
-"""Runs: how they are started, and what became of them."""
+"""Runs: start them, list them, read their history, steps and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from accord.operations.errors import ConflictError, InvalidError
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Effect, Work
 from accord.store.store import Row
+from accord.workflows.bridge.task import message_id_of, read_claimed, unreadable_task
+from accord.workflows.core.errors import NewerSchemaError
+from accord.workflows.core.events import (
+    StepStarted,
+)
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus
-from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import (
+    ChildRun,
     Run,
     RunEvent,
     RunSummary,
     Step,
-    loaded,
+    load_run_or_fail,
+    request_time,
+    require_readable,
     require_run,
+    run_children,
     shown_event,
     shown_run,
     shown_steps,
+    utc_text,
 )
-from accord.workflows.operations.saving import is_callable
-from accord.workflows.operations.workflows import WorkflowName, find_workflow
+from accord.workflows.operations.workflows import WorkflowName, find_workflow, is_callable
 from accord.workflows.starter import starter_of, trace_of
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.history import read_recorded
-from accord.workflows.storage.loading import Loaded, begun_run
+from accord.workflows.storage.history import read_history, read_recorded
+from accord.workflows.storage.loading import LoadedRun, begun_run
 from accord.workflows.storage.runs import (
+    COUNT_RUNS_SINCE,
     NewRun,
     Origin,
     chain_after,
@@ -43,11 +54,22 @@ from accord.workflows.storage.runs import (
     create_run,
     list_rows,
 )
+from accord.workflows.storage.tasks import (
+    CALLS_OF_STEP,
+    COUNT_CALLS,
+    COUNT_OPEN_CALLS,
+    LIST_CALLS,
+    LIST_OPEN_CALLS,
+    Kind,
+)
 from accord.workflows.watching import LAST_PLACE, RunWatch
 
 operations: Final = Registry()
 
 RunId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+StepKey: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=500, description="The key of a step, such as `comment[3]`.")
+]
 Wait: TypeAlias = Annotated[
     float, Meta(ge=0, le=60, description="Seconds to wait for its end before answering.")
 ]
@@ -81,7 +103,7 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
         return result
     id = result["id"] if isinstance(result, dict) else result.id
     await work.service(RunWatch).wait(id, seconds)
-    run = await shown_run(work.db, await loaded(work, id))
+    run = await shown_run(work.db, await load_run_or_fail(work, id))
     if isinstance(result, Run):
         run.change_id = result.change_id
     return run
@@ -100,7 +122,7 @@ async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wai
     return await shown_run(work.db, await start_run(work, work.new_id(), name, input))
 
 
-async def start_run(work: Work, id: str, name: str, input: Any) -> Loaded:
+async def start_run(work: Work, id: str, name: str, input: Any) -> LoadedRun:
     """Start a run as the caller. Raises NotFoundError, ConflictError and InvalidError."""
     row = await find_workflow(work.db, name)
     if not row["active"]:
@@ -119,7 +141,7 @@ async def start_run(work: Work, id: str, name: str, input: Any) -> Loaded:
         cause=caller.run_id,
         chain=await _chain(work),
         origin=_ORIGINS[caller.face],
-        at=now_of(work),
+        at=request_time(work),
         correlation_id=caller.correlation_id,
         traceparent=trace_of(caller),
     )
@@ -140,7 +162,7 @@ async def start_run(work: Work, id: str, name: str, input: Any) -> Loaded:
 @operations.read(rest=Rest("GET", "/runs/{id}"), tag="runs", snapshot=True)
 async def get_run(work: Work, *, id: RunId) -> Run:
     """Get a run: its state, output, error, steps, and what it waits for."""
-    return await shown_run(work.db, await loaded(work, id))
+    return await shown_run(work.db, await load_run_or_fail(work, id))
 
 
 @operations.read(rest=Rest("GET", "/runs"), tag="runs", tool=False, snapshot=True)
@@ -176,7 +198,7 @@ async def list_run_steps(
     work: Work, *, id: RunId, limit: Limit = 100, cursor: Cursor | None = None
 ) -> Page[Step]:
     """List the steps of a run, in the order in which they are written."""
-    run = await loaded(work, id)
+    run = await load_run_or_fail(work, id)
     [start] = [0] if cursor is None else keys_of(cursor, tuple[int])
     steps = list(islice(shown_steps(run.program, run.state), start, None)) if start >= 0 else []
     return page_of(
@@ -219,6 +241,148 @@ def _listed(row: Row) -> RunSummary:
         origin=row["origin"],
         parent_run=row["parent_run"],
         correlation_id=row["correlation_id"],
-        created_at=text_of(row["created_at"]),
-        finished_at=text_of(row["finished_at"]),
+        created_at=utc_text(row["created_at"]),
+        finished_at=utc_text(row["finished_at"]),
     )
+
+
+Days: TypeAlias = Annotated[int, Meta(ge=1, le=90)]
+
+_DAY: Final = 86_400
+
+
+class RunCounts(Struct, kw_only=True):
+    """Runs that were started since a time, by their state; states of none are left out."""
+
+    since: str
+    total: int
+    by_state: dict[RunStatus, int]
+
+
+@operations.read(rest=Rest("GET", "/run-counts"), tag="runs", tool=False)
+async def count_runs(work: Work, *, days: Days = 7) -> RunCounts:
+    """Count the runs of the last days by state."""
+    since = request_time(work) - days * _DAY
+    rows = await work.db.fetch(COUNT_RUNS_SINCE, since)
+    counts: dict[RunStatus, int] = {row["status"]: row["total"] for row in rows if row["total"]}
+    return RunCounts(since=utc_text(since), total=sum(counts.values()), by_state=counts)
+
+
+_FIRST: Final = (-1.0, "")
+
+
+class RunCall(Struct, kw_only=True):
+    """Something that a step has done by somebody else."""
+
+    id: str
+    step: str
+    """The key of the step."""
+    kind: Kind
+    target: str
+    """The agent or operation, or an address."""
+    state: Literal["published", "ready", "running", "asking", "done"]
+    outcome: Literal["success", "error", "cancelled"] | None
+    attempt: int
+    next_try: str | None
+    """When it is tried again, where the last attempt failed."""
+    message_id: str
+    """Of the message that an agent gets: the same while nobody knows what became of it."""
+    remote_task: str
+    """What the agent calls its task, once it told."""
+    started_at: str
+    finished_at: str | None
+
+
+class RunStep(Step, kw_only=True):
+    """A step with what went in and what was called."""
+
+    input: Any
+    choice: str | None
+    """Of a condition: the list of steps that it chose."""
+    deadline: str | None
+    """When it is over, done or not."""
+    wakes_at: str | None
+    """When a wait is over."""
+    calls: list[RunCall]
+    children: list[ChildRun]
+
+
+@operations.read(rest=Rest("GET", "/runs/{id}/calls"), tag="runs", tool=False, snapshot=True)
+async def list_run_calls(
+    work: Work,
+    *,
+    id: RunId,
+    open: bool = False,
+    limit: Limit = 100,
+    cursor: Cursor | None = None,
+) -> Page[RunCall]:
+    """List what the steps of a run called, the oldest first; with `open` what is under way."""
+    await require_run(work, id)
+    after = _FIRST if cursor is None else keys_of(cursor, tuple[float, str])
+    rows = await work.db.fetch(LIST_OPEN_CALLS if open else LIST_CALLS, id, *after, limit + 1)
+    [count] = await work.db.fetch(COUNT_OPEN_CALLS if open else COUNT_CALLS, id)
+    page = page_of(
+        rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
+    )
+    now = request_time(work)
+    return shown_page(page, lambda row: _call(row, now))
+
+
+@operations.read(rest=Rest("GET", "/runs/{id}/steps/{step}"), tag="runs", tool=False, snapshot=True)
+async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
+    """Get one step of a run, with its input and what it called."""
+    run = await load_run_or_fail(work, id)
+    require_readable(run)
+    found = next((each for each in shown_steps(run.program, run.state) if each.key == step), None)
+    if found is None:
+        raise NotFoundError(f"the run has no step {step!r}")
+    started = await _started(work, id, step)
+    calls = await work.db.fetch(CALLS_OF_STEP, id, step, f"{_escaped(step)}@%")
+    now = request_time(work)
+    return RunStep(
+        **asdict(found),
+        input=None if started is None else started.input,
+        choice=None if started is None else started.choice,
+        deadline=utc_text(run.state.deadlines.get(step)),
+        wakes_at=utc_text(run.state.wakes.get(step)),
+        calls=[_call(row, now) for row in calls],
+        children=[
+            each for each in await run_children(work.db, run) if each.step.partition("@")[0] == step
+        ],
+    )
+
+
+async def _started(work: Work, id: str, step: str) -> StepStarted | None:
+    """How a step began, the last time it did."""
+    found = None
+    for _, event in await read_history(work.db, id):
+        if isinstance(event, StepStarted) and event.key == step:
+            found = event
+    return found
+
+
+def _call(row: Row, now: float) -> RunCall:
+    try:
+        task = read_claimed(row)
+    except (NewerSchemaError, msgspec.DecodeError):
+        task = unreadable_task(row)
+    waits = row["state"] == "ready" and row["due"] > now
+    return RunCall(
+        id=task.id,
+        step=task.command.step,
+        kind=task.kind,
+        target=task.target,
+        state=row["state"],
+        outcome=row["outcome"],
+        attempt=task.attempt,
+        next_try=utc_text(row["due"]) if waits else None,
+        message_id=message_id_of(task) if task.kind == "agent" else "",
+        remote_task=task.remote_task,
+        started_at=utc_text(row["created_at"]),
+        finished_at=utc_text(row["finished_at"]),
+    )
+
+
+def _escaped(text: str) -> str:
+    """A text as LIKE takes it for itself."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

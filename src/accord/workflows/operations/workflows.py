@@ -1,4 +1,8 @@
-"""Workflows: definitions by name and version. One that was saved never changes."""
+"""Workflows: definitions by name and version, and their validation.
+
+A saved version never changes. A definition must satisfy its own rules and fit this installation;
+all problems are reported at once.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,114 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.operations.errors import ConflictError, NotFoundError
-from accord.operations.operation import Rest
+from accord.operations.errors import ConflictError, FieldError, InvalidError, NotFoundError
+from accord.operations.logs.redaction import masked
+from accord.operations.operation import Operation, Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
+from accord.operations.rights import IN_PERSON
 from accord.operations.work import Changed, Database, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.definition import Definition, find_places
-from accord.workflows.core.reading import encode_definition
-from accord.workflows.core.rules import Known
+from accord.workflows.core.errors import DefinitionError, Problem
+from accord.workflows.core.reading import encode_definition, read_definition, read_text
+from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.core.state import RunStatus
-from accord.workflows.operations.moments import now_of, text_of
-from accord.workflows.operations.saving import Given, known_things, read_given
+from accord.workflows.operations.run_views import request_time, utc_text
 from accord.workflows.starter import starter_of
 from accord.workflows.step_type import StepTypes
 from accord.workflows.storage import definitions
+from accord.workflows.storage.agents import NAMES
+from accord.workflows.storage.definitions import WORKFLOW_VERSIONS
 from accord.workflows.triggers.events import Events
-from accord.workflows.triggers.saved import renew_triggers, save_triggers
+from accord.workflows.triggers.triggers import known_timezones, renew_triggers, save_triggers
+
+DefinitionInput: TypeAlias = dict[str, Any] | str
+"""A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
+
+NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
+"""Rights whose operations a run has not, whoever started it: they are for people who are there."""
+
+
+class DefinitionRefusedError(InvalidError):
+    """A definition has problems; `data` has all of them, each with its path."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        count = len(problems)
+        said = "1 problem" if count == 1 else f"{count} problems"
+        super().__init__(
+            "",
+            f"the definition has {said}: {problems[0]}",
+            problems=[
+                {"path": each.path, "message": masked(each.message), "hint": masked(each.hint)}
+                for each in problems
+            ],
+        )
+        self.errors = tuple(FieldError(_pointer(each.path), _sentence(each)) for each in problems)
+
+
+async def known_things(
+    db: Database, registry: Registry, kinds: frozenset[str] | None, steps: StepTypes
+) -> Known:
+    """What a definition may refer to; `kinds` are those of which there are events, `steps` what
+    plugins add."""
+    workflows = await db.fetch(WORKFLOW_VERSIONS)
+    return Known(
+        agents=frozenset(row["name"] for row in await db.fetch(NAMES)),
+        operations=callable_operations(registry),
+        workflows=frozenset(
+            name for row in workflows for name in (row["name"], f"{row['name']}@{row['version']}")
+        ),
+        kinds=kinds,
+        timezones=known_timezones(),
+        steps=steps.taken,
+    )
+
+
+def callable_operations(registry: Registry) -> dict[str, Arguments]:
+    """The operations that runs may call, with what they take."""
+    return {
+        each.name: Arguments(
+            frozenset(parameter.name for parameter in each.parameters),
+            frozenset(parameter.name for parameter in each.parameters if parameter.required),
+        )
+        for each in registry
+        if is_callable(each)
+    }
+
+
+def is_callable(operation: Operation) -> bool:
+    """Return whether runs may call an operation, as whoever started them."""
+    return operation.right not in NOT_FROM_RUNS
+
+
+def read_definition_input(given: DefinitionInput, known: Known) -> Definition:
+    """The definition that somebody sent. Raises DefinitionRefusedError."""
+    try:
+        if isinstance(given, str):
+            return read_text(given, "yaml", known)
+        if set(given) == {"source"} and isinstance(given["source"], str):
+            return read_text(given["source"], "yaml", known)
+        return read_definition(given, known)
+    except DefinitionError as error:
+        raise DefinitionRefusedError(error.problems) from None
+    except ImportError as error:
+        raise InvalidError(
+            "", "YAML is not read here: send JSON (it needs accord[workflows])"
+        ) from error
+
+
+def _sentence(problem: Problem) -> str:
+    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+
+
+def _pointer(path: str) -> str:
+    """The place as a JSON pointer; nothing for one that is none, such as a line of YAML."""
+    steps = path.replace("[", ".").replace("]", "").split(".")
+    if path == "definition" or " " in path:
+        return ""
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+
 
 operations: Final = Registry()
 
@@ -91,10 +186,10 @@ class Validated(Struct, kw_only=True):
     tag="workflows",
     tool=False,
 )
-async def create_workflow(work: Work, *, definition: Given) -> Workflow:
+async def create_workflow(work: Work, *, definition: DefinitionInput) -> Workflow:
     """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
     again makes no new one."""
-    read = read_given(definition, await _known(work))
+    read = read_definition_input(definition, await _known(work))
     newest = await work.db.fetch(definitions.LAST_VERSION, read.name)
     if newest and _same(newest[0], read):
         return await _get(work.db, read.name, newest[0]["version"])
@@ -106,7 +201,7 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
         )
     text = encode_definition(replace(read, version=version))
     await work.db.execute(
-        definitions.INSERT,
+        definitions.INSERT_VERSION,
         read.name,
         version,
         read.description,
@@ -114,7 +209,7 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
         work.caller.user_id,
         work.now,
     )
-    await save_triggers(work.db, read, version, starter_of(work.caller), now_of(work))
+    await save_triggers(work.db, read, version, starter_of(work.caller), request_time(work))
     saved = await _get(work.db, read.name, version)
     work.did(
         Effect(
@@ -136,9 +231,9 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
     tool=False,
     cost=5,
 )
-async def validate_workflow(work: Work, *, definition: Given) -> Validated:
+async def validate_workflow(work: Work, *, definition: DefinitionInput) -> Validated:
     """Look for problems in a definition, without saving it; all are told at once."""
-    read = read_given(definition, await _known(work))
+    read = read_definition_input(definition, await _known(work))
     return Validated(
         valid=True,
         name=read.name,
@@ -153,8 +248,8 @@ async def list_workflows(
 ) -> Page[ListedWorkflow]:
     """List workflows, each with the schema of its input, what starts it, and its last run."""
     [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
-    rows = await work.db.fetch(definitions.LIST, after, limit + 1)
-    [count] = await work.db.fetch(definitions.COUNT)
+    rows = await work.db.fetch(definitions.LIST_WORKFLOWS, after, limit + 1)
+    [count] = await work.db.fetch(definitions.COUNT_WORKFLOWS)
     return page_of(
         [ListedWorkflow(**_summary(row), last_run=_last_run(row)) for row in rows],
         limit=limit,
@@ -207,7 +302,7 @@ async def update_workflow(
         await work.db.execute(definitions.SET_ACTIVE, bare, int(active))
     else:
         await work.db.execute(definitions.SET_ONE_ACTIVE, bare, int(active), version)
-    await renew_triggers(work.db, bare, starter_of(work.caller), now_of(work))
+    await renew_triggers(work.db, bare, starter_of(work.caller), request_time(work))
     after = await find_workflow(work.db, name)
     work.did(
         Effect(
@@ -234,7 +329,7 @@ async def find_workflow(db: Database, name: str) -> Row:
     rows = await (
         db.fetch(definitions.SHOWN_NEWEST, bare)
         if version is None
-        else db.fetch(definitions.SHOWN, bare, version)
+        else db.fetch(definitions.SHOWN_VERSION, bare, version)
     )
     return rows[0] if rows else await _not_there(db, name)
 
@@ -252,7 +347,7 @@ async def _not_there(db: Database, name: str) -> Row:
 
 
 async def _get(db: Database, name: str, version: int) -> Workflow:
-    [row] = await db.fetch(definitions.SHOWN, name, version)
+    [row] = await db.fetch(definitions.SHOWN_VERSION, name, version)
     return _shown(row)
 
 
@@ -295,8 +390,8 @@ def _last_run(row: Row) -> LastRun | None:
     return LastRun(
         id=row["run_id"],
         state=row["run_status"],
-        created_at=text_of(row["run_created_at"]),
-        finished_at=text_of(row["run_finished_at"]),
+        created_at=utc_text(row["run_created_at"]),
+        finished_at=utc_text(row["run_finished_at"]),
     )
 
 

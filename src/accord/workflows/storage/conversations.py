@@ -43,7 +43,7 @@ WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id,
 """
 
 
-class Conversation(Struct, frozen=True):
+class TaskConversation(Struct, frozen=True):
     """The context of a run, and what was said in it."""
 
     context_id: str
@@ -52,15 +52,15 @@ class Conversation(Struct, frozen=True):
     next_place: int = 0
 
 
-async def read_conversation(db: Reading, run_id: str) -> Conversation:
+async def read_conversation(db: Reading, run_id: str) -> TaskConversation:
     """Return the conversation of a run; one that has none is a context of its own."""
     rows = await db.fetch(_MESSAGES, run_id)
     known = await db.fetch(_CONTEXT, run_id)
     context_id = str(known[0]["context_id"]) if known else run_id
     if not rows:
-        return Conversation(context_id)
+        return TaskConversation(context_id)
     messages = tuple(str(row["message"]) for row in reversed(rows))
-    return Conversation(context_id, messages, int(rows[0]["place"]) + 1)
+    return TaskConversation(context_id, messages, int(rows[0]["place"]) + 1)
 
 
 async def begin_conversation(

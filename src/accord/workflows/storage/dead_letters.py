@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from accord.store.store import Reading, Row, Transaction
 
-LONGEST: Final = 4_000
+MAX_BODY: Final = 4_000
 """Characters of a reason."""
 
 _INSERT: Final = """
@@ -31,7 +31,7 @@ SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'
 """
 
 
-class DeadLetter(Struct, frozen=True, kw_only=True):
+class NewDeadLetter(Struct, frozen=True, kw_only=True):
     """A task that failed for good, or a message that nobody could do anything with."""
 
     id: str
@@ -48,11 +48,11 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
     at: float
 
 
-async def keep_letter(db: Transaction, letter: DeadLetter) -> bool:
+async def insert_dead_letter(db: Transaction, letter: NewDeadLetter) -> bool:
     """Keep a letter; False where it is there already."""
     made = await db.execute(
         _INSERT, letter.id, letter.kind, letter.topic, letter.run_id, letter.task, letter.target,
-        letter.code, _kept(letter.message[:LONGEST]), _kept(letter.body), letter.attempts,
+        letter.code, _kept(letter.message[:MAX_BODY]), _kept(letter.body), letter.attempts,
         letter.at,
     )  # fmt: skip
     return bool(made)

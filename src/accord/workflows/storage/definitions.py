@@ -1,6 +1,8 @@
-"""Rows of workflows, and definitions ready to run.
+"""Rows of workflows and triggers, and definitions ready to run.
 
-A version never changes, so that a program compiled once is shared by all its runs.
+LookupError
+├── UnknownRunError         there is no such run
+└── UnknownWorkflowError    there is no such workflow, or no such version
 """
 
 from __future__ import annotations
@@ -10,17 +12,32 @@ from typing import Final
 from accord.store.store import Reading
 from accord.workflows.core.program import Program, compile_program
 from accord.workflows.core.reading import decode_definition
-from accord.workflows.storage.errors import UnknownWorkflowError
 
-MOST: Final = 256
+
+class UnknownRunError(LookupError):
+    """There is no such run."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"there is no run {run_id[:80]!r}")
+
+
+class UnknownWorkflowError(LookupError):
+    """There is no such workflow, or no such version of it."""
+
+    def __init__(self, name: str, version: int | None = None) -> None:
+        shown = name[:80] if version is None else f"{name[:80]}@{version}"
+        super().__init__(f"there is no workflow {shown!r}")
+
+
+MAX_CACHED: Final = 256
 """How many versions are kept ready."""
 
 _GET: Final = "SELECT definition FROM workflows WHERE name = $1 AND version = $2"
 _NEWEST: Final = "SELECT max(version) AS version FROM workflows WHERE name = $1 AND active = 1"
 _IS_ACTIVE: Final = "SELECT 1 FROM workflows WHERE name = $1 AND version = $2 AND active = 1"
 
-VERSIONS: Final = "SELECT name, version FROM workflows"
-NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name"
+WORKFLOW_VERSIONS: Final = "SELECT name, version FROM workflows"
+WORKFLOW_NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name"
 NEWEST_ACTIVE: Final = """
 SELECT version, definition FROM workflows WHERE name = $1 AND active = 1
 ORDER BY version DESC LIMIT 1
@@ -52,8 +69,8 @@ SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 ORDER BY w.active DESC, w.version DE
 LAST_VERSION: Final = (
     "SELECT version, definition FROM workflows WHERE name = $1 ORDER BY version DESC LIMIT 1"
 )
-SHOWN: Final = f"SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 AND w.version = $2"
-LIST: Final = f"""
+SHOWN_VERSION: Final = f"SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 AND w.version = $2"
+LIST_WORKFLOWS: Final = f"""
 SELECT {_COLUMNS}, r.id AS run_id, r.status AS run_status, r.created_at AS run_created_at,
     r.finished_at AS run_finished_at
 {_FROM} LEFT JOIN runs r ON r.id = (
@@ -65,10 +82,10 @@ ORDER BY w.name LIMIT $2
 LIST_VERSIONS: Final = f"""
 SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 AND w.version < $2 ORDER BY w.version DESC LIMIT $3
 """
-COUNT: Final = "SELECT COUNT(DISTINCT name) AS total FROM workflows"
+COUNT_WORKFLOWS: Final = "SELECT COUNT(DISTINCT name) AS total FROM workflows"
 COUNT_VERSIONS: Final = "SELECT COUNT(*) AS total FROM workflows WHERE name = $1"
 FIRST_NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name LIMIT 20"
-INSERT: Final = """
+INSERT_VERSION: Final = """
 INSERT INTO workflows (name, version, description, definition, created_by, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 """
@@ -92,7 +109,7 @@ class Definitions:
         if not rows:
             raise UnknownWorkflowError(name, version)
         program = compile_program(decode_definition(rows[0]["definition"]))
-        if len(self._programs) >= MOST:
+        if len(self._programs) >= MAX_CACHED:
             self._programs = {}
         self._programs[name, version] = program
         return program
@@ -112,3 +129,58 @@ class Definitions:
         elif not await db.fetch(_IS_ACTIVE, name, version):
             raise UnknownWorkflowError(name, version)
         return version, await self.get(db, name, version)
+
+
+TRIGGERS_WAKE: Final = "triggers"
+"""The channel on which everybody hears that triggers were saved."""
+
+TRIGGER_COLUMNS: Final = (
+    *("id", "workflow", "version", "kind", "name", "spec", "input"),
+    *("user_id", "username", "scopes"),
+)
+"""Columns that the audit trail proves: all but the time, which changes on its own."""
+ALL_TRIGGER_COLUMNS: Final = ", ".join((*TRIGGER_COLUMNS, "next_at"))
+
+MAX_DUE_TRIGGERS: Final = 100
+"""Schedules that are read at once."""
+MAX_SWEPT_DELIVERIES: Final = 10
+"""Old deliveries removed with each new one, at most."""
+
+TRIGGER_TIMES: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
+TRIGGER_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"
+DELETE_TRIGGERS: Final = "DELETE FROM triggers WHERE workflow = $1"
+WEBHOOK_OWNER: Final = "SELECT workflow FROM triggers WHERE kind = 'webhook' AND name = $1"
+INSERT_TRIGGER: Final = f"""
+INSERT INTO triggers ({ALL_TRIGGER_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+"""
+TRIGGER_EVENT_NAMES: Final = "SELECT DISTINCT name FROM triggers WHERE kind = 'event'"
+EVENT_TRIGGERS: Final = f"""
+SELECT {ALL_TRIGGER_COLUMNS} FROM triggers WHERE kind = 'event' AND name IN ({{places}}) ORDER BY id
+"""
+DUE_TRIGGERS: Final = f"""
+SELECT {ALL_TRIGGER_COLUMNS} FROM triggers
+WHERE next_at <= $1 ORDER BY next_at, id LIMIT {MAX_DUE_TRIGGERS}
+"""
+NEXT_TRIGGER_TIME: Final = "SELECT min(next_at) AS next_at FROM triggers WHERE next_at IS NOT NULL"
+MOVE_TRIGGER: Final = "UPDATE triggers SET next_at = $3 WHERE id = $1 AND next_at = $2"
+PROVEN_TRIGGERS: Final = f"""
+SELECT {", ".join(TRIGGER_COLUMNS)} FROM triggers
+WHERE workflow = $1 ORDER BY id
+"""
+
+WEBHOOK_TRIGGERS: Final = (
+    f"SELECT {ALL_TRIGGER_COLUMNS} FROM triggers WHERE kind = 'webhook' AND name = $1"
+)
+FIND_DELIVERY: Final = """
+SELECT run_id FROM webhook_deliveries WHERE trigger_id = $1 AND key IN ($2, $3)
+"""
+INSERT_DELIVERY: Final = """
+INSERT INTO webhook_deliveries (trigger_id, key, run_id, created_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (trigger_id, key) DO NOTHING
+"""
+SWEEP_DELIVERIES: Final = f"""
+DELETE FROM webhook_deliveries WHERE (trigger_id, key) IN (
+    SELECT trigger_id, key FROM webhook_deliveries WHERE created_at < $1
+    ORDER BY created_at LIMIT {MAX_SWEPT_DELIVERIES}
+)
+"""

@@ -13,8 +13,7 @@ from accord.store.store import Engine, Reading, Transaction
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event, decode_event
 from accord.workflows.core.state import SCHEMA
-from accord.workflows.storage.lists import IN_TEXTS, as_parameter
-from accord.workflows.storage.rows import Insertion
+from accord.workflows.storage.bulk import IN_TEXTS, Insertion, as_parameter
 
 WAKE: Final = "run_history"
 """The channel on which watchers hear that something happened in some run."""
@@ -64,7 +63,7 @@ class UnreadEvent(Struct, frozen=True):
     detail: dict[str, Any]
 
 
-class Entry(Struct, frozen=True):
+class RunHistoryRow(Struct, frozen=True):
     """The events of one decision, as they are kept; `sequence` is the number of the first,
     beginning with 1."""
 
@@ -74,7 +73,7 @@ class Entry(Struct, frozen=True):
     events: str
 
 
-async def append_history(db: Transaction, entries: Iterable[Entry]) -> None:
+async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> None:
     """Record what happened. Raises ConstraintError where somebody else recorded it first."""
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:

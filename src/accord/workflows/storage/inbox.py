@@ -9,18 +9,17 @@ from msgspec import Struct
 
 from accord.store.store import Engine, Reading, Row, Transaction
 from accord.workflows.core.events import Arrival, encode_event
-from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
-from accord.workflows.storage.rows import Insertion
-from accord.workflows.storage.shards import shard_of
+from accord.workflows.storage.bulk import IN_NUMBERS, Insertion, as_parameter
+from accord.workflows.storage.leases import shard_of
 
 WAKE: Final = "run_inbox"
 """The channel on which executors hear that something arrived."""
 
-MOST_MESSAGES: Final = 500
+MAX_MESSAGES: Final = 500
 """How many are read at once."""
-MOST_BYTES: Final = 4 * 1024 * 1024
+MAX_BYTES: Final = 4 * 1024 * 1024
 """How many bytes of them; one may be larger."""
-LONGEST_DELAY: Final = 60.0
+MAX_DELAY_SECONDS: Final = 60.0
 """How long a message waits at most before it is tried again."""
 
 _INSERTION: Final = Insertion(
@@ -41,18 +40,18 @@ _READ: Final = {
         FROM (
             SELECT id, message_id, run_id, arrival, tries FROM run_inbox
             WHERE id > $2 AND shard {many.format("$1")}
-                AND (due <= $3 OR due > $3 + {LONGEST_DELAY})
-            ORDER BY id LIMIT {MOST_MESSAGES}
+                AND (due <= $3 OR due > $3 + {MAX_DELAY_SECONDS})
+            ORDER BY id LIMIT {MAX_MESSAGES}
         ) AS first
     ) AS measured
-    WHERE before < {MOST_BYTES} ORDER BY id
+    WHERE before < {MAX_BYTES} ORDER BY id
     """
     for engine, many in IN_NUMBERS.items()
 }
 _READ_DUE: Final = {
     engine: f"""
     SELECT id, next_timer FROM runs WHERE shard {many.format("$1")} AND next_timer <= $2
-    ORDER BY next_timer LIMIT {MOST_MESSAGES}
+    ORDER BY next_timer LIMIT {MAX_MESSAGES}
     """
     for engine, many in IN_NUMBERS.items()
 }
@@ -62,14 +61,14 @@ _DELETE: Final = {
 }
 _READ_POSTPONED: Final = f"""
 SELECT id, message_id, run_id, arrival, tries FROM run_inbox WHERE run_id = $1 AND tries > 0
-ORDER BY id LIMIT {MOST_MESSAGES}
+ORDER BY id LIMIT {MAX_MESSAGES}
 """
 _POSTPONE: Final = """
 UPDATE run_inbox SET tries = tries + 1, due = $2, problem = $3 WHERE id = $1
 """
 
 
-class Message(Struct, frozen=True):
+class RunMessage(Struct, frozen=True):
     """Something for a run. A second with the same id is dropped while the first is there; the
     machine ignores what comes later."""
 
@@ -80,7 +79,7 @@ class Message(Struct, frozen=True):
     correlation_id: str = ""
 
 
-class Received(Struct, frozen=True):
+class InboxMessage(Struct, frozen=True):
     """A message, not yet looked into: in the inbox, or offered by the bus."""
 
     id: int
@@ -89,11 +88,11 @@ class Received(Struct, frozen=True):
     run_id: str
     arrival: str
     tries: int
-    message: Message | None = None
+    message: RunMessage | None = None
     """What was offered."""
 
 
-async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
+async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
     """Put something into the inboxes of runs, in this order, and wake their executors."""
     rows = [
         (each.id, each.run_id, shard_of(each.run_id), encode_event(each.arrival).decode())
@@ -106,18 +105,18 @@ async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
 
 async def read_messages(
     db: Reading, engine: Engine, shards: Iterable[int], after: int, now: float
-) -> list[Received]:
+) -> list[InboxMessage]:
     """What arrived for the runs of these shards, the first first; of messages with greater ids than
     `after` only. What commits late may have a smaller one than what was seen already."""
     rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
     return [_received(row) for row in rows]
 
 
-def _received(row: Row) -> Received:
-    return Received(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
+def _received(row: Row) -> InboxMessage:
+    return InboxMessage(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
 
 
-async def read_postponed(db: Reading, run_id: str) -> list[Received]:
+async def read_postponed(db: Reading, run_id: str) -> list[InboxMessage]:
     """The messages for a run that could not be decided on before, the first first."""
     rows = await db.fetch(_READ_POSTPONED, run_id)
     return [_received(row) for row in rows]
@@ -132,7 +131,9 @@ async def read_due(
     return {row["id"]: row["next_timer"] for row in rows}
 
 
-async def delete_messages(db: Transaction, engine: Engine, messages: Iterable[Received]) -> None:
+async def delete_messages(
+    db: Transaction, engine: Engine, messages: Iterable[InboxMessage]
+) -> None:
     """Delete messages that were decided on, or given up."""
     ids = [each.id for each in messages if each.id]
     if ids:

@@ -1,4 +1,7 @@
-"""Runs as they are now: the last snapshot, and what happened since."""
+"""Runs as they are now, from the last snapshot and the events since, and their problems.
+
+A problem says why a run cannot be decided on or shown; it is stored until that has changed.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,69 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from accord.store.store import Engine, Reading, Row, StoreError
 from accord.workflows.core.definition import Definition
+from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.machine import fold
 from accord.workflows.core.program import Block, Program
 from accord.workflows.core.state import FINAL, State, decode_state
-from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.errors import UnknownRunError
+from accord.workflows.storage.bulk import IN_TEXTS, as_parameter
+from accord.workflows.storage.definitions import Definitions, UnknownRunError, UnknownWorkflowError
 from accord.workflows.storage.history import decode_events, read_history
-from accord.workflows.storage.lists import IN_TEXTS, as_parameter
-from accord.workflows.storage.problems import Problem, decode_problem, problem_of
+from accord.workflows.storage.leases import shard_of
 from accord.workflows.storage.runs import NewRun, Starter
-from accord.workflows.storage.shards import shard_of
+
+MAX_TEXT: Final = 1_000
+"""Characters of a message."""
+
+
+class StoredProblem(Struct, frozen=True):
+    """One reason."""
+
+    code: str
+    message: str
+
+
+def problem_of(error: Exception) -> StoredProblem:
+    """Why a run cannot be decided on or read, from what was raised."""
+    match error:
+        case NewerSchemaError():
+            code = "newer_schema"
+            what = f"a newer release of Accord wrote to it, and is needed to continue it: {error}"
+        case UnknownWorkflowError():
+            code, what = "unknown_workflow", f"its workflow is missing: {error}"
+        case msgspec.DecodeError():
+            code, what = "unreadable", f"it cannot be read by this release: {error}"
+        case StoreError():
+            code, what = "not_stored", "the database refuses its next step; the log says why"
+        case _:
+            code = "internal_error"
+            what = f"its next step fails with {type(error).__name__}; the log says more"
+    return _problem(code, what)
+
+
+def unreadable_message(error: Exception) -> StoredProblem:
+    """Why a message for a run cannot be read."""
+    return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
+
+
+def _problem(code: str, what: str) -> StoredProblem:
+    # PostgreSQL keeps no NUL in texts.
+    return StoredProblem(code, what.replace("\0", "")[:MAX_TEXT])
+
+
+def encode_problem(problem: StoredProblem) -> str:
+    """A problem as it is kept."""
+    return msgspec.json.encode(problem).decode()
+
+
+def decode_problem(text: str) -> StoredProblem:
+    """A problem that was kept."""
+    return msgspec.json.decode(text, type=StoredProblem)
+
 
 log = logging.getLogger("accord.workflows")
 
@@ -79,23 +131,23 @@ class RunRow(Struct, frozen=True, kw_only=True):
     """When that message is tried again."""
 
 
-class Loaded(Struct, frozen=True):
+class LoadedRun(Struct, frozen=True):
     """A run: its row, the program that it runs, and its state."""
 
     row: RunRow
     program: Program
     state: State
-    unreadable: Problem | None = None
+    unreadable: StoredProblem | None = None
     """Why its steps are not known here. The state then is what its row says of it."""
 
     @property
-    def problem(self) -> Problem | None:
+    def problem(self) -> StoredProblem | None:
         """Why it does not go on, as far as is known."""
         kept = self.row.problem or self.row.stuck
         return self.unreadable if kept is None else decode_problem(kept)
 
 
-async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded:
+async def load_run(db: Reading, definitions: Definitions, run_id: str) -> LoadedRun:
     """A run; one that cannot be read here as its row shows it. Raises UnknownRunError."""
     rows = await db.fetch(_ONE, run_id)
     if not rows:
@@ -104,7 +156,7 @@ async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded
     try:
         program = await definitions.get(db, row.workflow, row.version)
         later = await read_history(db, run_id, row.snapshot_at)
-        return Loaded(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+        return LoadedRun(row, program, fold(program, (event for _, event in later), _snapshot(row)))
     except StoreError:
         raise
     except Exception as error:
@@ -112,7 +164,7 @@ async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded
         return _unread(row, problem_of(error))
 
 
-def _unread(row: RunRow, problem: Problem) -> Loaded:
+def _unread(row: RunRow, problem: StoredProblem) -> LoadedRun:
     empty = Program(Definition(name=row.workflow, steps=()), Block((), {}), None, None, {})
     is_over = row.status in FINAL
     state = State(
@@ -122,10 +174,10 @@ def _unread(row: RunRow, problem: Problem) -> Loaded:
         paused=row.status == "paused",
         idle=int(row.status == "waiting"),
     )
-    return Loaded(row, empty, state, problem)
+    return LoadedRun(row, empty, state, problem)
 
 
-def begun_run(run: NewRun, program: Program) -> Loaded:
+def begun_run(run: NewRun, program: Program) -> LoadedRun:
     """A run that was created just now, as `load_run` would give it; its input is known already."""
     row = RunRow(
         id=run.id,
@@ -145,7 +197,7 @@ def begun_run(run: NewRun, program: Program) -> Loaded:
         created_at=run.at,
         finished_at=None,
     )
-    return Loaded(row, program, State(input=run.input))
+    return LoadedRun(row, program, State(input=run.input))
 
 
 async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
@@ -161,7 +213,7 @@ async def read_later(db: Reading, engine: Engine, run_ids: Iterable[str]) -> dic
     return found
 
 
-def restored(row: RunRow, program: Program, later: Sequence[str]) -> State:
+def restore_state(row: RunRow, program: Program, later: Sequence[str]) -> State:
     """The state of a run. Raises NewerSchemaError, and msgspec.ValidationError."""
     events = (event for text in later for event in decode_events(text))
     return fold(program, events, _snapshot(row))

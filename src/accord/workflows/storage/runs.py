@@ -1,17 +1,20 @@
-"""Rows of runs and approvals. Everything that starts a run does it here: people, parents, triggers,
-buses."""
+"""Rows of runs and approvals, old runs, and counts of unfinished work.
+
+All runs are created here, whether people, parents, triggers or buses start them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from accord.store.store import Reading, Row, Transaction
+from accord.store.store import NOW, Reading, Row, Transaction
 from accord.workflows.core.events import RunStarted, encode_event
-from accord.workflows.storage.inbox import WAKE, Message, deliver
-from accord.workflows.storage.shards import shard_of
+from accord.workflows.core.state import RunStatus
+from accord.workflows.storage.inbox import WAKE, RunMessage, deliver
+from accord.workflows.storage.leases import shard_of
 
 Origin: TypeAlias = Literal[
     "rest", "rpc", "mcp", "cli", "web", "a2a", "schedule", "webhook", "event", "bus", "workflow"
@@ -139,9 +142,9 @@ def _row(run: NewRun) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _beginning(run: NewRun) -> Message:
+def _beginning(run: NewRun) -> RunMessage:
     started = RunStarted(at=run.at, input=run.input, depth=run.depth)
-    return Message(f"{run.id}/started", run.id, started)
+    return RunMessage(f"{run.id}/started", run.id, started)
 
 
 async def chain_after(db: Reading, run_id: str) -> int:
@@ -215,3 +218,96 @@ async def close_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> N
     """Ask people no longer: run, task."""
     if rows:
         await db.execute_many(_CLOSE_APPROVAL, rows)
+
+
+MAX_OLD_RUNS: Final = 20
+"""Runs that are removed in one transaction."""
+
+_OLD_COLUMNS: Final = (
+    *("id", "workflow", "version", "status", "user_id", "username", "token_id", "scopes"),
+    *("origin", "parent_run", "parent_task", "cause", "chain", "correlation_id", "traceparent"),
+    *("created_at", "finished_at"),
+)
+# A child stays as long as its parent; and what somebody just wrote to is not old.
+_FROM_OLD: Final = """
+FROM runs r LEFT JOIN runs p ON p.id = r.parent_run
+WHERE r.finished_at < $1 AND (p.id IS NULL OR p.finished_at < $1)
+    AND NOT EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = r.id)
+"""
+_OLD: Final = f"""
+SELECT {", ".join(f"r.{name}" for name in _OLD_COLUMNS)} {_FROM_OLD}
+ORDER BY r.finished_at, r.id LIMIT {MAX_OLD_RUNS}
+"""
+_HISTORY: Final = "SELECT events FROM run_history WHERE run_id = $1 ORDER BY sequence"
+_STILL_OLD: Final = f"SELECT 1 {_FROM_OLD} AND r.id = $2"
+_REMOVE: Final = (
+    *(
+        f"DELETE FROM {table} WHERE run_id = $1"
+        for table in (
+            *("run_history", "approvals", "tasks", "dead_letters", "webhook_deliveries"),
+            *("a2a_tasks", "a2a_messages"),
+        )
+    ),
+    "DELETE FROM runs WHERE id = $1",
+)
+
+
+async def read_old(db: Reading, before: float) -> list[dict[str, Any]]:
+    """Return runs that ended before a time, each with its whole history; the first to end first."""
+    runs = []
+    for row in await db.fetch(_OLD, before):
+        history = [
+            event
+            for decision in await db.fetch(_HISTORY, row["id"])
+            for event in json.decode(decision["events"])
+        ]
+        runs.append({**{name: row[name] for name in _OLD_COLUMNS}, "history": history})
+    return runs
+
+
+async def remove_old(db: Transaction, ids: Sequence[str], before: float) -> None:
+    """Remove runs, unless they or their parents were retried meanwhile."""
+    for id in ids:
+        if await db.fetch(_STILL_OLD, before, id):
+            for statement in _REMOVE:
+                await db.execute(statement, id)
+
+
+MAX_COUNTED_LETTERS: Final = 10_000
+"""Dead letters that are counted at most."""
+
+LIVE_STATUSES: Final = tuple(
+    status for status in get_args(RunStatus) if status not in ("completed", "failed", "cancelled")
+)
+OPEN_TASK_STATES: Final = ("published", "ready", "running")
+
+# One search of an index for each state: grouping would read all runs there ever were.
+COUNT_LIVE_RUNS: Final = " UNION ALL ".join(
+    f"SELECT '{status}' AS label, COUNT(*) AS value FROM runs WHERE status = '{status}'"
+    for status in LIVE_STATUSES
+)
+COUNT_OPEN_TASKS: Final = " UNION ALL ".join(
+    f"SELECT '{state}' AS label, COUNT(*) AS value FROM tasks WHERE state = '{state}'"
+    for state in OPEN_TASK_STATES
+)
+OLDEST_TASK: Final = "SELECT MIN(created_at) AS at FROM tasks WHERE state = 'ready' AND due <= $1"
+COUNT_INBOX: Final = "SELECT COUNT(*) AS value FROM run_inbox"
+OLDEST_MESSAGE: Final = "SELECT arrival FROM run_inbox ORDER BY id LIMIT 1"
+OLDEST_TIMER: Final = "SELECT MIN(next_timer) AS at FROM runs WHERE next_timer <= $1"
+COUNT_OPEN_APPROVALS: Final = "SELECT COUNT(*) AS value FROM approvals WHERE state = 'open'"
+COUNT_DEAD_LETTERS: Final = f"""
+SELECT kind AS label, COUNT(*) AS value FROM (
+    SELECT kind FROM dead_letters WHERE replayed_at IS NULL LIMIT {MAX_COUNTED_LETTERS}
+) AS kept GROUP BY kind
+"""
+COUNT_MEMBERS: Final = {
+    engine: f"""
+SELECT kind AS label, COUNT(*) AS value FROM members WHERE until > {now} GROUP BY kind
+"""
+    for engine, now in NOW.items()
+}
+COUNT_RUNS_SINCE: Final = " UNION ALL ".join(
+    f"SELECT '{status}' AS status, COUNT(*) AS total FROM runs "
+    f"WHERE status = '{status}' AND created_at >= $1"
+    for status in get_args(RunStatus)
+)

@@ -1,13 +1,17 @@
-"""Tasks as they are given out: what a run wants done outside of it."""
+"""Rows of tasks, which are what a run wants done outside of it.
+
+Executors and buses create, finish, cancel and continue tasks; workers take, change and release
+them; the API lists them as the calls of a run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, Literal, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from accord.store.store import Engine, Reading, Transaction
+from accord.store.store import NOW, Engine, Reading, Row, Store, Transaction
 from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
@@ -15,10 +19,11 @@ from accord.workflows.core.events import (
     CallPlugin,
     CallTool,
     Command,
+    TaskSucceeded,
     encode_command,
 )
-from accord.workflows.storage.lists import IN_TEXTS, as_parameter
-from accord.workflows.storage.rows import Insertion
+from accord.workflows.storage.bulk import IN_TEXTS, Insertion, as_parameter
+from accord.workflows.storage.inbox import RunMessage
 
 Kind: TypeAlias = Literal["agent", "operation", "tool", "method", "plugin"]
 Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin
@@ -97,7 +102,7 @@ def _row(
     task: NewTask, state: First | Literal["running"], owner: str | None, fence: int
 ) -> tuple[object, ...]:
     command = task.command
-    kind, target = aim(command)
+    kind, target = kind_and_target(command)
     return (
         task.id, task.run_id, command.task, kind, target, encode_command(command).decode(), state,
         owner, fence, task.attempt_group, task.traceparent, task.correlation_id, task.at,
@@ -124,7 +129,7 @@ def _rounds(command: Call) -> Iterator[str]:
         yield command.step if number == 1 else f"{command.step}@{number}"
 
 
-def aim(command: Call) -> tuple[Kind, str]:
+def kind_and_target(command: Call) -> tuple[Kind, str]:
     """What a call is of, and whom it asks."""
     match command:
         case CallAgent():
@@ -137,3 +142,302 @@ def aim(command: Call) -> tuple[Kind, str]:
             return "method", command.target.url
         case CallPlugin():
             return "plugin", command.plugin
+
+
+BY_INDEX: Final = """
+SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
+"""
+"""A plan that is made while a table is small would read all of it, and is kept when it has grown.
+For one transaction, of PostgreSQL."""
+
+# Where there is no such task yet this leaves a tombstone, so that it is never begun. One that asks
+# for input is ready again: whoever takes it next tells the agent.
+_CANCEL: Final = """
+INSERT INTO tasks (id, run_id, task, kind, target, command, state, cancelled, outcome, created_at)
+VALUES ($1, $2, $3, 'agent', '', '', 'done', 1, 'cancelled', 0)
+ON CONFLICT (id) DO UPDATE SET cancelled = 1, due = 0,
+    state = CASE tasks.state WHEN 'asking' THEN 'ready' ELSE tasks.state END
+WHERE tasks.state <> 'done'
+"""
+
+# Rows are to be found by their ids, whatever the statistics say: the state is written so that no
+# index has it.
+_FINISH: Final = """
+UPDATE tasks SET state = 'done', owner = NULL, attempt = done.attempt, finished_at = done.at,
+    outcome = CASE cancelled WHEN 1 THEN 'cancelled' ELSE 'success' END
+FROM {done}
+WHERE {found} AND tasks.id = done.id AND tasks.state || '' <> 'done'
+"""
+_FINISH_MANY: Final[dict[Engine, str]] = {
+    "sqlite": _FINISH.format(
+        done="""(
+    SELECT value ->> 0 AS id, value ->> 1 AS at, value ->> 2 AS attempt FROM json_each($1)
+) AS done""",
+        found="true",
+    ),
+    "postgresql": _FINISH.format(
+        done="unnest($1::text[], $2::double precision[], $3::integer[]) AS done (id, at, attempt)",
+        found="tasks.id = ANY($1::text[])",
+    ),
+}
+
+
+_CONTINUE: Final = """
+UPDATE tasks SET state = 'ready', continuation = $2, continued = continued + 1, owner = NULL,
+    due = 0
+WHERE id = $1 AND state = 'asking'
+"""
+
+# In order, so that two consumers with the same messages wait for each other instead of being stuck.
+_MAKE_READY: Final = """
+WITH arrived AS (
+    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
+)
+UPDATE tasks SET state = 'ready', due = 0 FROM arrived WHERE tasks.id = arrived.id
+"""
+_UNKNOWN: Final = """
+SELECT id FROM unnest($1::text[]) AS asked (id)
+WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = asked.id)
+"""
+_END_UNBEGUN: Final = """
+WITH arrived AS (
+    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
+)
+UPDATE tasks SET state = 'done', outcome = 'cancelled', finished_at = $2
+FROM arrived WHERE tasks.id = arrived.id
+"""
+
+# `due` has no other meaning before a task is ready: it is when the task was published again.
+_LOST: Final = """
+SELECT id FROM tasks
+WHERE state = 'published' AND {since} < $1 - $2::double precision AND {when}
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.message_id = tasks.id)
+ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED
+"""
+_MARK_LOST: Final = f"""
+UPDATE tasks SET due = $1
+WHERE id IN ({_LOST.format(since="created_at", when="due = 0")})
+RETURNING id, run_id, command, traceparent, correlation_id, created_at
+"""
+_RELEASE_LOST: Final = f"""
+UPDATE tasks SET state = 'ready', due = 0
+WHERE id IN ({_LOST.format(since="due", when="due > 0")})
+"""
+
+
+async def finish_tasks(db: Transaction, messages: Iterable[RunMessage]) -> None:
+    """Those tasks whose success is among these messages are done, if they are not already."""
+    done = {
+        task_id(each.run_id, each.arrival.task): (each.arrival.at, each.arrival.attempts)
+        for each in messages
+        if isinstance(each.arrival, TaskSucceeded)
+    }
+    rows = [(id, *done[id]) for id in sorted(done)]
+    if not rows:
+        return
+    if db.engine == "sqlite":
+        parameters: list[Any] = [json.encode(rows).decode()]
+    else:
+        parameters = [*zip(*rows, strict=True)]
+    await db.execute(_FINISH_MANY[db.engine], *parameters)
+
+
+async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
+    """Nobody waits for these any more, whether they are there already or not."""
+    rows = [(each, *_parts(each)) for each in sorted(task_ids)]
+    if rows:
+        await db.execute_many(_CANCEL, rows)
+        await db.notify(WAKE)
+
+
+async def continue_tasks(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Give input to tasks that ask for it; a row has the id of a task and its input as JSON."""
+    if rows:
+        await db.execute_many(_CONTINUE, rows)
+
+
+async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
+    """Let anybody take these tasks, whose messages have arrived; return how many were waiting for
+    them."""
+    made = await db.execute(_MAKE_READY, task_ids)
+    if made:
+        await db.notify(WAKE)
+    return made
+
+
+async def unknown_tasks(db: Transaction, task_ids: Sequence[str]) -> set[str]:
+    """Return the ids among these that no task has."""
+    return {row["id"] for row in await db.fetch(_UNKNOWN, task_ids)}
+
+
+async def end_unbegun(db: Transaction, task_ids: Sequence[str], now: float) -> None:
+    """End cancelled tasks whose messages have not arrived yet."""
+    await db.execute(_END_UNBEGUN, task_ids, now)
+
+
+async def mark_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> list[Row]:
+    """Return tasks whose messages did not arrive within `seconds`, to be published once more."""
+    return await db.fetch(_MARK_LOST, now, seconds, limit)
+
+
+async def release_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> int:
+    """Let anybody take tasks that were published twice in vain; return how many."""
+    made = await db.execute(_RELEASE_LOST, now, seconds, limit)
+    if made:
+        await db.notify(WAKE)
+    return made
+
+
+def _parts(task_id: str) -> tuple[str, str]:
+    run_id, _, task = task_id.partition("/")
+    return run_id, task
+
+
+_SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
+"""What others are taking at the same time is left to them; on SQLite nobody else is."""
+_TAKE: Final = {
+    engine: f"""
+UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'ready' AND due <= $2 AND kind {among.format("$3")}
+        AND (cancelled = 1 OR NOT target {among.format("$4")})
+    ORDER BY created_at LIMIT $5 {_SKIP[engine]})
+RETURNING {COLUMNS}
+"""
+    for engine, among in IN_TEXTS.items()
+}
+_TAKE_OVER: Final = {
+    engine: f"""
+UPDATE tasks SET owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'running' AND owner <> $1 AND kind {among.format("$2")}
+        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW[engine]})
+    LIMIT $3 {_SKIP[engine]})
+RETURNING {COLUMNS}
+"""
+    for engine, among in IN_TEXTS.items()
+}
+_REGAIN: Final = f"""
+UPDATE tasks SET fence = fence + 1 WHERE id = $1 AND fence = $2 AND owner = $3 AND state = 'running'
+RETURNING {COLUMNS}
+"""
+# Rows are to be found by their ids, whatever the statistics say: the state is written so that no
+# index has it, and PostgreSQL is given the ids once more, which it looks up one by one.
+_CHANGES: Final = """
+UPDATE tasks SET state = v.state, owner = v.owner, outcome = v.outcome, attempt = v.attempt,
+    attempt_group = v.attempt_group, due = v.due, remote_task = v.remote_task,
+    remote_context = v.remote_context, finished_at = v.finished_at,
+    continuation = CASE v.continues WHEN 1 THEN tasks.continuation END
+FROM {changes}
+WHERE {found} AND tasks.id = v.id AND tasks.fence = v.fence AND tasks.state || '' = 'running'
+RETURNING tasks.id
+"""
+_CHANGE: Final[dict[Engine, str]] = {
+    "sqlite": _CHANGES.format(
+        changes="""(
+    SELECT value ->> 'id' AS id, value ->> 'fence' AS fence, value ->> 'state' AS state,
+        value ->> 'owner' AS owner, value ->> 'outcome' AS outcome, value ->> 'attempt' AS attempt,
+        value ->> 'attempt_group' AS attempt_group, value ->> 'due' AS due,
+        value ->> 'remote_task' AS remote_task, value ->> 'remote_context' AS remote_context,
+        value ->> 'finished_at' AS finished_at, value ->> 'continues' AS continues
+    FROM json_each($1)) AS v""",
+        found="true",
+    ),
+    "postgresql": _CHANGES.format(
+        changes="""json_to_recordset($1::json) AS v (
+    id text, fence integer, state text, owner text, outcome text, attempt integer,
+    attempt_group integer, due double precision, remote_task text, remote_context text,
+    finished_at double precision, continues integer)""",
+        found="tasks.id = ANY($2::text[])",
+    ),
+}
+# What came by a bus, and nobody has yet.
+_RECORD: Final = f"""
+UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1, due = 0
+WHERE id = ANY($2::text[]) AND state || '' = 'published'
+RETURNING {COLUMNS}
+"""
+_HELD: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
+_CANCELLED: Final = f"{_HELD} AND cancelled = 1"
+
+
+# What was cancelled before it came about is a row without a command.
+_CALLS: Final = f"""
+SELECT {COLUMNS}, state, due, outcome, created_at, finished_at FROM tasks
+WHERE run_id = $1 AND command <> ''
+"""
+LIST_CALLS: Final = f"{_CALLS} AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
+LIST_OPEN_CALLS: Final = (
+    f"{_CALLS} AND state <> 'done' AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
+)
+CALLS_OF_STEP: Final = (
+    f"{_CALLS} AND (task = $2 OR task LIKE $3 ESCAPE '!') ORDER BY created_at LIMIT 100"
+)
+COUNT_CALLS: Final = "SELECT COUNT(*) AS total FROM tasks WHERE run_id = $1 AND command <> ''"
+COUNT_OPEN_CALLS: Final = f"{COUNT_CALLS} AND state <> 'done'"
+
+
+class TaskChange(Struct, frozen=True, kw_only=True):
+    """How the row of a task is from now on, if it still has this fence and is still running."""
+
+    id: str
+    fence: int
+    state: Literal["running", "asking", "ready", "done"]
+    owner: str | None = None
+    outcome: Literal["success", "error", "cancelled"] | None = None
+    attempt: int
+    attempt_group: int
+    due: float = 0.0
+    remote_task: str = ""
+    remote_context: str = ""
+    finished_at: float | None = None
+    continues: int = 0
+    """Whether the input that it got is still to be sent."""
+
+
+class TaskRows:
+    """The tasks of some kinds, as one member sees them."""
+
+    def __init__(self, store: Store, kinds: Iterable[Kind]) -> None:
+        self._store = store
+        self._kinds = as_parameter(kinds)
+
+    async def take(
+        self, owner: str, *, now: float, most: int, besides: Collection[str]
+    ) -> list[Row]:
+        """Tasks that are ready, the oldest first; of the targets `besides` only those that nobody
+        waits for any more. Raises StoreError."""
+        sql = _TAKE[self._store.engine]
+        return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
+
+    async def record(self, db: Transaction, owner: str, ids: Collection[str]) -> list[Row]:
+        """Those of these tasks that were on their way, and are the owner's now. PostgreSQL only."""
+        return await db.fetch(_RECORD, owner, sorted(ids))
+
+    async def take_over(self, owner: str, *, most: int) -> list[Row]:
+        """Tasks of those whose lease is over. Raises StoreError."""
+        return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
+
+    async def regain(self, owner: str, id: str, fence: int) -> list[Row]:
+        """A task that `owner` took without hearing of it, if it still has this fence. Raises
+        StoreError."""
+        return await self._store.write(_REGAIN, id, fence, owner)
+
+    async def held(self, owner: str) -> list[Row]:
+        """The id, the fence and whether it is cancelled of every task that `owner` has."""
+        return await self._store.fetch(_HELD, owner)
+
+    async def cancelled(self, owner: str) -> list[Row]:
+        """The same, of those that nobody waits for any more."""
+        return await self._store.fetch(_CANCELLED, owner)
+
+    async def change(self, db: Transaction, changes: Sequence[TaskChange]) -> set[str]:
+        """Change rows; the ids of those that could be changed."""
+        parameters: list[Any] = [json.encode(changes).decode()]
+        if db.engine == "postgresql":
+            await db.fetch(BY_INDEX)
+            parameters.append([each.id for each in changes])
+        rows = await db.fetch(_CHANGE[db.engine], *parameters)
+        return {row["id"] for row in rows}

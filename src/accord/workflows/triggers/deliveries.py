@@ -1,7 +1,8 @@
-"""Deliveries to webhooks: whether one is genuine, whether it was there before, and its run."""
+"""Deliveries to webhooks: signatures, duplicates, and the runs that they start."""
 
 from __future__ import annotations
 
+import hmac
 import logging
 import re
 import time
@@ -17,28 +18,82 @@ from accord.operations.audit.record import Record, Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.storage import LANE
 from accord.store.store import Store, Transaction
-from accord.workflows.bridge.secrets import SecretError, Secrets
-from accord.workflows.storage.triggers import (
+from accord.workflows.bridge.client_pool import SecretError, Secrets
+from accord.workflows.storage.definitions import (
     FIND_DELIVERY,
     INSERT_DELIVERY,
-    OF_WEBHOOK,
     SWEEP_DELIVERIES,
+    WEBHOOK_TRIGGERS,
 )
-from accord.workflows.triggers.records import refused, started
-from accord.workflows.triggers.saved import Saved, read_saved
-from accord.workflows.triggers.signatures import Signature, is_genuine, is_recent
-from accord.workflows.triggers.starting import (
+from accord.workflows.triggers.triggers import (
     Cause,
     NotStartedError,
-    bury,
+    SavedTrigger,
+    read_trigger,
+    refusal_record,
     require_active,
     run_id_for,
-    start_run,
+    start_record,
+    start_triggered_run,
+    store_unstarted,
 )
+
+SIGNATURE_HEADER: Final = "accord-signature"
+TOLERANCE_SECONDS: Final = 300.0
+"""Seconds by which the sender's clock may differ from ours."""
+
+_TIME: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_MAX_SIGNATURES: Final = 4
+
+
+class WebhookSignature(Struct, frozen=True):
+    """What the header of a delivery says."""
+
+    time: int
+    digests: tuple[str, ...]
+
+
+def read_signature(header: str) -> WebhookSignature | None:
+    """What a header says; None where that is no signature."""
+    times: list[int] = []
+    digests: list[str] = []
+    for part in header[:1_000].split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t" and _TIME.fullmatch(value):
+            times.append(int(value))
+        elif name == "v1" and _DIGEST.fullmatch(value):
+            digests.append(value)
+    if len(times) != 1 or not 1 <= len(digests) <= _MAX_SIGNATURES:
+        return None
+    return WebhookSignature(times[0], tuple(digests))
+
+
+def sign(secret: str, time: int, body: bytes) -> str:
+    """The header that a sender sends."""
+    return f"t={time},v1={_digest(secret, time, body)}"
+
+
+def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float) -> bool:
+    """Whether whoever signed a body knows the secret, and did it just now."""
+    expected = _digest(secret, signature.time, body)
+    # Each is compared in full: how long this takes tells nothing about the secret.
+    right = [hmac.compare_digest(expected, digest) for digest in signature.digests]
+    return any(right) and is_recent(signature, now)
+
+
+def is_recent(signature: WebhookSignature, now: float) -> bool:
+    """Whether the sender signed just now, by its own word."""
+    return abs(now - signature.time) <= TOLERANCE_SECONDS
+
+
+def _digest(secret: str, time: int, body: bytes) -> str:
+    return hmac.new(secret.encode(), b"%d." % time + body, sha256).hexdigest()
+
 
 log = logging.getLogger("accord.workflows.triggers")
 
-REMEMBERED: Final = 7 * 86_400.0
+DEDUPLICATION_SECONDS: Final = 7 * 86_400.0
 """Seconds for which a delivery is known."""
 _ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
 
@@ -58,7 +113,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """Something that was sent to a webhook."""
 
     webhook: str
-    signature: Signature | None
+    signature: WebhookSignature | None
     id: str
     """By which its sender knows it; empty where it has none."""
     body: bytes
@@ -67,7 +122,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     correlation_id: str
 
 
-class Taken(Struct, frozen=True):
+class DeliveryResult(Struct, frozen=True):
     """The run of a delivery."""
 
     run_id: str
@@ -95,11 +150,11 @@ class Deliveries:
         """Takes the records of refused deliveries."""
         self._now = now
 
-    def may_be_genuine(self, signature: Signature | None) -> bool:
+    def may_be_genuine(self, signature: WebhookSignature | None) -> bool:
         """Whether a delivery with this signature may be accepted, depending on its body."""
         return signature is not None and is_recent(signature, self._now())
 
-    async def take(self, delivery: Delivery) -> Taken:
+    async def take(self, delivery: Delivery) -> DeliveryResult:
         """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body
         that is no JSON, InvalidError for one that the workflow does not take."""
         await self._verify(delivery)
@@ -113,15 +168,15 @@ class Deliveries:
 
     def refuse(self, webhook: str, reason: str, *, address: str, correlation_id: str) -> None:
         """Record a refused delivery."""
-        self._failed(refused(webhook, reason, correlation_id, address=address))
+        self._failed(refusal_record(webhook, reason, correlation_id, address=address))
 
     async def _verify(self, delivery: Delivery) -> None:
-        rows = await self._store.fetch(OF_WEBHOOK, delivery.webhook)
+        rows = await self._store.fetch(WEBHOOK_TRIGGERS, delivery.webhook)
         if not rows:
             raise BadSignatureError
         if delivery.signature is None:
             raise BadSignatureError(delivery.webhook)
-        reference = read_saved(rows[0]).start.trigger.secret or ""
+        reference = read_trigger(rows[0]).start.trigger.secret or ""
         try:
             secret = self._secrets.read(reference)
         except SecretError as error:
@@ -132,29 +187,29 @@ class Deliveries:
 
     async def _begin(
         self, db: Transaction, delivery: Delivery, seen: dict[str, Any]
-    ) -> Taken | NotStartedError:
-        rows = await db.fetch(OF_WEBHOOK, delivery.webhook)
+    ) -> DeliveryResult | NotStartedError:
+        rows = await db.fetch(WEBHOOK_TRIGGERS, delivery.webhook)
         if not rows:
             raise BadSignatureError  # it was removed meanwhile
-        saved = read_saved(rows[0])
+        saved = read_trigger(rows[0])
         keys = _keys(delivery)
         known = await db.fetch(FIND_DELIVERY, saved.id, *keys)
         if known:
-            return Taken(known[0]["run_id"], saved.workflow, duplicate=True)
+            return DeliveryResult(known[0]["run_id"], saved.workflow, duplicate=True)
         return await self._start(db, saved, delivery, seen, keys)
 
     async def _start(
         self,
         db: Transaction,
-        saved: Saved,
+        saved: SavedTrigger,
         delivery: Delivery,
         seen: dict[str, Any],
         keys: tuple[str, str],
-    ) -> Taken | NotStartedError:
+    ) -> DeliveryResult | NotStartedError:
         run_id, now = run_id_for(saved, keys[0]), self._now()
         try:
             await require_active(db, saved.saved_by)
-            await start_run(
+            await start_triggered_run(
                 db,
                 saved,
                 seen,
@@ -165,13 +220,13 @@ class Deliveries:
             )
         except NotStartedError as error:
             log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
-            await bury(db, saved, seen, error, run_id=run_id, at=now)
+            await store_unstarted(db, saved, seen, error, run_id=run_id, at=now)
             return error
-        record = started(saved, run_id, delivery.correlation_id, address=delivery.address)
+        record = start_record(saved, run_id, delivery.correlation_id, address=delivery.address)
         await self._trail.write(db, record)
-        await db.execute(SWEEP_DELIVERIES, now - REMEMBERED)
+        await db.execute(SWEEP_DELIVERIES, now - DEDUPLICATION_SECONDS)
         await db.execute_many(INSERT_DELIVERY, [(saved.id, key, run_id, now) for key in keys])
-        return Taken(run_id, saved.workflow, duplicate=False)
+        return DeliveryResult(run_id, saved.workflow, duplicate=False)
 
 
 def _keys(delivery: Delivery) -> tuple[str, str]:

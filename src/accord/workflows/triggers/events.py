@@ -26,20 +26,21 @@ from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.triggers import applies
 from accord.workflows.starter import starter_of
+from accord.workflows.storage.definitions import EVENT_TRIGGERS, TRIGGER_EVENT_NAMES, TRIGGERS_WAKE
 from accord.workflows.storage.runs import chain_after
-from accord.workflows.storage.triggers import EVENT_NAMES, FOR_EVENTS, WAKE
-from accord.workflows.triggers.saved import Saved, read_saved
-from accord.workflows.triggers.starting import (
+from accord.workflows.triggers.triggers import (
     Cause,
     NotStartedError,
-    bury,
+    SavedTrigger,
+    read_trigger,
     run_id_for,
-    start_run,
+    start_triggered_run,
+    store_unstarted,
 )
 
 log = logging.getLogger("accord.workflows.triggers")
 
-REMEMBERED: Final = 1.0
+CACHE_SECONDS: Final = 1.0
 """Seconds for which the names of events are known."""
 
 
@@ -71,7 +72,7 @@ class Events:
 
     async def watch(self, store: Store) -> Callable[[], None]:
         """Hear at once of triggers that others save; call what this gives to stop."""
-        return await store.listen(WAKE, self.forget)
+        return await store.listen(TRIGGERS_WAKE, self.forget)
 
     def forget(self) -> None:
         """Ask again which events start anything."""
@@ -88,7 +89,7 @@ class Events:
             for row in found.get(name, ()):
                 try:
                     seen = _seen(name, effect, change, work)
-                    await self._consider(work, read_saved(row), seen, place, cause)
+                    await self._consider(work, read_trigger(row), seen, place, cause)
                 except StoreError:
                     raise
                 except Exception:  # whatever is wrong with a workflow, the change is made
@@ -98,15 +99,15 @@ class Events:
     async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Row]]:
         if work.engine == "postgresql":
             if self._clock() >= self._known_until:
-                rows = await work.db.fetch(EVENT_NAMES)
+                rows = await work.db.fetch(TRIGGER_EVENT_NAMES)
                 self._names = frozenset(row["name"] for row in rows)
-                self._known_until = self._clock() + REMEMBERED
+                self._known_until = self._clock() + CACHE_SECONDS
             names = [name for name in names if name in self._names]
             if not names:
                 return {}
         places = ", ".join(f"${place}" for place in range(1, len(names) + 1))
         found: dict[str, list[Row]] = {}
-        for row in await work.db.fetch(FOR_EVENTS.format(places=places), *names):
+        for row in await work.db.fetch(EVENT_TRIGGERS.format(places=places), *names):
             found.setdefault(row["name"], []).append(row)
         return found
 
@@ -120,7 +121,7 @@ class Events:
         )
 
     async def _consider(
-        self, work: Work, saved: Saved, seen: dict[str, Any], place: int, cause: Cause
+        self, work: Work, saved: SavedTrigger, seen: dict[str, Any], place: int, cause: Cause
     ) -> None:
         try:
             if not applies(saved.start, seen):
@@ -138,7 +139,7 @@ class Events:
                     f"{cause.chain} runs were started by what runs wrote, one after the other, and "
                     f"the limit is {MAX_CHAIN}: does {saved.workflow} start itself?",
                 )
-            await start_run(
+            await start_triggered_run(
                 work.db,
                 saved,
                 seen,
@@ -151,7 +152,7 @@ class Events:
         except NotStartedError as error:
             self.not_started += 1
             log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
-            await bury(work.db, saved, seen, error, run_id=run_id, at=at)
+            await store_unstarted(work.db, saved, seen, error, run_id=run_id, at=at)
 
     def write(self, page: Exposition) -> None:
         """What came of events, for Prometheus; runs of changes that were taken back included."""

@@ -20,16 +20,23 @@ from accord.operations.audit.record import Trail
 from accord.operations.identifiers import random_hex
 from accord.operations.storage import LANE
 from accord.store.store import Row, Store, StoreError, Transaction
-from accord.workflows.storage.triggers import DUE, MOVE, NEXT_TIME, WAKE
-from accord.workflows.triggers.records import started
-from accord.workflows.triggers.saved import Saved, first_fire, read_saved
-from accord.workflows.triggers.starting import (
+from accord.workflows.storage.definitions import (
+    DUE_TRIGGERS,
+    MOVE_TRIGGER,
+    NEXT_TRIGGER_TIME,
+    TRIGGERS_WAKE,
+)
+from accord.workflows.triggers.triggers import (
     Cause,
     NotStartedError,
-    bury,
+    SavedTrigger,
+    first_fire,
+    read_trigger,
     require_active,
     run_id_for,
-    start_run,
+    start_record,
+    start_triggered_run,
+    store_unstarted,
 )
 
 log = logging.getLogger("accord.workflows.triggers")
@@ -50,7 +57,7 @@ class Scheduler:
         self._stop: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        self._stop = await self._store.listen(WAKE, self._woken.set)
+        self._stop = await self._store.listen(TRIGGERS_WAKE, self._woken.set)
         self._task = asyncio.create_task(self._run(), name="accord schedules")
 
     async def close(self) -> None:
@@ -82,7 +89,7 @@ class Scheduler:
         while rows := [row for row in await self._due() if row["id"] not in failed]:
             for row in rows:
                 try:
-                    await self._fire(read_saved(row))
+                    await self._fire(read_trigger(row))
                 except StoreError:
                     raise
                 except Exception:  # such as a timezone that is not known any more
@@ -90,15 +97,15 @@ class Scheduler:
                     log.exception("%s was not started by its schedule", row["workflow"])
         if failed:
             return POLL
-        [row] = await self._store.fetch(NEXT_TIME)
+        [row] = await self._store.fetch(NEXT_TRIGGER_TIME)
         if row["next_at"] is None:
             return POLL
         return min(max(float(row["next_at"]) - self._now(), 0.0), POLL)
 
     async def _due(self) -> list[Row]:
-        return await self._store.fetch(DUE, self._now())
+        return await self._store.fetch(DUE_TRIGGERS, self._now())
 
-    async def _fire(self, saved: Saved) -> None:
+    async def _fire(self, saved: SavedTrigger) -> None:
         due, now = saved.next_at, self._now()
         assert due is not None, "what is due has a time"
         later = first_fire(saved.start.trigger, max(now, due))
@@ -106,23 +113,23 @@ class Scheduler:
         seen = {"at": datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
         async def work(db: Transaction) -> None:
-            if not await db.execute(MOVE, saved.id, due, later):
+            if not await db.execute(MOVE_TRIGGER, saved.id, due, later):
                 return  # somebody else fired it, or it was saved again
             await self._begin(db, saved, seen, run_id, now)
 
         await self._store.transact(work, lane=LANE)
 
     async def _begin(
-        self, db: Transaction, saved: Saved, seen: dict[str, Any], run_id: str, now: float
+        self, db: Transaction, saved: SavedTrigger, seen: dict[str, Any], run_id: str, now: float
     ) -> None:
         cause = Cause(correlation_id=random_hex(16))
         try:
             await require_active(db, saved.saved_by)
-            made = await start_run(
+            made = await start_triggered_run(
                 db, saved, seen, run_id=run_id, starter=saved.saved_by, at=now, cause=cause
             )
             if made:
-                await self._trail.write(db, started(saved, run_id, cause.correlation_id))
+                await self._trail.write(db, start_record(saved, run_id, cause.correlation_id))
         except NotStartedError as error:
             log.error("%s was not started at %s: %s", saved.workflow, seen["at"], error)
-            await bury(db, saved, seen, error, run_id=run_id, at=now)
+            await store_unstarted(db, saved, seen, error, run_id=run_id, at=now)

@@ -39,8 +39,14 @@ from accord.store.store import UnavailableError as StoreUnavailableError
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
-from accord.workflows.triggers.deliveries import BadSignatureError, Deliveries, Delivery
-from accord.workflows.triggers.signatures import HEADER, Signature, read_signature
+from accord.workflows.triggers.deliveries import (
+    SIGNATURE_HEADER,
+    BadSignatureError,
+    Deliveries,
+    Delivery,
+    WebhookSignature,
+    read_signature,
+)
 
 log = logging.getLogger("accord.workflows.triggers")
 
@@ -56,14 +62,14 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", re.IGNORECASE)
 
 
-class Head(Struct, frozen=True):
+class WebhookHead(Struct, frozen=True):
     """What the head of a delivery says."""
 
     request: WebRequest
     webhook: str
 
 
-class Webhooks(LivingApp[Head]):
+class WebhookApp(LivingApp[WebhookHead]):
     """Serves webhooks below a path; implements `LivingApp`. `runs` is the path of runs, where
     senders with a token can look what became of theirs."""
 
@@ -83,7 +89,7 @@ class Webhooks(LivingApp[Head]):
         self._max_in_flight = max_in_flight
         self._underway = Underway()
 
-    def judge(self, request: WebRequest) -> Reply | Head:
+    def judge(self, request: WebRequest) -> Reply | WebhookHead:
         if request.place is None or not _NAME.fullmatch(request.place):
             return _refuse(request, NO_ROUTE, "There is nothing at this path")
         if request.method != "POST":
@@ -92,12 +98,12 @@ class Webhooks(LivingApp[Head]):
             return _refuse(request, WRONG_TYPE, "Send the body without content-encoding")
         if _JSON.fullmatch(request.fields.get("content-type", "")) is None:
             return _refuse(request, WRONG_TYPE, "Send the body as JSON")
-        return Head(request, request.place)
+        return WebhookHead(request, request.place)
 
-    def body_limit(self, judged: Head) -> BodyLimit:
+    def body_limit(self, judged: WebhookHead) -> BodyLimit:
         return BodyLimit(MAX_BODY, anonymous=True)
 
-    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+    async def admit(self, judged: WebhookHead, channel: ChannelInfo) -> Reply | WebhookHead:
         """Refuse what cannot be genuine, whatever its body is."""
         if self._deliveries.may_be_genuine(judged.request.once(_signature)):
             return judged
@@ -112,7 +118,7 @@ class Webhooks(LivingApp[Head]):
         detail = f"The body of the request is over the limit of {most:,} bytes"
         return _refuse(request, TOO_LARGE, detail)
 
-    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
+    def handle(self, judged: WebhookHead, body: bytes, exchange: Exchange) -> None:
         correlation_id = correlation_id_of(judged.request)
         if len(self._underway) >= self._max_in_flight:
             busy = UnavailableError("too many deliveries are being taken: try again")
@@ -128,12 +134,14 @@ class Webhooks(LivingApp[Head]):
         await self._underway.close(drain)
 
     async def _serve(
-        self, head: Head, body: bytes, exchange: Exchange, correlation_id: str
+        self, head: WebhookHead, body: bytes, exchange: Exchange, correlation_id: str
     ) -> None:
         answer = await self._outcome(head, body, exchange.channel.address, correlation_id)
         _send(exchange, answer, correlation_id)
 
-    async def _outcome(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
+    async def _outcome(
+        self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
+    ) -> Answer:
         """Return the answer to a delivery, whatever becomes of it."""
         try:
             return await self._answer(head, body, peer, correlation_id)
@@ -146,7 +154,9 @@ class Webhooks(LivingApp[Head]):
             log.exception("a delivery failed", extra={"correlation_id": correlation_id})
             return _problem(error, head, correlation_id)
 
-    async def _answer(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
+    async def _answer(
+        self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
+    ) -> Answer:
         address = self._addresses.client(peer, head.request.fields)
         refuse = partial(self._deliveries.refuse, address=address, correlation_id=correlation_id)
         await self._pay(address, 1, refuse)
@@ -178,11 +188,11 @@ class Webhooks(LivingApp[Head]):
             raise
 
 
-def _signature(request: WebRequest) -> Signature | None:
-    return read_signature(request.fields.get(HEADER, ""))
+def _signature(request: WebRequest) -> WebhookSignature | None:
+    return read_signature(request.fields.get(SIGNATURE_HEADER, ""))
 
 
-def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:
+def _problem(error: Exception, head: WebhookHead, correlation_id: str) -> Answer:
     return error_answer(error, path=head.request.path, correlation_id=correlation_id)
 
 

@@ -15,8 +15,8 @@ from msgspec import Struct
 from accord.web.drawing.graph import Graph, GraphNode
 from accord.web.formatting import Tone, duration, parse
 from accord.web.pages.workflows.definitions import FAILED, Box, DefinitionGraph, title_of
-from accord.workflows.operations.run_calls import RunCall
 from accord.workflows.operations.run_views import Run, RunWait, Step
+from accord.workflows.operations.runs import RunCall
 
 _FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
 """What people can do something about comes first."""

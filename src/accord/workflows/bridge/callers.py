@@ -1,0 +1,244 @@
+"""Calls of JSON-RPC methods, MCP tools, and steps of plugins.
+
+Methods and MCP servers are named by their URLs, to which the rules for addresses of agents apply.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from accord.a2a.client.exchange import AddressGuard, Exchanger, call_error
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.errors import (
+    CallError,
+    MalformedAnswerError,
+    RefusedError,
+    UnknownOutcomeError,
+    error_from_answer,
+)
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import (
+    AccordError,
+    CallTimeoutError,
+    MessageTooLargeError,
+    RpcError,
+    TransportError,
+)
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.messages import Request
+from accord.jsonrpc.nesting import NestingError, check_nesting
+from accord.mcp.client.client import Client
+from accord.mcp.client.tool_result import ToolResult
+from accord.operations.errors import InvalidError
+from accord.workflows.bridge.client_pool import MAX_ANSWER, web_address
+from accord.workflows.bridge.task import (
+    ClaimedTask,
+    Outcome,
+    Progress,
+    Spans,
+    TaskFailure,
+    TaskSuccess,
+    Terms,
+    message_id_of,
+    span_of,
+    trace_of,
+)
+from accord.workflows.core.events import CallMethod, CallTool
+from accord.workflows.step_type import StepFailedError, StepTask, StepType, StepTypes
+
+TIMEOUT_SECONDS: Final = 30.0
+MAX_CONNECTIONS: Final = 64
+
+_JSON: Final = {"accept": "application/json", "content-type": "application/json"}
+
+
+class MethodCaller:
+    """Does the tasks of kind method; implements `TaskCaller`. Belongs to one event loop."""
+
+    def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
+        self._exchanger = Exchanger(
+            policy=policy,
+            tls=None,
+            timeout=TIMEOUT_SECONDS,
+            max_bytes=MAX_ANSWER,
+            pool=MAX_CONNECTIONS,
+        )
+        self._spans = spans
+
+    async def close(self) -> None:
+        """End all connections."""
+        self._exchanger.close()
+
+    async def terms(self, target: str) -> Terms:
+        web_address(target)
+        return Terms()
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        command = task.command
+        assert isinstance(command, CallMethod)
+        id = message_id_of(task)
+        request = encode(Request(id, command.target.method, _params(command.input)))
+        with span_of(self._spans, task) as traceparent:
+            trace = trace_of(task, traceparent)
+            headers = {**trace.headers, **_JSON, "idempotency-key": id}
+            address = web_address(command.target.url)
+            if trace.tell is not None:
+                trace.tell("sent", request)
+            body = await self._exchanger.ask("POST", address, headers, request, id=id)
+            if trace.tell is not None:
+                trace.tell("received", body)
+            return TaskSuccess(output=read_result(body, id, msgspec.json.decode))
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """The end of the connection said it."""
+
+
+def _params(input: Any) -> Any:
+    # JSON-RPC 2.0, section 4.2: params are a structured value, or left out
+    if input is None:
+        return UNSET
+    if not isinstance(input, dict | list):
+        raise RefusedError("params", "the input of a method is an object or a list")
+    return input
+
+
+MAX_TOOL_SECONDS: Final = 3_600.0
+"""For a tool that tells that it makes progress."""
+
+
+class ToolCaller:
+    """Does the tasks of kind tool; implements `TaskCaller`."""
+
+    def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
+        self._resolve = AddressGuard(policy).resolve
+        self._spans = spans
+
+    async def terms(self, target: str) -> Terms:
+        if not target.startswith(("http://", "https://")):
+            raise RefusedError(
+                "unknown_server", f"there is no MCP server {target[:80]!r}: name one by its URL"
+            )
+        web_address(target)
+        return Terms()
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        command = task.command
+        assert isinstance(command, CallTool)
+        with span_of(self._spans, task) as traceparent:
+            trace = trace_of(task, traceparent)
+            headers = {**trace.headers, "idempotency-key": message_id_of(task)}
+            try:
+                result = await self._ask(command, headers)
+            except RpcError as error:
+                raise _meaning(error) from error
+            except AccordError as error:
+                raise MalformedAnswerError(str(error)) from error
+        return _outcome(result)
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """The end of the connection said it."""
+
+    async def _ask(self, command: CallTool, headers: dict[str, str]) -> ToolResult[Any]:
+        """Raises AccordError."""
+        async with Client(
+            command.target.server,
+            headers=headers,
+            timeout=TIMEOUT_SECONDS,
+            longest=MAX_TOOL_SECONDS,
+            limits=Limits(max_message_bytes=MAX_ANSWER),
+            resolve=self._resolve,
+        ) as client:
+            arguments = UNSET if command.input is None else command.input
+            return await client.call_tool(command.target.tool, arguments)
+
+
+def _outcome(result: ToolResult[Any]) -> Outcome:
+    if result.is_error:
+        return TaskFailure(code="tool_failed", message=result.text or "the tool failed")
+    return TaskSuccess(output=result.structured if result.has_structured else result.text)
+
+
+def _meaning(error: RpcError) -> CallError:
+    """What an error of MCP means for a retry."""
+    match error:
+        case CallTimeoutError():
+            return UnknownOutcomeError("timeout", error.message)
+        case TransportError() | MessageTooLargeError():
+            return call_error(error)
+        case _:
+            return error_from_answer(error.code, error.message)
+
+
+log = logging.getLogger("accord.bridge")
+
+
+class PluginCaller:
+    """Does the tasks of kind plugin; implements `TaskCaller`."""
+
+    def __init__(self, types: StepTypes, *, spans: Spans | None = None) -> None:
+        self._types = types
+        self._spans = spans
+
+    async def terms(self, target: str) -> Terms:
+        found = self._types.get(target)
+        if found is None:  # told by `call`, so that another bridge may have it by then
+            return Terms(breaks=False)
+        return Terms(retry=found.retry, concurrency=found.concurrency)
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        found = self._types.get(task.target)
+        if found is None:
+            raise UnknownOutcomeError(
+                "unknown_step_type", f"no plugin here does steps of type {task.target!r}"
+            )
+        given = {} if task.command.input is None else task.command.input
+        if not isinstance(given, dict):
+            return TaskFailure(code="validation_failed", message="the input of a step is an object")
+        try:
+            arguments = found.arguments.convert(given)
+        except InvalidError as error:
+            return TaskFailure(code="validation_failed", message=f"input: {error.message}")
+        with span_of(self._spans, task) as traceparent:
+            return await _attempt(found, task, arguments, traceparent)
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """The function was cancelled, and knows."""
+
+
+async def _attempt(
+    found: StepType, task: ClaimedTask, arguments: dict[str, Any], traceparent: str
+) -> Outcome:
+    attempt = StepTask(
+        id=message_id_of(task),
+        run_id=task.run_id,
+        step=task.command.step,
+        attempt=task.attempt,
+        deadline=task.deadline,
+        correlation_id=task.correlation_id,
+        traceparent=traceparent,
+    )
+    try:
+        result = await found.function(attempt, **arguments)
+    except StepFailedError as error:
+        return TaskFailure(code=error.code, message=error.message, details=error.details)
+    except Exception as error:
+        log.exception("task %s: the plugin %r failed", task.id, task.target)
+        what = f"the plugin {task.target!r} raised {type(error).__name__}; the log says more"
+        raise UnknownOutcomeError("plugin_failed", what) from error
+    try:
+        output = msgspec.to_builtins(result, str_keys=True)
+        check_nesting(msgspec.json.encode(output))
+    except RecursionError as error:  # nested deeper than the stack
+        raise _no_json(task, NestingError()) from error
+    except (msgspec.DecodeError, TypeError, OverflowError, ValueError) as error:
+        raise _no_json(task, error) from error
+    return TaskSuccess(output=output)
+
+
+def _no_json(task: ClaimedTask, error: Exception) -> MalformedAnswerError:
+    return MalformedAnswerError(f"what the plugin {task.target!r} gave is no JSON: {error}")

@@ -1,0 +1,358 @@
+"""Clients of agents, with their connections, addresses and secrets.
+
+A client is replaced when the agent's registration or its secret changes; calls under way on the
+old one end there. Secrets are read only from variables named `ACCORD_SECRET_…` and from the files
+of one folder, each time they are used, so that they can be rotated any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from accord.a2a.client.client import ApiKey, Auth, Bearer, Client, Trace
+from accord.a2a.client.exchange import Exchanger
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.answers import BOM, MAX_BODY_KEPT
+from accord.a2a.protocol.errors import MalformedAnswerError, RefusedError
+from accord.a2a.protocol.fields import Wire
+from accord.a2a.protocol.model import TERMINAL, TaskState, state_of
+from accord.a2a.protocol.outcome import ResultError, TaskResult
+from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.nesting import decode_json
+from accord.transports.web_address import WebAddress, parse
+from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, BearerAuth
+
+
+def web_address(url: str) -> WebAddress:
+    """The address that a URL of http or https names. Raises RefusedError."""
+    try:
+        address = parse(url)
+    except ConnectError as error:
+        raise RefusedError("url", error.message) from error
+    if address.scheme not in ("http", "https"):
+        raise RefusedError("url", f"{address} is neither http nor https")
+    return address
+
+
+MAX_SECRET_BYTES: Final = 65_536
+
+_VARIABLE: Final = re.compile(r"ACCORD_SECRET_[A-Z0-9_]{1,100}")
+_FILE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_PRINTABLE: Final = re.compile(r"[\x20-\x7e]+")
+
+
+class SecretError(Exception):
+    """A secret cannot be had; the message names the reference and never what it stands for."""
+
+
+class Secrets:
+    """Reads secrets from `environ` and from `folder`."""
+
+    def __init__(self, folder: Path | None, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = environ
+
+    def read(self, reference: str) -> str:
+        """The secret that `env:ACCORD_SECRET_NAME` or `file:NAME` stands for. Raises
+        SecretError."""
+        place, _, name = reference.partition(":")
+        if place == "env" and _VARIABLE.fullmatch(name):
+            found = self._environ.get(name)
+        elif place == "file" and _FILE.fullmatch(name):
+            found = self._read_file(name)
+        else:
+            raise SecretError(f"{reference[:80]!r} is neither env:ACCORD_SECRET_NAME nor file:NAME")
+        if not found:
+            raise SecretError(f"there is no secret {reference}")
+        if not _PRINTABLE.fullmatch(found):
+            raise SecretError(f"the secret {reference} has characters that cannot be sent")
+        return found
+
+    def _read_file(self, name: str) -> str | None:
+        """What a file says, without the line break at its end. Links are not followed: a name
+        stands for a file of this folder, and for nothing else."""
+        if self._folder is None:
+            raise SecretError(
+                "no folder of secrets is configured: start accord with --secrets FOLDER (setting"
+                " secrets, ACCORD_SECRETS)"
+            )
+        try:
+            fd = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                data = os.read(fd, MAX_SECRET_BYTES + 1)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise SecretError(f"the secret file:{name} cannot be read: {error.strerror}") from None
+        if len(data) > MAX_SECRET_BYTES:
+            raise SecretError(
+                f"the secret file:{name} is over the limit of {MAX_SECRET_BYTES:,} bytes"
+            )
+        return data.decode("utf-8", "replace").rstrip("\r\n")
+
+
+MAX_ERROR: Final = 2_000
+"""Characters of an error that is no text."""
+NO_OUTPUT: Final = "the agent's answer has no output: the whole of it is the output"
+
+_MEMBERS: Final = frozenset(("task_id", "status", "output", "error"))
+_JSON: Final = {"accept": "application/json", "content-type": "application/json"}
+
+
+class _PlainRequest(Struct, frozen=True):
+    task_id: str
+    input: Any
+
+
+class PlainAnswer(Struct, frozen=True):
+    """What an agent answered, and what is wrong with how it did."""
+
+    result: TaskResult
+    warning: str = ""
+
+
+class PlainClient:
+    """Calls one agent of the older format, while it is entered."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        auth: Auth | None,
+        policy: AddressPolicy,
+        timeout: float,
+        max_bytes: int,
+        pool: int,
+    ) -> None:
+        self._address = web_address(url)
+        self._auth = {} if auth is None else auth.headers
+        self._settings: dict[str, Any] = {
+            "policy": policy,
+            "tls": None,
+            "timeout": timeout,
+            "max_bytes": max_bytes,
+            "pool": pool,
+        }
+        self._exchanger: Exchanger
+
+    async def __aenter__(self) -> PlainClient:
+        self._exchanger = Exchanger(**self._settings)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exchanger.close()
+
+    async def call(self, input: Any, *, task_id: str, message_id: str, trace: Trace) -> PlainAnswer:
+        """What the agent made of `input`. A message that is sent again has the same
+        Idempotency-Key. Raises CallError."""
+        request = msgspec.json.encode(_PlainRequest(task_id, input))
+        headers = {**trace.headers, **_JSON, "idempotency-key": message_id, **self._auth}
+        if trace.tell is not None:
+            trace.tell("sent", request)
+        body = await self._exchanger.ask("POST", self._address, headers, request)
+        if trace.tell is not None:
+            trace.tell("received", body)
+        return read_plain_answer(body, task_id)
+
+    async def ping(self) -> None:
+        """Whether something answers there, whatever it says to a GET. Raises CallError."""
+        await self._exchanger.ask("GET", self._address, {**self._auth, "accept": "*/*"})
+
+
+def read_plain_answer(body: bytes, task_id: str) -> PlainAnswer:
+    """Return the result in an answer. Raises MalformedAnswerError.
+
+    The status may have other names, such as "done", and be missing where an output or an error
+    says the same; work in progress is no answer, as there is nothing to follow. Of a success whose
+    output is in another member the whole answer is the output.
+    """
+    try:
+        answer = decode_json(body.removeprefix(BOM), dict[str, Any])
+    except (ValueError, msgspec.DecodeError) as error:
+        why = f"the agent's answer is not valid: {error}"
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT]) from None
+    said, status, failure = answer.get("task_id"), answer.get("status"), answer.get("error")
+    if said is None:
+        why = "the agent's answer is not valid: Object missing required field `task_id`"
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
+    if isinstance(said, bool) or str(said) != task_id:
+        why = f"the answer is for task {str(said)[:80]!r}, not {task_id!r}"
+        raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
+    succeeded = _succeeded(answer, body)
+    known = "success" if succeeded else "error"
+    warning = "" if status == known else f"the status is {_shown(status)}: it is taken as {known!r}"
+    if not succeeded:
+        return PlainAnswer(TaskResult(task_id, "error", None, _error(failure)), warning)
+    if "output" in answer or answer.keys() <= _MEMBERS:
+        return PlainAnswer(TaskResult(task_id, "success", answer.get("output")), warning)
+    warning = "; ".join(filter(None, (warning, NO_OUTPUT)))
+    return PlainAnswer(TaskResult(task_id, "success", answer), warning)
+
+
+def _succeeded(answer: dict[str, Any], body: bytes) -> bool:
+    status = answer.get("status")
+    if status in ("", None) and (answer.get("error") or answer.get("output") is not None):
+        return not answer.get("error")
+    state = state_of(status)
+    if state is TaskState.COMPLETED:
+        return True
+    if state in TERMINAL:
+        return False
+    why = f"the agent's answer is not valid: the status is {_shown(status)}"
+    raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_BODY_KEPT])
+
+
+def _error(said: Any) -> ResultError:
+    """Return an error of an agent, which may also be a text."""
+    error = said if isinstance(said, dict) else {"message": said}
+    code: Any = error.get("code")
+    message: Any = error.get("message") or (said if error is said else "")
+    if message and not isinstance(message, str):
+        message = msgspec.json.encode(message).decode()[:MAX_ERROR]
+    is_code = isinstance(code, str | int) and not isinstance(code, bool)
+    return ResultError(
+        code if is_code else "agent_error", message or "the agent failed, and did not say why"
+    )
+
+
+def _shown(value: Any) -> str:
+    return repr(str("" if value is None else value)[:40])
+
+
+MAX_ANSWER: Final = 4 * 1024 * 1024
+"""Bytes of one answer; a step keeps less."""
+MAX_CLIENTS: Final = 1_000
+
+_WIRES: Final[dict[str, Wire | None]] = {"auto": None, "a2a-0.3": Wire.V03, "a2a-1.0": Wire.V10}
+
+AgentClient: TypeAlias = Client | PlainClient
+
+
+class _ClientKey(Struct, frozen=True):
+    """What a line depends on."""
+
+    url: str
+    wire: str
+    timeout: float
+    pool: int
+    auth: Auth | None
+
+
+class PooledClient:
+    """A client, and how many use it."""
+
+    __slots__ = ("client", "key", "retired", "users")
+
+    def __init__(self, key: _ClientKey, client: AgentClient) -> None:
+        self.key = key
+        self.client = client
+        self.users = 0
+        self.retired = False
+
+    @property
+    def secrets(self) -> list[str]:
+        """What is not to be shown again if the agent repeats it."""
+        auth = self.key.auth
+        values = [] if auth is None else list(auth.headers.values())
+        return [each.removeprefix("Bearer ") for each in values if each]
+
+
+class ClientPool:
+    """The lines of one process. Belongs to one event loop."""
+
+    def __init__(self, policy: AddressPolicy, secrets: Secrets) -> None:
+        self._policy = policy
+        self._secrets = secrets
+        self._lines: dict[str, PooledClient] = {}
+
+    async def take(self, agent: AgentRow) -> PooledClient:
+        """A line to this agent, to be let go of. Raises RefusedError where its secret cannot be
+        had, or its URL is none."""
+        line = await self._line(agent)
+        line.users += 1
+        return line
+
+    async def let_go(self, line: PooledClient) -> None:
+        line.users -= 1
+        if line.retired and not line.users:
+            await line.client.__aexit__(None, None, None)
+
+    def forget(self, agent: AgentRow) -> None:
+        """Begin anew with an agent: its card may say something else by now."""
+        line = self._lines.pop(agent.name, None)
+        if line is not None:
+            line.retired = True
+
+    async def close(self) -> None:
+        """End all connections, and what is under way on them."""
+        lines, self._lines = self._lines, {}
+        for line in lines.values():
+            await line.client.__aexit__(None, None, None)
+
+    async def _line(self, agent: AgentRow) -> PooledClient:
+        key = _ClientKey(
+            agent.url, agent.wire, agent.timeout, agent.max_concurrency, self._auth(agent.auth)
+        )
+        line = self._lines.get(agent.name)
+        if line is not None and line.key == key:
+            return line
+        await self._retire(agent.name)
+        if len(self._lines) >= MAX_CLIENTS:
+            await self._retire(next(iter(self._lines)))
+        made = PooledClient(key, self._client(key))
+        self._lines[agent.name] = made
+        await made.client.__aenter__()
+        return made
+
+    async def _retire(self, name: str) -> None:
+        line = self._lines.pop(name, None)
+        if line is not None:
+            line.retired = True
+            if not line.users:
+                await line.client.__aexit__(None, None, None)
+
+    def _client(self, key: _ClientKey) -> AgentClient:
+        if key.wire == "plain":
+            return PlainClient(
+                key.url,
+                auth=key.auth,
+                policy=self._policy,
+                timeout=key.timeout,
+                max_bytes=MAX_ANSWER,
+                pool=key.pool,
+            )
+        return Client(
+            key.url,
+            wire=_WIRES[key.wire],
+            auth=key.auth,
+            policy=self._policy,
+            timeout=key.timeout,
+            max_bytes=MAX_ANSWER,
+            pool=key.pool,
+        )
+
+    def _auth(self, auth: AgentAuth) -> Auth | None:
+        """Read anew for every call: a secret may have been replaced."""
+        try:
+            match auth:
+                case BearerAuth(secret=secret):
+                    return Bearer(self._secrets.read(secret))
+                case ApiKeyAuth(secret=secret, header=header):
+                    return ApiKey(self._secrets.read(secret), header)
+                case _:
+                    return None
+        except SecretError as error:
+            raise RefusedError("secret", str(error)) from None

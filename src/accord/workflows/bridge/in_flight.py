@@ -1,0 +1,284 @@
+"""Tasks in flight, and their targets, each with a circuit breaker.
+
+A worker has a limited number of tasks, and bytes of inputs. A target that is slow or fails fills
+its own places and nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from accord.workflows.bridge.task import ClaimedTask, Terms
+from accord.workflows.storage.tasks import Kind
+
+TASK_OVERHEAD_BYTES: Final = 2_000
+"""What a task takes in memory beside its input, in bytes."""
+
+
+class InFlightTask:
+    """One of them. `task` is as its row is, or is about to be."""
+
+    __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
+
+    def __init__(self, task: ClaimedTask) -> None:
+        self.task = task
+        self.size = task.size + TASK_OVERHEAD_BYTES
+        self.cancelled = task.cancelled
+        """Nobody waits for it any more."""
+        self.ending = False
+        """What became of it is on its way to the database."""
+        self.reached = False
+        """The other side answered."""
+        self.unwritable = False
+        """The database refused what became of it."""
+        self.started = 0.0
+        self.job: asyncio.Task[None] | None = None
+
+    def began(self, remote_task: str, remote_context: str) -> None:
+        """The other side works on it, and has all that it was sent."""
+        self.task = replace(
+            self.task,
+            remote_task=remote_task,
+            remote_context=remote_context,
+            continues=False,
+            continuation=None,
+        )
+
+    def start_over(self) -> None:
+        """Whatever the other side began is over, or forgotten."""
+        self.began("", "")
+
+    def stop(self) -> None:
+        """Do no more for it."""
+        if self.job is not None:
+            self.job.cancel()
+
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of inputs; the last tasks that are taken may go over it."""
+
+
+class InFlightTasks:
+    """Tasks by id."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: dict[str, InFlightTask] = {}
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, held: InFlightTask) -> bool:
+        return self._held.get(held.task.id) is held
+
+    def get(self, id: str) -> InFlightTask | None:
+        return self._held.get(id)
+
+    def all(self) -> list[InFlightTask]:
+        return list(self._held.values())
+
+    @property
+    def room(self) -> int:
+        """How many more may be taken."""
+        return 0 if self._bytes >= MAX_BYTES else self._most - len(self._held)
+
+    def add(self, held: InFlightTask) -> None:
+        self._held[held.task.id] = held
+        self._bytes += held.size
+
+    def remove(self, held: InFlightTask) -> None:
+        if held in self:
+            del self._held[held.task.id]
+            self._bytes -= held.size
+
+
+MAX_CONSECUTIVE_FAILURES: Final = 5
+FAILURE_RATIO: Final = 0.5
+MIN_CALLS: Final = 10
+WINDOW_SECONDS: Final = 120.0
+OPEN_SECONDS: Final = 60.0
+HALF_OPEN_CALLS: Final = 3
+MAX_REMEMBERED: Final = 1_000
+"""Calls that are remembered at most: a busy target is judged by the latest of its calls."""
+
+BreakerState: TypeAlias = Literal["closed", "open", "trial"]
+
+
+class Breaker:
+    """Of one target."""
+
+    __slots__ = ("_calls", "_failed", "_in_a_row", "_opened", "_trials", "_worked")
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[float, bool]] = deque(maxlen=MAX_REMEMBERED)
+        self._failed = 0
+        self._in_a_row = 0
+        self._opened: float | None = None
+        self._trials = 0
+        self._worked = 0
+
+    @property
+    def is_closed(self) -> bool:
+        return self._opened is None
+
+    def state(self, now: float) -> BreakerState:
+        if self._opened is None:
+            return "closed"
+        return "open" if now < self._opened + OPEN_SECONDS else "trial"
+
+    def room(self, now: float) -> int | None:
+        """How many more calls may begin; None for as many as anybody likes."""
+        if self._opened is None:
+            return None
+        return HALF_OPEN_CALLS - self._trials if self.state(now) == "trial" else 0
+
+    def began(self) -> None:
+        """A call begins, for which there was room."""
+        if self._opened is not None:
+            self._trials += 1
+
+    def left(self) -> None:
+        """A call ended without telling anything of its target."""
+        if self._opened is not None and self._trials > 0:
+            self._trials -= 1
+
+    def succeeded(self, now: float) -> None:
+        if self._opened is None:
+            self._in_a_row = 0
+            self._remember(now, failed=False)
+            return
+        if self.state(now) == "open":  # it began before
+            return
+        self._worked += 1
+        if self._worked >= HALF_OPEN_CALLS:
+            self._close()
+
+    def failed(self, now: float) -> bool:
+        """Whether it opens because of this."""
+        if self._opened is not None:
+            opens = self.state(now) == "trial"
+        else:
+            self._in_a_row += 1
+            self._remember(now, failed=True)
+            opens = self._in_a_row >= MAX_CONSECUTIVE_FAILURES or self._fails_often()
+        if opens:
+            self._open(now)
+        return opens
+
+    def _fails_often(self) -> bool:
+        calls = len(self._calls)
+        return calls >= MIN_CALLS and self._failed >= calls * FAILURE_RATIO
+
+    def _remember(self, now: float, *, failed: bool) -> None:
+        calls = self._calls
+        if len(calls) == MAX_REMEMBERED:
+            self._failed -= calls[0][1]
+        calls.append((now, failed))
+        self._failed += failed
+        while calls[0][0] < now - WINDOW_SECONDS:
+            self._failed -= calls.popleft()[1]
+
+    def _open(self, now: float) -> None:
+        self._opened = now
+        self._trials = self._worked = 0
+
+    def _close(self) -> None:
+        self._calls.clear()
+        self._opened = None
+        self._failed = self._in_a_row = self._trials = self._worked = 0
+
+
+MAX_TARGETS: Final = 1_000
+"""How many are remembered that nothing is done for."""
+
+TargetKey: TypeAlias = tuple[Kind, str]
+
+
+class CallTarget:
+    """One agent, server, address or operation."""
+
+    __slots__ = ("breaker", "busy", "key", "terms", "waiting")
+
+    def __init__(self, key: TargetKey) -> None:
+        self.key = key
+        self.terms = Terms()
+        self.busy = 0
+        self.waiting: deque[InFlightTask] = deque()
+        self.breaker = Breaker()
+
+    def room(self, now: float) -> int:
+        """How many tasks may begin now."""
+        room = self.terms.concurrency - self.busy
+        allowed = self.breaker.room(now) if self.terms.breaks else None
+        return room if allowed is None else min(room, allowed)
+
+    def spare(self, now: float) -> int:
+        """How many more tasks may be taken for it: it has work for a while, or is left alone, where
+        this is not above 0."""
+        if self.terms.breaks and self.breaker.state(now) != "closed":
+            return self.room(now) - len(self.waiting)
+        places = self.terms.concurrency
+        return places + places // 2 - self.busy - len(self.waiting)
+
+    def is_full(self, now: float) -> bool:
+        return self.spare(now) <= 0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.busy and not self.waiting
+
+
+class CallTargets:
+    """All targets of a worker."""
+
+    def __init__(self) -> None:
+        self._known: dict[TargetKey, CallTarget] = {}
+
+    def __iter__(self) -> Iterator[CallTarget]:
+        return iter(self._known.values())
+
+    def get(self, key: TargetKey) -> CallTarget:
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_TARGETS:
+                self._forget()
+            found = self._known[key] = CallTarget(key)
+        return found
+
+    def full(self, now: float) -> list[str]:
+        """The names of those that no more tasks are to be taken for."""
+        return [each.key[1] for each in self._known.values() if each.is_full(now)]
+
+    def _forget(self) -> None:
+        """Forget those that nothing is done for; who is left alone is remembered, if possible."""
+        idle = [each for each in self._known.values() if each.is_idle]
+        well = [each for each in idle if each.breaker.is_closed]
+        for target in well or idle:
+            del self._known[target.key]
+
+
+ReadStates: TypeAlias = Callable[[], Mapping[TargetKey, BreakerState]]
+
+
+class Breakers:
+    """Of all workers of this process."""
+
+    def __init__(self) -> None:
+        self._known: dict[Kind, ReadStates] = {}
+
+    def add(self, kind: Kind, known: ReadStates) -> None:
+        """Somebody calls targets of this kind from now on."""
+        self._known[kind] = known
+
+    def remove(self, kind: Kind) -> None:
+        self._known.pop(kind, None)
+
+    def states(self, kind: Kind) -> Mapping[TargetKey, BreakerState] | None:
+        """Those that were called lately; None where nobody here calls any of this kind."""
+        return self._known[kind]() if kind in self._known else None

@@ -1,0 +1,255 @@
+"""Batched writes of task results.
+
+All results of one turn of the event loop, and those that come while the last batch is written, go
+into one transaction. With more calls under way results are collected for longer, because the cost
+of a transaction is shared by everything in it. Successes that the executor of the same process can
+decide on are written by it, along with what follows from them.
+
+While the database is away, results stay in memory and are written when it is back: no call is
+repeated because of that. A write for a task that another worker took meanwhile is refused by its
+fence, row by row.
+
+A success that was sent by the bus stays here until its row says that it is recorded, because the
+message may be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+
+from accord.store.store import Store, StoreError, Transaction, UnavailableError
+from accord.workflows.bus.bus import Bus
+from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
+from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.tasks import WAKE, TaskChange, TaskRows
+
+MAX_UNRECORDED: Final = 20_000
+MAX_UNRECORDED_CHARACTERS: Final = 32 * 1_048_576
+"""Of what was told; what comes then goes by the database."""
+REWRITE_SECONDS: Final = 60.0
+"""Seconds after which what is not recorded is written by the worker itself."""
+
+
+class UnrecordedSuccess(Struct, eq=False):
+    """What was told of a task, and how its row is to be then."""
+
+    change: TaskChange
+    message: RunMessage
+    size: int
+    told_at: float
+    is_told: bool = False
+    """Whether the bus has it for good."""
+
+
+class UnrecordedSuccesses:
+    """Answers by the id of their task."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._answers: dict[str, UnrecordedSuccess] = {}
+        self._size = 0
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._answers
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._answers) < MAX_UNRECORDED and self._size < MAX_UNRECORDED_CHARACTERS
+
+    @property
+    def ids(self) -> list[str]:
+        """Of those that the bus has."""
+        return [id for id, answer in self._answers.items() if answer.is_told]
+
+    def add(self, change: TaskChange, message: RunMessage, size: int) -> None:
+        self._answers[change.id] = UnrecordedSuccess(change, message, size, self._clock())
+        self._size += size
+
+    def told(self, id: str) -> None:
+        if id in self._answers:
+            self._answers[id].is_told = True
+
+    def take(self, id: str) -> UnrecordedSuccess | None:
+        found = self._answers.pop(id, None)
+        if found is not None:
+            self._size -= found.size
+        return found
+
+    def late(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
+        """Those of these that were told too long ago, once; and again after as long."""
+        now = self._clock()
+        for id in ids:
+            answer = self._answers.get(id)
+            if answer is not None and answer.told_at < now - REWRITE_SECONDS:
+                answer.told_at = now
+                yield answer
+
+    def all(self) -> list[UnrecordedSuccess]:
+        return list(self._answers.values())
+
+
+log = logging.getLogger("accord.bridge")
+
+MAX_BATCH: Final = 500
+RETRY_SECONDS: Final = (0.1, 5.0)
+"""How long to wait for a database that is away, at first and at most."""
+DELAY_PER_CALL_SECONDS: Final = 0.0001
+"""For each call that is under way, from one transaction to the next,"""
+MAX_DELAY_SECONDS: Final = 0.03
+"""but no longer than this."""
+_CHECK_SECONDS: Final = 0.002
+
+
+class ResultWrite(Struct, eq=False):
+    """What is to be written of one task; `written` says in the end whether it was, which it is not
+    where somebody else has the task. It has a StoreError for what the database will never take."""
+
+    change: TaskChange
+    written: asyncio.Future[bool]
+    message: RunMessage | None = None
+    letter: NewDeadLetter | None = None
+
+
+class ResultWriter:
+    """Writes for one member; `calls` says how many are under way. Belongs to one event loop."""
+
+    def __init__(
+        self, store: Store, rows: TaskRows, bus: Bus, owner: str, calls: Callable[[], int]
+    ) -> None:
+        self._store = store
+        self._rows = rows
+        self._bus = bus
+        self._owner = owner
+        self._calls = calls
+        self._began = 0.0
+        """When the last transaction did."""
+        self._waiting: deque[ResultWrite] = deque()
+        self._writing: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def add(
+        self,
+        change: TaskChange,
+        message: RunMessage | None = None,
+        letter: NewDeadLetter | None = None,
+    ) -> asyncio.Future[bool]:
+        """Have something written, at once or as soon as the database is there: await what this
+        gives to know whether it was."""
+        ending = ResultWrite(change, self._loop.create_future(), message, letter)
+        self._waiting.append(ending)
+        if self._writing is None:
+            self._writing = self._loop.create_task(self._write_all())
+        return ending.written
+
+    async def close(self, patience: float) -> None:
+        """Write what waits, within `patience` seconds."""
+        if self._writing is not None:
+            await asyncio.wait((self._writing,), timeout=patience)
+        if self._writing is not None:
+            log.error("%d tasks ended that could not be written", len(self._waiting))
+            self._writing.cancel()
+            await asyncio.wait((self._writing,))
+
+    async def _write_all(self) -> None:
+        pause, longest = RETRY_SECONDS
+        try:
+            while self._waiting:
+                await self._collect()
+                try:
+                    await self._write(await self._offer(self._next()))
+                    pause = RETRY_SECONDS[0]
+                except UnavailableError as error:
+                    log.warning("the ends of %d tasks wait: %s", len(self._waiting), error)
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, longest)
+        finally:
+            self._writing = None
+            for ending in self._waiting:
+                ending.written.cancel()
+
+    async def _collect(self) -> None:
+        await asyncio.sleep(0)  # what else ends in this turn goes along
+        while len(self._waiting) < MAX_BATCH:
+            pace = min(self._calls() * DELAY_PER_CALL_SECONDS, MAX_DELAY_SECONDS)
+            left = self._began + pace - self._loop.time()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(left, _CHECK_SECONDS))
+        self._began = self._loop.time()
+
+    def _next(self) -> list[ResultWrite]:
+        """The first of those that wait, each for another task: a statement changes a row once."""
+        batch: dict[str, ResultWrite] = {}
+        for ending in self._waiting:
+            if len(batch) == MAX_BATCH or ending.change.id in batch:
+                break
+            batch[ending.change.id] = ending
+        return list(batch.values())
+
+    async def _offer(self, batch: list[ResultWrite]) -> list[ResultWrite]:
+        """Those that are left, where the bus has recorded others."""
+        successes = [each.message for each in batch if each.change.outcome == "success"]
+        recorded = await self._bus.offer([each for each in successes if each is not None])
+        if not recorded:
+            return batch
+        left: list[ResultWrite] = []
+        for ending in batch:
+            self._waiting.popleft()
+            if ending.message is None or ending.message.id not in recorded:
+                left.append(ending)
+            elif not ending.written.done():
+                ending.written.set_result(True)
+        self._waiting.extendleft(reversed(left))
+        return left
+
+    async def _write(self, batch: list[ResultWrite]) -> None:
+        """Write a batch and take it off the queue. Raises UnavailableError."""
+        if not batch:
+            return
+        try:
+            done = await self._commit(batch)
+        except UnavailableError:
+            raise
+        except StoreError as error:
+            if len(batch) > 1:  # one of them is at fault, and must not take the others along
+                for ending in batch:
+                    await self._write([ending])
+                return
+            log.exception("the end of task %s cannot be written", batch[0].change.id)
+            if not self._waiting.popleft().written.done():
+                batch[0].written.set_exception(error)
+            return
+        for ending in batch:
+            self._waiting.popleft()
+            if not ending.written.done():
+                ending.written.set_result(ending.change.id in done)
+
+    async def _commit(self, batch: Sequence[ResultWrite]) -> set[str]:
+        """The ids of those whose rows were theirs to change."""
+        work = partial(self._run, batch)
+        return await self._store.transact(work, lane=f"bridge-{self._owner}")
+
+    async def _run(self, batch: Sequence[ResultWrite], db: Transaction) -> set[str]:
+        changes = sorted((each.change for each in batch), key=_task_id)
+        done = await self._rows.change(db, changes)
+        kept = [each for each in batch if each.change.id in done]
+        messages = [each.message for each in kept if each.message is not None]
+        if messages:
+            await self._bus.answer(db, messages)
+        for each in kept:
+            if each.letter is not None:
+                await insert_dead_letter(db, each.letter)
+        if any(each.change.state == "ready" for each in kept):
+            await db.notify(WAKE)
+        return done
+
+
+def _task_id(change: TaskChange) -> str:
+    return change.id

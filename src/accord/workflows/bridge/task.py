@@ -1,0 +1,338 @@
+"""A claimed task, what calling somebody for it takes, and its log lines.
+
+A task belongs to the worker that took it as long as its row has the worker's fence. A `TaskCaller`
+does the tasks of one kind. Every log line names the task, its target and its correlation id, so
+that one can be found by the other; bodies are cut, and secrets are redacted.
+
+Debug: requests and responses. Info: results of tasks. Warning: attempts that failed and are
+repeated, and answers that break their format but were understood. Error: final failures.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from logging import ERROR, WARNING
+from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct, json
+
+from accord.a2a.client.client import Direction, Trace
+from accord.a2a.protocol.errors import CallError
+from accord.a2a.protocol.model import message_id
+from accord.operations.logs.redaction import redact
+from accord.store.store import Row
+from accord.transports.urls import shown
+from accord.workflows.core.definition import Retry
+from accord.workflows.core.events import (
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallPlugin,
+    CallTool,
+    decode_command,
+    encode_command,
+)
+from accord.workflows.storage.tasks import (
+    FIRST_FENCE,
+    Call,
+    Kind,
+    NewTask,
+    kind_and_target,
+    task_id,
+)
+
+_CALLS: Final = (CallAgent, CallOperation, CallTool, CallMethod, CallPlugin)
+
+
+class ClaimedTask(Struct, frozen=True, kw_only=True):
+    """One task of a run, to be done now."""
+
+    id: str
+    run_id: str
+    task: str
+    kind: Kind
+    target: str
+    command: Call
+    retry: Retry | None = None
+    """What the step says of retries, if it does."""
+    size: int = 0
+    """Characters of its command."""
+    cancelled: bool = False
+    """Whether nobody waits for it any more."""
+    fence: int = 1
+    attempt: int = 1
+    attempt_group: int = 1
+    remote_task: str = ""
+    """What the agent calls the task that it began for it, once that is known."""
+    remote_context: str = ""
+    continues: bool = False
+    """Whether `continuation` is still to be said."""
+    continuation: Any = None
+    """The input that the agent asked for."""
+    continued: int = 0
+    """How often it got some."""
+    traceparent: str = ""
+    correlation_id: str = ""
+
+    @property
+    def call_id(self) -> str:
+        """What the other side knows the call by: that of the task which made it first, where it is
+        repeated because nobody knows what became of it."""
+        resumes = self.command.resumes
+        return task_id(self.run_id, resumes) if resumes else self.id
+
+    @property
+    def shown_target(self) -> str:
+        """Whom it asks, as logs, spans and metrics may say it."""
+        return shown_target(self.kind, self.target)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the step is over, done or not."""
+        return self.command.deadline
+
+
+def shown_target(kind: Kind, target: str) -> str:
+    """Return what is called without the credentials and the query that its URL may have."""
+    return shown(target) if kind in ("tool", "method") else target
+
+
+def read_claimed(row: Row) -> ClaimedTask:
+    """The task in a row that has `COLUMNS`. Raises NewerSchemaError, and msgspec.ValidationError
+    for a command that is none."""
+    text: str = row["command"]
+    command = decode_command(text.encode())
+    assert isinstance(command, _CALLS)
+    continuation: str | None = row["continuation"]
+    return ClaimedTask(
+        id=row["id"],
+        run_id=row["run_id"],
+        task=row["task"],
+        kind=row["kind"],
+        target=row["target"],
+        command=command,
+        retry=command.retry,
+        size=len(text),
+        cancelled=bool(row["cancelled"]),
+        fence=row["fence"],
+        attempt=row["attempt"],
+        attempt_group=row["attempt_group"],
+        remote_task=row["remote_task"],
+        remote_context=row["remote_context"],
+        continues=continuation is not None,
+        continuation=None if continuation is None else json.decode(continuation),
+        continued=row["continued"],
+        traceparent=row["traceparent"],
+        correlation_id=row["correlation_id"],
+    )
+
+
+def claimed_task(task: NewTask) -> ClaimedTask:
+    """A task that was recorded just now, as its first owner's."""
+    command = task.command
+    kind, target = kind_and_target(command)
+    return ClaimedTask(
+        id=task.id,
+        run_id=task.run_id,
+        task=command.task,
+        kind=kind,
+        target=target,
+        command=command,
+        retry=command.retry,
+        size=len(encode_command(command)),
+        fence=FIRST_FENCE,
+        attempt_group=task.attempt_group,
+        traceparent=task.traceparent,
+        correlation_id=task.correlation_id,
+    )
+
+
+def unreadable_task(row: Row) -> ClaimedTask:
+    """A task whose command cannot be read: enough of it to say so."""
+    return ClaimedTask(
+        id=row["id"],
+        run_id=row["run_id"],
+        task=row["task"],
+        kind=row["kind"],
+        target=row["target"],
+        command=CallAgent(
+            task=row["task"], step=row["task"].partition("@")[0], agent=row["target"]
+        ),
+        cancelled=bool(row["cancelled"]),
+        fence=row["fence"],
+        attempt=row["attempt"],
+        attempt_group=row["attempt_group"],
+        remote_task=row["remote_task"],
+        remote_context=row["remote_context"],
+        continues=row["continuation"] is not None,
+        continued=row["continued"],
+        traceparent=row["traceparent"],
+        correlation_id=row["correlation_id"],
+    )
+
+
+def message_id_of(task: ClaimedTask) -> str:
+    """The id under which a task is sent now."""
+    step, bracket, rounds = task.command.step.partition("[")
+    first = task.command.resumes or task.task
+    retried = first.removeprefix(task.command.step)  # "@2" when the run is retried
+    group = f"{task.attempt_group}{retried}"
+    if task.continued:
+        group = f"{group}+{task.continued}"
+    return message_id(task.run_id, step, bracket + rounds, group)
+
+
+class Spans(Protocol):
+    """Makes spans, as `accord.telemetry.tracing.OutgoingSpans` does."""
+
+    def call(
+        self, name: str, traceparent: str, attributes: Mapping[str, str]
+    ) -> AbstractContextManager[str]: ...
+
+
+def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[str]:
+    """A span around an attempt; gives what the request names as its parent."""
+    if spans is None:
+        return nullcontext(task.traceparent)
+    attributes = {
+        "accord.task.id": task.id,
+        "accord.task.kind": task.kind,
+        "accord.task.target": task.shown_target,
+        "accord.task.attempt": str(task.attempt),
+    }
+    return spans.call(f"{task.kind} {task.shown_target}", task.traceparent, attributes)
+
+
+class TaskSuccess(Struct, frozen=True, kw_only=True):
+    """It worked."""
+
+    output: Any = None
+    data: Any = None
+    artifacts: Any = None
+
+
+class TaskFailure(Struct, frozen=True, kw_only=True):
+    """The other side worked on it and failed, or would not."""
+
+    code: str
+    message: str
+    details: Any = None
+    body: bytes = b""
+    """What it answered, for the log; the beginning of it."""
+
+
+class TaskQuestion(Struct, frozen=True, kw_only=True):
+    """The other side needs input, for the task that it calls `remote_task`."""
+
+    prompt: Any = None
+    remote_task: str
+    remote_context: str = ""
+
+
+Outcome: TypeAlias = TaskSuccess | TaskFailure | TaskQuestion
+
+Progress: TypeAlias = Callable[[str, str], Awaitable[None]]
+"""Stores what the other side calls the task that it began, and its context. It is awaited before
+anything else is done with the id; what runs after it knows that it is stored. Where somebody else
+has the task, or nobody waits for it any more, it does not return."""
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """How a target is called."""
+
+    retry: Retry = Retry()
+    """For steps that say nothing of it."""
+    concurrency: int = 64
+    """Tasks under way at once."""
+    follows: bool = False
+    """Whether the other side gives what it begins an id, without which it cannot be cancelled: a
+    request that is under way is waited for then."""
+    breaks: bool = True
+    """Whether a target that fails again and again is left alone for a while."""
+
+
+class TaskCaller(Protocol):
+    """Does the tasks of one kind."""
+
+    async def terms(self, target: str) -> Terms:
+        """How a target is called; asked for often. Raises CallError for one that is unknown."""
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        """Make one attempt, or go on with what an earlier one began. Raises CallError."""
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """Tell the other side that nobody waits for what it began, if it began anything. Raises
+        CallError."""
+
+
+log = logging.getLogger("accord.bridge")
+
+MAX_OUTPUT: Final = 2_000
+"""Characters of an output."""
+
+
+def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
+    """What goes along with the requests for a task. Their bodies are logged for who debugs."""
+    tell: Callable[[Direction, bytes], None] | None = None
+    if log.isEnabledFor(logging.DEBUG):
+
+        def tell(direction: Direction, body: bytes) -> None:
+            log.debug(
+                "task %s: %s %s", task.id, direction, _redacted_text(body), extra=_log_fields(task)
+            )
+
+    correlation_id = task.correlation_id or task.run_id
+    return Trace(correlation_id=correlation_id, traceparent=traceparent, tell=tell)
+
+
+def log_success(task: ClaimedTask, output: Any) -> None:
+    if log.isEnabledFor(logging.INFO):
+        log.info(
+            "task %s: succeeded with %s", task.id, _redacted_value(output), extra=_log_fields(task)
+        )
+
+
+def log_question(task: ClaimedTask, prompt: Any) -> None:
+    if log.isEnabledFor(logging.INFO):
+        log.info(
+            "task %s: needs input: %s", task.id, _redacted_value(prompt), extra=_log_fields(task)
+        )
+
+
+def log_cancellation(task: ClaimedTask) -> None:
+    log.info("task %s: cancelled", task.id, extra=_log_fields(task))
+
+
+def log_warning(task: ClaimedTask, warning: str) -> None:
+    log.warning("task %s: %s", task.id, warning, extra=_log_fields(task))
+
+
+def log_failure(task: ClaimedTask, error: CallError, *, again: bool) -> None:
+    """Log a failure, with the beginning of what was answered."""
+    about = _log_fields(task)
+    if error.body:
+        about["body"] = _redacted_text(error.body)
+    level, then = (WARNING, "and is tried again") if again else (ERROR, "for good")
+    message = redact(error.message)
+    log.log(level, "task %s: failed %s: %s (%s)", task.id, then, message, error.code, extra=about)
+
+
+def _log_fields(task: ClaimedTask) -> dict[str, Any]:
+    return {
+        "task_id": task.id,
+        task.kind: task.shown_target,
+        "correlation_id": task.correlation_id,
+        "attempt": task.attempt,
+    }
+
+
+def _redacted_value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.encode(value).decode()
+    shown = redact(text[:MAX_OUTPUT])
+    return shown if len(text) <= MAX_OUTPUT else f"{shown}… ({len(text):,} characters)"
+
+
+def _redacted_text(body: bytes) -> str:
+    return redact(body.decode("utf-8", "backslashreplace"))

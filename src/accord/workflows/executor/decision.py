@@ -1,0 +1,331 @@
+"""One decision on a run, and the rows that record it.
+
+Decisions are made in memory; many of them are written in one transaction, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, TypeVar, assert_never
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from accord.store.store import Engine, Transaction
+from accord.workflows.bus.bus import Bus, RunAnnouncement
+from accord.workflows.core.decisions import decide
+from accord.workflows.core.errors import RefusedError
+from accord.workflows.core.events import (
+    Arrival,
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallPlugin,
+    CallTool,
+    CancelChild,
+    CancelTask,
+    Command,
+    ContinueTask,
+    Event,
+    RequestApproval,
+    RetryRequested,
+    RunFinished,
+    StartChild,
+)
+from accord.workflows.core.machine import take
+from accord.workflows.core.program import find_active
+from accord.workflows.core.state import FINAL, encode_state
+from accord.workflows.executor.children import cancel_child, tell_parent
+from accord.workflows.executor.run_cache import CachedRun
+from accord.workflows.storage.history import RunHistoryRow, append_history, encode_events
+from accord.workflows.storage.inbox import InboxMessage, RunMessage, delete_messages, deliver
+from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.runs import (
+    NewRun,
+    close_approvals,
+    create_runs,
+    open_approvals,
+    store_snapshots,
+    update_runs,
+)
+from accord.workflows.storage.tasks import (
+    FIRST_GROUP,
+    WAKE,
+    Call,
+    NewTask,
+    continue_tasks,
+    finish_tasks,
+    insert_owned,
+    insert_tasks,
+    task_id,
+)
+
+SNAPSHOT_EVENTS: Final = 100
+"""After how many events a snapshot is kept, at first: later after a quarter of all, so that those
+of a long run do not cost more and more."""
+
+
+class RunDecision(Struct):
+    """What was decided for a run: the events to record, of which the first is number `first`, and
+    the commands to send."""
+
+    held: CachedRun
+    messages: Sequence[InboxMessage]
+    first: int
+    events: list[Event]
+    commands: list[Command]
+    ignored: int
+    closed: list[str]
+    """Approvals that nobody is asked for any more."""
+
+    @property
+    def end(self) -> RunFinished | None:
+        """How the run ended in this turn, if it did."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, RunFinished) else None
+
+    @property
+    def outcome(self) -> RunFinished | None:
+        """How the run ended, where its parent has to hear of it: it ended in this turn, or had
+        completed before another task of its parent began to wait for it."""
+        state = self.held.state
+        if self.end is not None or state.phase not in FINAL:
+            return self.end
+        if not any(_is_from_parent(event) for event in self.events):
+            return None
+        assert state.phase == "completed", "other runs go on"
+        return RunFinished(at=self.events[-1].at, status="completed", output=state.output)
+
+    @property
+    def wants_snapshot(self) -> bool:
+        at = self.held.row.snapshot_at
+        since = self.held.state.applied - at
+        return bool(self.events) and (
+            self.held.state.phase in FINAL or since >= max(SNAPSHOT_EVENTS, at // 4)
+        )
+
+    def next_timer(self, now: float) -> float | None:
+        """What the row is to say about the time before which nothing is due. It may say too early
+        a time, which costs a look at the run then, and spares a write now."""
+        written, due = self.held.row.next_timer, self.held.state.next_timer
+        if written is None or written <= now or self.held.state.phase in FINAL:
+            return due
+        return written if due is None else min(written, due)
+
+
+def begin_decision(held: CachedRun, messages: Sequence[InboxMessage]) -> RunDecision:
+    """A turn of a run, in which nothing is decided yet."""
+    return RunDecision(held, messages, held.state.applied + 1, [], [], 0, [])
+
+
+def decide_run(turn: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
+    """Decide on what arrived, in this order, and on what is due. It stops now and then, for whoever
+    else has something to do."""
+    for arrival in arrivals:
+        _receive(turn, arrival)
+        yield from _decide(turn, now)
+    if not arrivals:
+        yield from _decide(turn, now)
+    held = turn.held
+    asked = {each.task for each in turn.commands if isinstance(each, RequestApproval)}
+    held.approvals |= asked
+    turn.closed = [task for task in held.approvals if find_active(held.state, task) is None]
+    held.approvals.difference_update(turn.closed)
+
+
+def _is_from_parent(event: Event) -> bool:
+    return isinstance(event, RetryRequested) and event.parent_task is not None
+
+
+def _receive(turn: RunDecision, arrival: Arrival) -> None:
+    try:
+        event = take(turn.held.program, turn.held.state, arrival)
+    except RefusedError:  # whoever asks is told so before; this one did not ask
+        event = None
+    if event is None:
+        turn.ignored += 1
+    else:
+        turn.events.append(event)
+
+
+def _decide(turn: RunDecision, now: float) -> Iterator[None]:
+    more = True
+    while more:
+        decision = decide(turn.held.program, turn.held.state, now)
+        turn.events.extend(decision.events)
+        turn.commands.extend(decision.commands)
+        more = decision.more
+        if more:
+            yield
+
+
+T = TypeVar("T")
+_Row = tuple[Any, ...]
+
+
+class RunWrites(Struct):
+    """What is to be written for one run. `row` is what its row says then."""
+
+    turn: RunDecision
+    row: RunRow
+    entries: list[RunHistoryRow]
+    updates: list[_Row]
+    snapshots: list[_Row]
+    calls: list[NewTask]
+    operations: list[NewTask]
+    cancels: list[str]
+    continues: list[_Row]
+    opened: list[_Row]
+    closed: list[_Row]
+    children: list[NewRun]
+    messages: list[RunMessage]
+
+
+def compose_writes(
+    turn: RunDecision,
+    children: Sequence[NewRun | RunMessage],
+    groups: Mapping[str, int],
+    now: float,
+) -> RunWrites:
+    """What is to be written for a turn, with what came of its commands to start children, and the
+    attempt groups of calls that are repeated."""
+    held, run_id = turn.held, turn.held.row.id
+    state = held.state
+    row = replace(
+        held.row,
+        status=state.status,
+        next_timer=turn.next_timer(now),
+        finished_at=state.finished_at,
+        snapshot_at=state.applied if turn.wants_snapshot else held.row.snapshot_at,
+        problem=None,
+    )
+    part = RunWrites(turn, row, [], [], [], [], [], [], [], [], [], [], [])
+    if turn.events:
+        text = encode_events(turn.events)
+        part.entries.append(RunHistoryRow(run_id, turn.first, len(turn.events), text))
+    part.closed = [(run_id, task) for task in turn.closed]
+    changed = (row.status, row.next_timer, row.finished_at)
+    if turn.wants_snapshot:
+        text = encode_state(state).decode()
+        part.snapshots.append((run_id, *changed, text, row.snapshot_at))
+    elif changed != (held.row.status, held.row.next_timer, held.row.finished_at) or (
+        held.row.problem is not None
+    ):
+        part.updates.append((run_id, *changed))
+    _compose_commands(part, iter(children), groups, now)
+    if turn.outcome is not None:
+        told = tell_parent(row, state, turn.outcome)
+        part.messages += [] if told is None else [told]
+    return part
+
+
+def _compose_commands(
+    part: RunWrites, children: Iterator[NewRun | RunMessage], groups: Mapping[str, int], now: float
+) -> None:
+    row = part.row
+    for command in part.turn.commands:
+        match command:
+            case CallAgent() | CallTool() | CallMethod() | CallPlugin():
+                part.calls.append(_task(row, command, groups, now))
+            case CallOperation():
+                part.operations.append(_task(row, command, groups, now))
+            case CancelTask(task=task):
+                part.cancels.append(task_id(row.id, task))
+            case ContinueTask(task=task, payload=payload):
+                part.continues.append((task_id(row.id, task), json.encode(payload).decode()))
+            case RequestApproval():
+                approvers = json.encode(command.by).decode()
+                shown = json.encode({"message": command.message, "data": command.data}).decode()
+                opened = (row.id, command.task, command.step, approvers, command.deadline, now)
+                part.opened.append((*opened, shown))
+            case CancelChild():
+                part.messages.append(cancel_child(row.id, command, now))
+            case StartChild():  # in order: a child may be cancelled and continued in one turn
+                begun = next(children)
+                if isinstance(begun, NewRun):
+                    part.children.append(begun)
+                else:
+                    part.messages.append(begun)
+            case _:
+                assert_never(command)
+
+
+def _task(row: RunRow, command: Call, groups: Mapping[str, int], now: float) -> NewTask:
+    return NewTask(
+        run_id=row.id,
+        command=command,
+        at=now,
+        attempt_group=groups.get(command.task, FIRST_GROUP),
+        traceparent=row.traceparent,
+        correlation_id=row.correlation_id,
+    )
+
+
+def _announcement(part: RunWrites, entry: RunHistoryRow) -> RunAnnouncement:
+    row = part.row
+    return RunAnnouncement(
+        *(entry.run_id, entry.sequence, entry.events, part.turn.events[0].at),
+        row.correlation_id,
+        row.traceparent,
+    )
+
+
+class LocalTasks(Struct, frozen=True):
+    """Tasks that somebody has from the beginning."""
+
+    owner: str = ""
+    ids: frozenset[str] = frozenset()
+
+
+async def write_decisions(
+    db: Transaction,
+    engine: Engine,
+    bus: Bus,
+    parts: Sequence[RunWrites],
+    strays: Sequence[InboxMessage],
+    owned: LocalTasks,
+) -> None:
+    """Write what was decided, and delete the messages that it was decided on, and strays, which no
+    run waits for; where the bus offered them, their tasks are done. Raises ConstraintError where
+    somebody else decided first."""
+    taken = list(chain(strays, *(part.turn.messages for part in parts)))
+    await delete_messages(db, engine, taken)
+    await finish_tasks(db, [each.message for each in taken if each.message is not None])
+    await append_history(db, _flatten(part.entries for part in parts))
+    await update_runs(db, _flatten(part.updates for part in parts))
+    await store_snapshots(db, _flatten(part.snapshots for part in parts))
+    await _hand_over(db, bus, parts, owned)
+    await open_approvals(db, _flatten(part.opened for part in parts))
+    await close_approvals(db, _flatten(part.closed for part in parts))
+    await create_runs(db, _flatten(part.children for part in parts))
+    await deliver(db, _flatten(part.messages for part in parts))
+
+
+async def _hand_over(
+    db: Transaction, bus: Bus, parts: Sequence[RunWrites], owned: LocalTasks
+) -> None:
+    calls = _flatten(part.calls for part in parts)
+    operations = _flatten(part.operations for part in parts)
+    given: list[NewTask] = []
+    if owned.ids:
+        given = [each for each in calls if each.id in owned.ids]
+        own = [each for each in operations if each.id in owned.ids]
+        await insert_owned(db, given + own, owned.owner)
+        calls = [each for each in calls if each.id not in owned.ids]
+        operations = [each for each in operations if each.id not in owned.ids]
+    decisions = [_announcement(part, entry) for part in parts for entry in part.entries]
+    if calls or given or decisions:
+        await bus.dispatch(db, calls, decisions, given=given)
+    await insert_tasks(db, operations, "ready")
+    # Others change tasks too, many at once: all go by the same order.
+    continues = sorted(_flatten(part.continues for part in parts))
+    await continue_tasks(db, continues)
+    if cancels := sorted(_flatten(part.cancels for part in parts)):
+        await bus.cancel(db, cancels)
+    if operations or continues:
+        await db.notify(WAKE)
+
+
+def _flatten(lists: Iterable[list[T]]) -> list[T]:
+    return list(chain.from_iterable(lists))

@@ -1,0 +1,225 @@
+"""States of runs in memory: the runs decided on last, as many as fit.
+
+Any of them can be dropped at any time, since all of it is in the database. To decide on a run, its
+state is taken out of the cache, or read from the database, and put back when the decision is
+recorded; whatever goes wrong in between, the next decision reads it again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
+from typing import Any, Final
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from accord.store.store import Store, UnavailableError
+from accord.workflows.core.events import (
+    Event,
+    RunStarted,
+    SignalReceived,
+    StepStarted,
+    TaskSucceeded,
+)
+from accord.workflows.core.program import Program, asks_approval
+from accord.workflows.core.state import State, StepRun
+from accord.workflows.executor.inbox import DecisionProblem
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import InboxMessage, read_postponed
+from accord.workflows.storage.loading import RunRow, read_later, read_rows, restore_state
+
+MAX_RUNS: Final = 10_000
+MAX_BYTES: Final = 128 * 1024 * 1024
+
+_RUN_BYTES: Final = 3_000
+_STEP_BYTES: Final = 600
+_FACTOR: Final = 8
+"""How much more memory lists and objects take than their JSON."""
+
+
+class CachedRun(Struct):
+    """A run, and what its row says beside its state."""
+
+    row: RunRow
+    program: Program
+    state: State
+    approvals: set[str]
+    """The tasks that people are asked to decide on."""
+    values: int
+    """About how many bytes its inputs and outputs take."""
+
+    @property
+    def cost(self) -> int:
+        """About how many bytes it takes."""
+        return _RUN_BYTES + len(self.state.steps) * _STEP_BYTES + self.values
+
+
+def cached_run(row: RunRow, program: Program, later: Sequence[str]) -> CachedRun:
+    """A run, as its row and what happened since its snapshot say. Raises NewerSchemaError, and
+    msgspec.ValidationError."""
+    state = restore_state(row, program, later)
+    approvals = {
+        step.task
+        for step in state.steps.values()
+        if step.active and asks_approval(program.plans[step.name])
+    }
+    values = _weight(state.input) + _weight(state.signals) + sum(map(_step, state.steps.values()))
+    return CachedRun(replace(row, snapshot=None), program, state, approvals, values)
+
+
+def added_bytes(events: Iterable[Event]) -> int:
+    """About how many bytes more a state takes after these."""
+    return sum(map(_event, events))
+
+
+def _event(event: Event) -> int:
+    match event:
+        case TaskSucceeded():
+            return _outputs(event)
+        case SignalReceived():
+            return _weight(event.payload, event.size)
+        case StepStarted():
+            return _weight(event.items)
+        case RunStarted():
+            return _weight(event.input)
+        case _:
+            return 0
+
+
+def _step(step: StepRun) -> int:
+    return _weight(step.items) + _weight(step.shown) + _outputs(step)
+
+
+def _outputs(done: TaskSucceeded | StepRun) -> int:
+    if done.data is None and done.artifacts is None:
+        return _weight(done.output, done.size)
+    return done.size * _FACTOR
+
+
+def _weight(value: Any, size: int = 0) -> int:
+    match value:
+        case str():
+            return len(value)
+        case list() | dict():
+            return _FACTOR * (size or len(json.encode(value)))
+        case _:
+            return 0
+
+
+class RunCache:
+    """Runs by id, the one that was used longest ago is dropped first."""
+
+    def __init__(self, *, runs: int = MAX_RUNS, bytes: int = MAX_BYTES) -> None:
+        self._runs: OrderedDict[str, tuple[CachedRun, int]] = OrderedDict()
+        self._most_runs = runs
+        self._most_bytes = bytes
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def take(self, run_id: str) -> CachedRun | None:
+        """A run, no longer kept here: it is about to change, and comes back when that is
+        recorded."""
+        found = self._runs.pop(run_id, None)
+        if found is None:
+            return None
+        self._bytes -= found[1]
+        return found[0]
+
+    def put(self, held: Iterable[CachedRun]) -> None:
+        for each in held:
+            self.take(each.row.id)
+            cost = each.cost
+            self._runs[each.row.id] = each, cost
+            self._bytes += cost
+        while len(self._runs) > self._most_runs or self._bytes > self._most_bytes:
+            _, (_, cost) = self._runs.popitem(last=False)
+            self._bytes -= cost
+
+    def drop(self, which: Callable[[CachedRun], bool]) -> None:
+        for run_id in [id for id, (held, _) in self._runs.items() if which(held)]:
+            self.take(run_id)
+
+
+_MAX_LOADED: Final = 50
+"""How many states are read at once."""
+_MAX_LOADED_BYTES: Final = 16 * 1024 * 1024
+"""How much memory those may take that are read for one decision; the last may take more."""
+
+
+class LoadedStates(Struct, frozen=True):
+    """Runs to decide on, with the messages for them; those that cannot be read, and messages for
+    runs that are not there."""
+
+    held: dict[str, CachedRun]
+    messages: dict[str, Sequence[InboxMessage]]
+    troubles: list[DecisionProblem]
+    strays: list[InboxMessage]
+
+
+async def load_states(
+    store: Store,
+    definitions: Definitions,
+    memory: RunCache,
+    todo: Mapping[str, Sequence[InboxMessage]],
+) -> LoadedStates:
+    """The states of runs, as many as there is room for. Raises UnavailableError."""
+    taken = LoadedStates({}, {}, [], [])
+    missing: list[str] = []
+    for run_id in todo:
+        found = memory.take(run_id)
+        if found is None:
+            missing.append(run_id)
+        else:
+            taken.held[run_id] = found
+            taken.messages[run_id] = todo[run_id]
+    room = _MAX_LOADED_BYTES
+    for start in range(0, len(missing), _MAX_LOADED):
+        if room > 0:
+            some = {run_id: todo[run_id] for run_id in missing[start : start + _MAX_LOADED]}
+            room -= await _load(store, definitions, some, taken)
+    return taken
+
+
+async def _load(
+    store: Store,
+    definitions: Definitions,
+    todo: Mapping[str, Sequence[InboxMessage]],
+    taken: LoadedStates,
+) -> int:
+    """Reads some states; how much memory they take."""
+    rows = await read_rows(store, store.engine, todo)
+    begun = [row.id for row in rows if row.status != "pending"]
+    later = await read_later(store, store.engine, begun) if begun else {}
+    cost = 0
+    for row in rows:
+        try:
+            program = await definitions.get(store, row.workflow, row.version)
+            held = cached_run(row, program, later.get(row.id, ()))
+        except UnavailableError:
+            raise
+        except Exception as error:
+            taken.troubles.append(DecisionProblem(row.id, todo[row.id], error, row=row))
+        else:
+            taken.held[row.id] = held
+            taken.messages[row.id] = await _all_messages(store, row, todo[row.id])
+            cost += held.cost
+    strays = todo.keys() - {row.id for row in rows}
+    taken.strays.extend(message for run_id in strays for message in todo[run_id])
+    return cost
+
+
+async def _all_messages(
+    store: Store, row: RunRow, messages: Sequence[InboxMessage]
+) -> Sequence[InboxMessage]:
+    """The messages to decide on. Where nothing could be decided on a run for a while, those that
+    came meanwhile wait for different times: they are taken in the order in which they came."""
+    if row.problem is None:
+        return messages
+    known = {each.id for each in messages}
+    before = [each for each in await read_postponed(store, row.id) if each.id not in known]
+    # What the bus offers has no row, and came last.
+    return sorted((*before, *messages), key=lambda each: each.id or inf)

@@ -1,0 +1,54 @@
+"""Many values in one statement: lists as one JSON parameter, and rows in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import json
+
+from accord.store.store import Engine, Transaction
+
+IN_TEXTS: Final[dict[Engine, str]] = {
+    "sqlite": "IN (SELECT value FROM json_each({}))",
+    "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)))",
+}
+"""SQL to be filled with the name of a parameter: is one of these texts."""
+IN_NUMBERS: Final[dict[Engine, str]] = {
+    "sqlite": "IN (SELECT value FROM json_each({}))",
+    "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)::bigint))",
+}
+"""The same for whole numbers."""
+
+
+def as_parameter(values: Iterable[str] | Iterable[int]) -> str:
+    """What the parameter is given."""
+    return json.encode(list(values)).decode()
+
+
+ColumnType: TypeAlias = Literal["text", "integer", "bigint", "double precision"]
+
+
+class Insertion:
+    """A statement that adds rows to a table: `columns` are their names and types, `then` is what
+    follows, as in `ON CONFLICT (id) DO NOTHING`."""
+
+    def __init__(self, table: str, columns: Mapping[str, ColumnType], then: str = "") -> None:
+        names = ", ".join(columns)
+        places = range(1, len(columns) + 1)
+        values = ", ".join(f"${place}" for place in places)
+        lists = ", ".join(
+            f"${place}::{type}[]" for place, type in zip(places, columns.values(), strict=True)
+        )
+        into: Final = f"INSERT INTO {table} ({names})"
+        self._by_rows = f"{into} VALUES ({values}) {then}"
+        self._by_columns = f"{into} SELECT * FROM unnest({lists}) {then}"
+
+    async def run(self, db: Transaction, rows: Sequence[Sequence[Any]]) -> None:
+        """Add rows, in this order. Raises StoreError."""
+        if not rows:
+            return
+        if db.engine == "sqlite" or len(rows) == 1:
+            await db.execute_many(self._by_rows, rows)
+        else:
+            await db.execute(self._by_columns, *zip(*rows, strict=True))

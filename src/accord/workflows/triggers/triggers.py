@@ -1,0 +1,334 @@
+"""Triggers: stored with a workflow, and the runs that they start.
+
+A run is started inside the caller's transaction. An occurrence for which no run can be started
+becomes a dead letter.
+
+Schedules follow the clocks of a timezone, which are put forward and back. A time that a day does
+not have comes as much later as the clock was put forward. A time that a day has twice counts once,
+the first time. A schedule of every hour goes by real time: no hour is left out or counted twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo, available_timezones
+
+from msgspec import Struct, json
+
+from accord.operations.accounts.storage.users import BY_ID
+from accord.operations.audit.record import Record
+from accord.operations.errors import ConflictError
+from accord.operations.identifiers import new_id, utc_now
+from accord.operations.logs.redaction import redact_value
+from accord.store.store import Reading, Row, Transaction
+from accord.workflows.core.definition import Definition, Trigger, TriggerKind
+from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.reading import decode_definition
+from accord.workflows.core.rules import input_problem
+from accord.workflows.core.triggers import Cron, Start, compile_trigger, input_for, read_cron
+from accord.workflows.starter import new_traceparent
+from accord.workflows.storage import definitions
+from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
+from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
+
+_MAX_DAYS: Final = 366 * 9
+"""A 29th of February is at most eight years away."""
+_DAY: Final = timedelta(days=1)
+
+
+@lru_cache(1)
+def known_timezones() -> frozenset[str]:
+    """The timezones that this machine knows; UTC whatever it knows."""
+    return frozenset(available_timezones()) | {"UTC"}
+
+
+def find_zone(name: str) -> tzinfo:
+    """A timezone that is known."""
+    return UTC if name == "UTC" else ZoneInfo(name)
+
+
+def next_fire(cron: Cron, zone: tzinfo, after: float) -> float:
+    """The first time of a schedule after another, in seconds since 1970."""
+    # From the day before: what was skipped at its end comes later.
+    day = datetime.fromtimestamp(after, zone).date() - _DAY
+    for _ in range(_MAX_DAYS):
+        if cron.has_day(day.month, day.day, day.isoweekday() % 7):
+            later = [each for each in _instants(cron, zone, day) if each > after]
+            if later:
+                return min(later)
+        day += _DAY
+    raise AssertionError("every schedule that can be read has a day")
+
+
+def _instants(cron: Cron, zone: tzinfo, day: date) -> Iterator[float]:
+    for hour in cron.hours:
+        for minute in cron.minutes:
+            yield _instant(zone, day, hour, minute, fold=0)
+            if cron.every_hour:
+                yield _instant(zone, day, hour, minute, fold=1)
+
+
+def _instant(zone: tzinfo, day: date, hour: int, minute: int, *, fold: int) -> float:
+    return datetime.combine(day, time(hour, minute, fold=fold), zone).timestamp()
+
+
+_SPACE: Final = UUID("5f3a1c52-7f0e-4c55-9d0b-8f6a2f3f8a11")
+
+_TRIGGERS: json.Decoder[Trigger] = json.Decoder(Trigger)
+
+
+class SavedTrigger(Struct, frozen=True):
+    """A trigger as somebody saved it, ready to start runs."""
+
+    id: str
+    workflow: str
+    version: int
+    name: str
+    start: Start
+    schema: Any
+    """Of the workflow's input; None where it has none."""
+    saved_by: Starter
+    next_at: float | None
+
+    @property
+    def kind(self) -> TriggerKind:
+        return self.start.trigger.kind
+
+
+def read_trigger(row: Row) -> SavedTrigger:
+    return SavedTrigger(
+        row["id"],
+        row["workflow"],
+        row["version"],
+        row["name"],
+        _ready(row["spec"]),
+        json.decode(row["input"]),
+        Starter(user_id=row["user_id"], username=row["username"], scopes=row["scopes"]),
+        row["next_at"],
+    )
+
+
+@lru_cache(1_024)
+def _ready(spec: str) -> Start:
+    return compile_trigger(_TRIGGERS.decode(spec))
+
+
+async def save_triggers(
+    db: Transaction, definition: Definition, version: int, created_by: Starter, now: float
+) -> None:
+    """Have this version's triggers start runs, as `created_by`, and no other version's. In the
+    transaction that saves the version, or that makes it the newest that may be run. Raises
+    ConflictError where another workflow has a webhook of the same name."""
+    name = definition.name
+    due = {row["id"]: row["next_at"] for row in await db.fetch(definitions.TRIGGER_TIMES, name)}
+    if not due and not definition.on:
+        return
+    await db.execute(definitions.DELETE_TRIGGERS, name)
+    schema = json.encode(definition.input).decode()
+    seen: Counter[tuple[str, ...]] = Counter()
+    for trigger in definition.on:
+        if trigger.webhook is not None:
+            await _check_free(db, trigger.webhook)
+        key = _key(trigger)
+        seen[key] += 1
+        id = str(uuid5(_SPACE, "/".join((name, *key, str(seen[key])))))
+        # A time that came while it was saved again is not lost.
+        next_at = due.get(id) or first_fire(trigger, now)
+        await db.execute(
+            definitions.INSERT_TRIGGER,
+            id, name, version, trigger.kind, key[1], json.encode(trigger).decode(), schema,
+            created_by.user_id, created_by.username, created_by.scopes, next_at,
+        )  # fmt: skip
+    await db.notify(definitions.TRIGGERS_WAKE)
+
+
+async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, now: float) -> None:
+    """Have the triggers of the newest version that may be run start runs, and no others: after
+    versions were let run, or not. Those that change act as `created_by`."""
+    newest = await db.fetch(definitions.NEWEST_ACTIVE, workflow)
+    versions = {row["version"] for row in await db.fetch(definitions.TRIGGER_VERSIONS, workflow)}
+    if versions == {row["version"] for row in newest}:
+        return
+    if newest:
+        definition = decode_definition(newest[0]["definition"])
+        await save_triggers(db, definition, newest[0]["version"], created_by, now)
+    else:
+        await db.execute(definitions.DELETE_TRIGGERS, workflow)
+        await db.notify(definitions.TRIGGERS_WAKE)
+
+
+def first_fire(trigger: Trigger, after: float) -> float | None:
+    """When a schedule is next; None for other triggers."""
+    if trigger.schedule is None:
+        return None
+    return next_fire(read_cron(trigger.schedule), find_zone(trigger.timezone), after)
+
+
+def _key(trigger: Trigger) -> tuple[str, ...]:
+    """What a trigger is known by from version to version: its kind, its name, its clock."""
+    if trigger.schedule is not None:
+        return "schedule", trigger.schedule, trigger.timezone
+    return trigger.kind, trigger.event or trigger.webhook or ""
+
+
+async def _check_free(db: Transaction, webhook: str) -> None:
+    rows = await db.fetch(definitions.WEBHOOK_OWNER, webhook)
+    if rows:
+        raise ConflictError(
+            f"the workflow {rows[0]['workflow']!r} has a webhook {webhook!r} already"
+        )
+
+
+def start_record(
+    saved: SavedTrigger, run_id: str, correlation_id: str, *, address: str = ""
+) -> Record:
+    """That a schedule or a webhook started a run, in the name of whoever saved it."""
+    return Record(
+        id=new_id(),
+        time=utc_now(),
+        actor_id=saved.saved_by.user_id,
+        actor=saved.saved_by.username,
+        via="system",
+        face="system",
+        address=address,
+        operation=saved.kind,
+        target=f"{saved.workflow}@{saved.version}, {run_id}",
+        correlation_id=correlation_id,
+    )
+
+
+def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: str) -> Record:
+    """Return the record of a delivery that was not genuine, or one too many."""
+    return Record(
+        id=new_id(),
+        time=utc_now(),
+        actor_id="",
+        actor="",
+        via="",
+        face="system",
+        address=address,
+        operation="webhook",
+        target=webhook,
+        outcome="unauthenticated",
+        error=reason,
+        correlation_id=correlation_id,
+    )
+
+
+DEAD_LETTER_TOPIC: Final = "triggers"
+"""Where dead letters say that they come from."""
+MAX_BODY: Final = 4_096
+"""Characters of what a trigger saw that a dead letter keeps."""
+
+
+class NotStartedError(Exception):
+    """A trigger applies, and no run can be started; the message says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """What led to a run: the request that it follows from, and the run that made that request,
+    after how many others."""
+
+    correlation_id: str
+    traceparent: str = ""
+    run: str = ""
+    chain: int = 0
+
+
+def run_id_for(trigger: SavedTrigger, what: str) -> str:
+    """The id of the run that a trigger starts for one thing: always the same."""
+    return str(uuid5(UUID(trigger.id), what))
+
+
+async def start_triggered_run(
+    db: Transaction,
+    trigger: SavedTrigger,
+    seen: Any,
+    *,
+    run_id: str,
+    starter: Starter,
+    at: float,
+    cause: Cause,
+) -> bool:
+    """Start a run for what a trigger saw; False where it was started before. Raises
+    NotStartedError."""
+    return await create_run(
+        db,
+        NewRun(
+            id=run_id,
+            workflow=trigger.workflow,
+            version=trigger.version,
+            input=_input(trigger, seen),
+            starter=starter,
+            origin=_origin(trigger),
+            at=at,
+            cause=cause.run,
+            chain=cause.chain,
+            correlation_id=cause.correlation_id,
+            traceparent=cause.traceparent or new_traceparent(cause.correlation_id),
+        ),
+    )
+
+
+def _origin(trigger: SavedTrigger) -> Origin:
+    return trigger.kind
+
+
+def _input(trigger: SavedTrigger, seen: Any) -> Any:
+    try:
+        value = input_for(trigger.start, seen)
+    except EvaluationError as error:
+        raise NotStartedError("bad_expression", f"the input has no value: {error}") from error
+    checked = Definition(name=trigger.workflow, input=trigger.schema, steps=())
+    problem = input_problem(checked, value)
+    if problem is not None:
+        raise NotStartedError("bad_input", f"the input does not fit the workflow: {problem}")
+    return value
+
+
+async def require_active(db: Reading, starter: Starter) -> None:
+    """Raises NotStartedError where whoever saved a trigger may not act any more."""
+    if not starter.user_id:
+        return
+    rows = await db.fetch(BY_ID, starter.user_id)
+    if not rows or not rows[0]["active"]:
+        raise NotStartedError(
+            "starter_inactive",
+            f"{starter.username}, who saved the workflow and in whose name it runs, is not active: "
+            "have somebody else save it",
+        )
+
+
+async def store_unstarted(
+    db: Transaction,
+    trigger: SavedTrigger,
+    seen: Any,
+    error: NotStartedError,
+    *,
+    run_id: str,
+    at: float,
+) -> None:
+    """Keep among the dead letters what could not be started."""
+    await insert_dead_letter(
+        db,
+        NewDeadLetter(
+            id=str(uuid5(UUID(run_id), error.code)),
+            kind="message",
+            topic=DEAD_LETTER_TOPIC,
+            target=trigger.workflow,
+            code=error.code,
+            message=error.message,
+            body=json.encode(redact_value(seen)).decode()[:MAX_BODY],
+            at=at,
+        ),
+    )
