@@ -158,7 +158,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.client.client", "tests"): (
         ("M-15", "A client for every server: typed calls, handlers, new sessions, OAuth."),
     ),
-    ("accord.mcp.server.mounting", "tests"): (
+    ("accord.mcp.server.sources.mounting", "tests"): (
         ("M-16", "A server in a few lines: decorators, injection, middleware, mounting, proxies."),
     ),
     ("accord.mcp.protocol.codes", "tests"): (
@@ -177,7 +177,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.client.http.endpoint", "tests"): (
         ("M-25", "Clients follow 307 and 308 within an origin, and send nothing to another one."),
     ),
-    ("accord.mcp.server.docstrings", "tests"): (
+    ("accord.mcp.server.components.parameters", "tests"): (
         ("M-26", "Functions of FastMCP work: Field defaults, docstrings of arguments, 3.0 as 3."),
     ),
     ("accord.operations.faces.tools_text", "tests"): (
@@ -195,7 +195,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.transports.web.stop_signals", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),
-    ("accord.mcp.server.shared", "tests"): (("M-18", "Several processes serve the same clients."),),
+    ("accord.mcp.server.cluster", "tests"): (
+        ("M-18", "Several processes serve the same clients."),
+    ),
     ("accord.mcp.client.auth", "tests"): (
         ("M-19", "No check of the official conformance suite fails, on either side."),
     ),

@@ -18,11 +18,10 @@ SOURCE = Path(__file__).parent.parent / "src"
 OWN_TABLES = frozenset(
     {
         # Sessions, streams, tasks and mailboxes that several MCP servers share.
-        "accord.mcp.server.shared.events",
-        "accord.mcp.server.shared.sessions",
-        "accord.mcp.server.shared.shared",
-        "accord.mcp.server.shared.tasks",
-        "accord.mcp.server.shared.worker",
+        "accord.mcp.server.cluster.cluster",
+        "accord.mcp.server.cluster.events",
+        "accord.mcp.server.cluster.sessions",
+        "accord.mcp.server.cluster.worker",
     }
 )
 

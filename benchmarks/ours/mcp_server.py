@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from accord import ServerLimits
 from accord.mcp import Server
-from accord.mcp.server.serving import Serving
+from accord.mcp.server.options import ServedServer
 from benchmarks.peers.tools import echo, more, report
 
 
@@ -50,7 +50,7 @@ def main() -> None:
         server.run(given.place, on_listen=announce, server_limits=patient)
 
 
-def announce(serving: Serving) -> None:
+def announce(serving: ServedServer) -> None:
     if not serving.url.startswith("stdio:"):
         print(urlsplit(serving.url).port, flush=True)
 

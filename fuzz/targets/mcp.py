@@ -26,7 +26,7 @@ from accord.mcp import Context, Server, TaskSettings
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
-from accord.mcp.server.tasks.owners import ANYONE
+from accord.mcp.server.tasks.tasks import ANYONE
 from accord.transports.http.fields import Fields, Pairs
 from accord.transports.http.replies import Reply
 from accord.transports.http.request import place_below

@@ -29,6 +29,14 @@ MOVED: Final[Mapping[str, str]] = {
     "accord.exposure.spelling": "accord.exposure.serialization",
     "accord.exposure.statuses": "accord.exposure.response",
     "accord.exposure.undescribed": "accord.exposure.find",
+    "accord.mcp.server.auth.challenges": "accord.mcp.server.auth.authenticator",
+    "accord.mcp.server.auth.claims": "accord.mcp.server.auth.verifier",
+    "accord.mcp.server.auth.credentials": "accord.mcp.server.auth.authenticator",
+    "accord.mcp.server.auth.documents": "accord.mcp.server.auth.issuers",
+    "accord.mcp.server.auth.key_sets": "accord.mcp.server.auth.issuers",
+    "accord.mcp.server.auth.places": "accord.mcp.server.auth.resource_url",
+    "accord.mcp.server.auth.sockets": "accord.mcp.server.auth.bearer",
+    "accord.mcp.server.auth.static_tokens": "accord.mcp.server.auth.verifier",
     "accord.telemetry.exposition": "accord.telemetry.metrics",
     "accord.telemetry.histogram": "accord.telemetry.metrics",
     "accord.telemetry.past_spans": "accord.telemetry.tracing",
@@ -62,6 +70,19 @@ MOVED: Final[Mapping[str, str]] = {
 RENAMED: Final[Mapping[str, str]] = {
     "accord.exposure.parameters:flat": "accord.exposure.find:flat_parameters",
     "accord.exposure.parameters:nested": "accord.exposure.find:nested_parameters",
+    "accord.mcp.server.auth.challenges:MAX_SCOPES": (
+        "accord.mcp.server.auth.authenticator:MAX_CHALLENGE_SCOPES"
+    ),
+    "accord.mcp.server.auth.claims:Expected": "accord.mcp.server.auth.verifier:ExpectedClaims",
+    "accord.mcp.server.auth.claims:MAX_SCOPES": "accord.mcp.server.auth.verifier:MAX_TOKEN_SCOPES",
+    "accord.mcp.server.auth.credentials:Credentials": (
+        "accord.mcp.server.auth.authenticator:PresentedToken"
+    ),
+    "accord.mcp.server.auth.credentials:Malformed": (
+        "accord.mcp.server.auth.authenticator:MalformedCredentials"
+    ),
+    "accord.mcp.server.auth.places:canonical": "accord.mcp.server.auth.resource_url:canonical_url",
+    "accord.mcp.server.auth.places:trusted": "accord.mcp.server.auth.resource_url:trusted_url",
 }
 """Names of moved modules with another new home, as `module:name`."""
 

@@ -32,7 +32,7 @@ from accord.jsonrpc.nesting import MAX_DEPTH
 from accord.jsonrpc.parameters import Parameter
 from accord.mcp.client.auth.web import Reply
 from accord.mcp.server.auth.signatures import read_header
-from accord.mcp.server.text_arguments import TextArguments
+from accord.mcp.server.components.parameters import TextArguments
 from accord.operations.arguments import Part
 from accord.web.forms import Words
 from accord.web.pages.workflows.inputs import value_of

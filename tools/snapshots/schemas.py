@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from accord.app.parts import PARTS
-from accord.mcp.server import shared
-from accord.mcp.server.shared.shared import PART
+from accord.mcp.server import cluster
+from accord.mcp.server.cluster.cluster import PART
 from accord.store import Store, open_store
 
 FOLDERS: Final[dict[str, Traversable]] = {
     **PARTS,
-    PART: files(shared) / "migrations",
+    PART: files(cluster) / "migrations",
 }
 """Migrations of every part; the last are run where several processes serve MCP."""
 

@@ -12,7 +12,7 @@ from accord.lazy_names import lazy
 _HOMES = {
     "Accepted": "accord.mcp.server.input_requests.elicitation",
     "Annotations": "accord.mcp.protocol.content",
-    "Audio": "accord.mcp.server.media",
+    "Audio": "accord.mcp.server.components.content",
     "AudioContent": "accord.mcp.protocol.content",
     "CallToolResult": "accord.mcp.protocol.results",
     "Cancelled": "accord.mcp.server.input_requests.elicitation",
@@ -20,31 +20,31 @@ _HOMES = {
     "Completion": "accord.mcp.protocol.results",
     "Context": "accord.mcp.server.context",
     "Declined": "accord.mcp.server.input_requests.elicitation",
-    "Depends": "accord.mcp.server.injection",
+    "Depends": "accord.mcp.server.components.handler",
     "Elicit": "accord.mcp.server.input_requests.elicitation",
     "ElicitUrl": "accord.mcp.server.input_requests.elicitation",
     "EmbeddedResource": "accord.mcp.protocol.content",
-    "File": "accord.mcp.server.media",
+    "File": "accord.mcp.server.components.content",
     "GetPromptResult": "accord.mcp.protocol.results",
     "Icon": "accord.mcp.protocol.content",
-    "Image": "accord.mcp.server.media",
+    "Image": "accord.mcp.server.components.content",
     "ImageContent": "accord.mcp.protocol.content",
-    "McpLimits": "accord.mcp.server.limits",
-    "Principal": "accord.mcp.server.principal",
+    "McpLimits": "accord.mcp.server.server_state",
+    "Principal": "accord.mcp.server.session",
     "PromptMessage": "accord.mcp.protocol.results",
     "Request": "accord.mcp.server.middleware",
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
-    "ResourceNotFoundError": "accord.mcp.server.resource",
+    "ResourceNotFoundError": "accord.mcp.server.components.resources",
     "Roots": "accord.mcp.server.input_requests.sampling_and_roots",
     "Sample": "accord.mcp.server.input_requests.sampling_and_roots",
     "Server": "accord.mcp.server.server",
-    "TaskSettings": "accord.mcp.server.tasks.settings",
+    "TaskSettings": "accord.mcp.server.tasks.store",
     "TextContent": "accord.mcp.protocol.content",
     "ToolAnnotations": "accord.mcp.protocol.definitions",
-    "ToolError": "accord.mcp.server.tool",
-    "assistant_message": "accord.mcp.server.prompt",
-    "user_message": "accord.mcp.server.prompt",
+    "ToolError": "accord.mcp.server.components.tools",
+    "assistant_message": "accord.mcp.server.components.prompts",
+    "user_message": "accord.mcp.server.components.prompts",
 }
 
 __all__ = list(_HOMES)
@@ -75,11 +75,18 @@ if TYPE_CHECKING:
         GetPromptResult as GetPromptResult,
         PromptMessage as PromptMessage,
     )
+    from accord.mcp.server.components.content import Audio as Audio, File as File, Image as Image
+    from accord.mcp.server.components.handler import Depends as Depends
+    from accord.mcp.server.components.prompts import (
+        assistant_message as assistant_message,
+        user_message as user_message,
+    )
+    from accord.mcp.server.components.resources import (
+        ResourceNotFoundError as ResourceNotFoundError,
+    )
+    from accord.mcp.server.components.tools import ToolError as ToolError
     from accord.mcp.server.context import (
         Context as Context,
-    )
-    from accord.mcp.server.injection import (
-        Depends as Depends,
     )
     from accord.mcp.server.input_requests.elicitation import (
         Accepted as Accepted,
@@ -89,33 +96,12 @@ if TYPE_CHECKING:
         ElicitUrl as ElicitUrl,
     )
     from accord.mcp.server.input_requests.sampling_and_roots import Roots as Roots, Sample as Sample
-    from accord.mcp.server.limits import (
-        McpLimits as McpLimits,
-    )
-    from accord.mcp.server.media import (
-        Audio as Audio,
-        File as File,
-        Image as Image,
-    )
     from accord.mcp.server.middleware import (
         Request as Request,
-    )
-    from accord.mcp.server.principal import (
-        Principal as Principal,
-    )
-    from accord.mcp.server.prompt import (
-        assistant_message as assistant_message,
-        user_message as user_message,
-    )
-    from accord.mcp.server.resource import (
-        ResourceNotFoundError as ResourceNotFoundError,
     )
     from accord.mcp.server.server import (
         Server as Server,
     )
-    from accord.mcp.server.tasks.settings import (
-        TaskSettings as TaskSettings,
-    )
-    from accord.mcp.server.tool import (
-        ToolError as ToolError,
-    )
+    from accord.mcp.server.server_state import McpLimits as McpLimits
+    from accord.mcp.server.session import Principal as Principal
+    from accord.mcp.server.tasks.store import TaskSettings as TaskSettings

@@ -12,7 +12,7 @@ from accord.hub.mcp.server import hub_server
 from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.operations.caller import Caller
 from accord.operations.rights import Scope, default_scopes
 from accord.transports.http.replies import Reply as WebReply

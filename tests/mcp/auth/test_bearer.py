@@ -19,8 +19,13 @@ from accord.mcp.server.auth import (
     StaticTokens,
     UnavailableError,
 )
-from accord.mcp.server.auth.challenges import challenge, scope_of
-from accord.mcp.server.auth.credentials import Credentials, Malformed, credentials_in
+from accord.mcp.server.auth.authenticator import (
+    MalformedCredentials,
+    PresentedToken,
+    challenge,
+    credentials_in,
+    scope_of,
+)
 from accord.transports.http.fields import Fields
 from accord.transports.web.app import WebRequest
 from tests.mcp.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
@@ -377,7 +382,7 @@ async def test_tokens_are_never_logged(carrier: Carrier, caplog: pytest.LogCaptu
     logged = [each for each in caplog.records if not each.name.startswith(("httpx", "httpcore"))]
     assert all(secret not in str(vars(each)) for each in logged)
     assert secret not in repr(StaticTokens({secret: "ada"}))
-    assert secret not in repr(Credentials("bearer", secret))
+    assert secret not in repr(PresentedToken("bearer", secret))
 
 
 @pytest.mark.req("M-17", "M-12")
@@ -456,8 +461,8 @@ async def test_a_handler_cannot_inject_headers_by_scopes() -> None:
 @given(header=strategies.text(strategies.characters(max_codepoint=255)))
 def test_every_header_is_read_or_refused(header: str) -> None:
     found = credentials_in(asking(authorization=header))
-    assert found is None or isinstance(found, Credentials | Malformed)
-    if isinstance(found, Credentials):
+    assert found is None or isinstance(found, PresentedToken | MalformedCredentials)
+    if isinstance(found, PresentedToken):
         assert found.token in header
 
 

@@ -21,8 +21,8 @@ from hypothesis import given, strategies
 from jwt.algorithms import ECAlgorithm
 
 from accord.mcp.server.auth import JwtVerifier, Principal, UnavailableError, Verifier
-from accord.mcp.server.auth.claims import Expected, principal_of
 from accord.mcp.server.auth.signatures import ALGORITHMS, load_jwt, read_key
+from accord.mcp.server.auth.verifier import ExpectedClaims, principal_of
 from tests.mcp.auth.issuer import RESOURCE, Issuer, Key
 from tests.mcp.client_auth.site import Answer, served
 
@@ -415,7 +415,7 @@ NAMES = ("iss", "aud", "sub", "exp", "nbf", "iat", "scope", "scp", "client_id", 
 
 @given(claims=strategies.dictionaries(strategies.sampled_from(NAMES), JSON))
 def test_no_claims_break_the_check(claims: dict[str, Any]) -> None:
-    expected = Expected(issuer="i", audience=frozenset(("a",)), leeway=0)
+    expected = ExpectedClaims(issuer="i", audience=frozenset(("a",)), leeway=0)
     found = principal_of(claims, expected, 1_000.0)
     if found is not None:
         assert claims["iss"] == "i"

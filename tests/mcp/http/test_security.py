@@ -16,10 +16,10 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Context, Server
 from accord.mcp.server.auth.authenticator import Authenticator, Refusal
+from accord.mcp.server.http.checks import McpHead
 from accord.mcp.server.http.endpoint import McpEndpoint
-from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.sessions import SessionLimits
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.transports.http.fields import Fields
 from accord.transports.web.app import JSON, WebRequest
 from tests.mcp.http.service import (

@@ -13,8 +13,8 @@ from accord.jsonrpc.sse import SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.server.http.events import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession
-from accord.mcp.server.http.session_call import SessionCall
-from accord.mcp.server.link import link_of
+from accord.mcp.server.http.session_calls import SessionCall
+from accord.mcp.server.session import link_of
 from tests.mcp.http.service import (
     Carrier,
     Gate,

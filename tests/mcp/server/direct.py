@@ -16,8 +16,7 @@ from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.mcp import Principal, Server
-from accord.mcp.server.link import LINK
-from accord.mcp.server.session import Session
+from accord.mcp.server.session import LINK, Session
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from accord import Router, RpcError
 from accord.mcp import Accepted, Context, Elicit, ElicitUrl, Roots, Sample, Server, TextContent
-from accord.mcp.server.limits import McpLimits
+from accord.mcp.server.server_state import McpLimits
 from tests.mcp.server.asking_client import Client, client_of, modern, text_of, unchecked
 
 

@@ -11,8 +11,7 @@ import pytest
 from accord import RpcError
 from accord.jsonrpc.context import Context as RpcContext
 from accord.mcp import Accepted, Context, Elicit, ElicitUrl, Server
-from accord.mcp.server.link import link_of
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal, link_of
 from tests.mcp.server.asking_client import Client, client_of, modern, text_of, unchecked
 
 KEY = b"k" * 32

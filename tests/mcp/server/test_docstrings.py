@@ -10,7 +10,7 @@ import pytest
 
 from accord import Router
 from accord.mcp import Client, Context, Server
-from accord.mcp.server.docstrings import read_docstring
+from accord.mcp.server.components.parameters import read_docstring
 
 GOOGLE = """Find towns.
 

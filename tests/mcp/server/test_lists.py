@@ -10,8 +10,8 @@ from accord import RegistrationError, RpcError
 from accord.mcp import Client, Principal, Server
 from accord.mcp.client.client import Mode
 from accord.mcp.protocol.definitions import Prompt
-from accord.mcp.server.prompt import ServedPrompt
-from accord.mcp.server.registry import Registry
+from accord.mcp.server.components.prompts import ServedPrompt
+from accord.mcp.server.components.registry import ComponentRegistry
 from tests.mcp.server.direct import Caller
 
 pytestmark = pytest.mark.req("M-05")
@@ -113,7 +113,7 @@ def thing() -> ServedPrompt:
 
 
 def test_a_registry_may_replace_and_remove() -> None:
-    registry: Registry[ServedPrompt] = Registry("thing")
+    registry: ComponentRegistry[ServedPrompt] = ComponentRegistry("thing")
     changes: list[int] = []
     registry.observers.append(lambda: changes.append(registry.version))
     first, second = thing(), thing()

@@ -22,7 +22,7 @@ from accord.mcp import (
     user_message,
 )
 from accord.mcp.client.client import Mode
-from accord.mcp.server.namespace import Namespace
+from accord.mcp.server.components.registry import Namespace
 
 pytestmark = pytest.mark.req("M-16")
 

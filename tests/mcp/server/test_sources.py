@@ -12,9 +12,9 @@ from accord.mcp.client.client import Mode
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.definitions import Prompt, Resource
 from accord.mcp.protocol.results import GetPromptResult
+from accord.mcp.server.components.lists import SourcePage
+from accord.mcp.server.components.prompts import ServedPrompt, user_message
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.prompt import ServedPrompt, user_message
-from accord.mcp.server.sources import Listed
 
 
 @pytest.fixture(params=["modern", "legacy"])
@@ -30,12 +30,12 @@ class Numbers:
         self.version = 0
         self.asked: list[str] = []
 
-    async def page(self, after: str) -> Listed[Resource]:
+    async def page(self, after: str) -> SourcePage[Resource]:
         self.asked.append(after)
         start = int(after or 0)
         end = min(start + 2, self.count)
         found = [Resource(uri=f"number://{each}", name=str(each)) for each in range(start, end)]
-        return Listed(found, str(end) if end < self.count else "")
+        return SourcePage(found, str(end) if end < self.count else "")
 
 
 class Told(ServedPrompt):
@@ -48,8 +48,8 @@ class Prompts:
         self.names = names
         self.version = 0
 
-    async def page(self, after: str) -> Listed[Prompt]:
-        return Listed([Prompt(name=name) for name in self.names])
+    async def page(self, after: str) -> SourcePage[Prompt]:
+        return SourcePage([Prompt(name=name) for name in self.names])
 
     async def find(self, name: str) -> ServedPrompt | None:
         return Told(Prompt(name=name)) if name in self.names else None

@@ -13,8 +13,7 @@ import pytest
 from accord import Router, RpcError
 from accord.jsonrpc.context import Context as RpcContext
 from accord.mcp import Context
-from accord.mcp.server.link import link_of
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal, link_of
 from accord.mcp.server.tasks.store import MemoryTaskStore
 from tests.mcp.server.asking_client import client_of
 from tests.mcp.server.task_demo import Demo, TaskClient

@@ -16,9 +16,8 @@ from accord.mcp.server.auth import StaticTokens
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
-from accord.mcp.server.principal import Principal
-from accord.mcp.server.tasks.settings import TaskSettings
-from accord.mcp.server.tasks.store import MemoryTaskStore
+from accord.mcp.server.session import Principal
+from accord.mcp.server.tasks.store import MemoryTaskStore, TaskSettings
 from accord.store import StoreError, open_store
 from tests.mcp.http.service import (
     CARRIERS,
@@ -44,8 +43,8 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers whose hearts beat fast."""
-    monkeypatch.setattr("accord.mcp.server.shared.worker.BEAT_SECONDS", 0.02)
-    monkeypatch.setattr("accord.mcp.server.shared.worker.SWEEP_BEATS", 1)
+    monkeypatch.setattr("accord.mcp.server.cluster.worker.BEAT_SECONDS", 0.02)
+    monkeypatch.setattr("accord.mcp.server.cluster.worker.SWEEP_BEATS", 1)
 
 
 @asynccontextmanager
@@ -198,7 +197,7 @@ async def test_a_worker_that_was_taken_for_gone_comes_back(url: str) -> None:
 async def test_what_is_over_the_limit_cannot_be_resumed(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.mcp.server.shared.events.MAX_PER_SESSION", 3)
+    monkeypatch.setattr("accord.mcp.server.cluster.events.MAX_PER_SESSION", 3)
     async with both(url) as (first, second), open_store(url) as store:
         shaken = await first.session()
         params = {"name": "report", "arguments": {"steps": 9}, "_meta": {"progressToken": 1}}

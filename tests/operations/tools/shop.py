@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.operations.audit.record import Record
 from accord.operations.caller import Caller
 from accord.operations.errors import (

@@ -26,7 +26,7 @@ from accord.hub.mcp.resources import (
 )
 from accord.hub.recorder import CHANNEL
 from accord.hub.storage import resources, revisions
-from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Change, updated
+from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server
 from accord.operations.accounts.standing import barred
 from accord.operations.faces.tools_caller import known_caller
@@ -132,7 +132,7 @@ class ChangeNotifier:
         callers = [known_caller(principal) for principal in listeners.principals]
         silent = await self._store.read(lambda db: barred(db, callers))
         listeners.silence(lambda principal: known_caller(principal) in silent)
-        changes: dict[Change, None] = {}
+        changes: dict[ServerChange, None] = {}
         for revision in revisions:
             for uri in uris_of(revision, places):
                 for spelled in (uri, *self._spelled.get(uri, ())):

@@ -11,9 +11,9 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.definitions import Prompt
 from accord.mcp.protocol.results import GetPromptResult, PromptMessage
+from accord.mcp.server.components.lists import SourcePage
+from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.context import Context
-from accord.mcp.server.prompt import ServedPrompt
-from accord.mcp.server.sources import Listed
 from accord.operations.errors import NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
@@ -45,12 +45,12 @@ class StoredPrompts:
     def version(self) -> int:
         return self._version()
 
-    async def page(self, after: str) -> Listed[Prompt]:
+    async def page(self, after: str) -> SourcePage[Prompt]:
         if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
             raise ValueError(f"{after!r} is no place in a list")
         rows = await resources.prompts(self._runner.store, int(after or 0), PAGE + 1)
         more = str(rows[PAGE - 1]["number"]) if len(rows) > PAGE else ""
-        return Listed([_definition(row) for row in rows[:PAGE]], more)
+        return SourcePage([_definition(row) for row in rows[:PAGE]], more)
 
     async def find(self, name: str) -> ServedPrompt | None:
         if "\0" in name:

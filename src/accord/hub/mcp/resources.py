@@ -18,9 +18,9 @@ from accord.hub.storage import resources
 from accord.jsonrpc.codec import encode
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
+from accord.mcp.server.components.lists import SourcePage
+from accord.mcp.server.components.resources import ResourceNotFoundError, ServedResource
 from accord.mcp.server.context import Context
-from accord.mcp.server.resource import ResourceNotFoundError, ServedResource
-from accord.mcp.server.sources import Listed
 from accord.operations.arguments import convert
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
@@ -378,7 +378,7 @@ class ListedItems:
     def version(self) -> int:
         return self._version()
 
-    async def page(self, after: str) -> Listed[Resource]:
+    async def page(self, after: str) -> SourcePage[Resource]:
         kind, number = _parsed(after)
 
         async def read(db: Reading) -> list[Row]:
@@ -393,7 +393,7 @@ class ListedItems:
 
         rows = await self._store.read(read)
         last = rows[RESOURCES_PAGE - 1] if len(rows) > RESOURCES_PAGE else None
-        return Listed(
+        return SourcePage(
             [_resource(row) for row in rows[:RESOURCES_PAGE]],
             "" if last is None else f"{last['kind']}.{last['number']}",
         )

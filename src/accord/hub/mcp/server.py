@@ -23,10 +23,10 @@ from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.results import Completion
 from accord.mcp.server.auth.authenticator import Authenticator
-from accord.mcp.server.completions import matching
+from accord.mcp.server.components.completions import matching
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.server import Server
+from accord.mcp.server.server_state import McpLimits
 from accord.operations.audit.record import Record, Result
 from accord.operations.caller import Caller
 from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError

@@ -15,15 +15,19 @@ from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import ListParams, SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
+from accord.mcp.server.components.lists import ComponentSource, ReadyList, SourcedList
+from accord.mcp.server.components.registry import (
+    Component,
+    ComponentRegistry,
+    RestrictedComponent,
+    T,
+    View,
+    is_permitted,
+    is_visible,
+)
+from accord.mcp.server.components.resources import ResourceIndex, ServedResource
 from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.lists import ReadyList
-from accord.mcp.server.permission import Restricted, is_permitted
-from accord.mcp.server.registry import Component, Registry, T
-from accord.mcp.server.resource import ServedResource
-from accord.mcp.server.resource_index import ResourceIndex
-from accord.mcp.server.sources import Source, SourcedList
-from accord.mcp.server.visibility import View, is_visible
 
 
 class Access:
@@ -49,7 +53,7 @@ class Access:
     def page(
         self,
         ready: ReadyList,
-        registry: Registry[T],
+        registry: ComponentRegistry[T],
         params: ListParams,
         incoming: Incoming,
         *,
@@ -88,8 +92,8 @@ class Access:
     def sourced_page(
         self,
         sourced: SourcedList,
-        source: Source[Any],
-        registry: Registry[Any],
+        source: ComponentSource[Any],
+        registry: ComponentRegistry[Any],
         params: ListParams,
         incoming: Incoming,
         *,
@@ -129,7 +133,7 @@ class Access:
         """
         return component.enabled is None or component.enabled(self._runner.context(incoming))
 
-    def check_permission(self, component: Restricted, incoming: Incoming) -> None:
+    def check_permission(self, component: RestrictedComponent, incoming: Incoming) -> None:
         """Raise RpcError if the principal may not use a component."""
         principal = incoming.link.principal
         if is_permitted(component, principal):

@@ -27,8 +27,7 @@ from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.ask import InputChannel as Asking, InputRequired, Question
 from accord.mcp.server.input_requests.elicitation import Answer, Elicit, ElicitUrl
 from accord.mcp.server.input_requests.sampling_and_roots import Roots, Sample
-from accord.mcp.server.log_levels import is_wanted
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal, is_wanted
 
 if TYPE_CHECKING:
     from accord.mcp.server.input_requests.ask import Asker

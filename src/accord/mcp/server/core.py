@@ -1,10 +1,10 @@
-"""Serves the requests of the protocol for one server: the table of its methods.
+"""The core of a server: the table of its methods, and the way of a request through them.
 
-    bytes ─▶ dispatcher ─▶ plan: params decoded, request admitted
-          ─▶ middleware, where there is any ─▶ method ─▶ component
+    bytes ─▶ dispatcher ─▶ plan: decode params, admit the request
+          ─▶ middleware, if any ─▶ method ─▶ component
 
-A method gets typed params and an `Incoming`; it gives its result, or a coroutine of it. Which
-transport carries them is not known here.
+A method takes typed params and an `Incoming`; it returns its result, or a coroutine of it.
+The core does not know the transport.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import (
     BOTH,
     NO_PARAMS,
-    Admission,
     Incoming,
+    RequestAdmission,
     check_era,
     check_heard,
 )
@@ -46,7 +46,7 @@ HANDSHAKE: Final = (Era.HANDSHAKE,)
 STATELESS: Final = (Era.STATELESS,)
 
 
-class Row(Struct, frozen=True):
+class MethodRow(Struct, frozen=True):
     """One method: type of its params, implementation, eras."""
 
     kind: type[Params]
@@ -59,7 +59,7 @@ class Row(Struct, frozen=True):
 class MethodTable(Struct, frozen=True):
     """The methods and notifications of the protocol, by name."""
 
-    methods: Mapping[str, Row]
+    methods: Mapping[str, MethodRow]
     notifications: Mapping[str, Plan]
 
 
@@ -78,7 +78,7 @@ class Core:
         """Decoders of the raw params by method, for code that must inspect params before they are
         served. Call them after `check_members` has passed. They raise `REFUSALS`; the decoded
         params may be served in place of the raw ones."""
-        self._admission = Admission(server.codes)
+        self._admission = RequestAdmission(server.codes)
         self.router = Router(request_errors=self._admission.request_error)
         served = table(self)
         for name, row in served.methods.items():
@@ -86,7 +86,7 @@ class Core:
         for name, hear in served.notifications.items():
             self.router.put(raw_method(_only_heard(hear), name))
 
-    def _plan(self, name: str, row: Row) -> Plan:
+    def _plan(self, name: str, row: MethodRow) -> Plan:
         read_refused, admit = self._admission.read_refused, self._admission.admit
         kind, serve, eras = row.kind, row.serve, row.eras
         server, feature = self.server, feature_of(name)
@@ -140,7 +140,11 @@ class Core:
         return plan
 
     async def _serve_after(
-        self, waiting: list[Awaitable[None]], row: Row, params: Params, incoming: Incoming
+        self,
+        waiting: list[Awaitable[None]],
+        row: MethodRow,
+        params: Params,
+        incoming: Incoming,
     ) -> Any:
         """Serve a request once its guards let it pass."""
         for wait in waiting:
@@ -150,7 +154,7 @@ class Core:
         result = row.serve(params, incoming)
         return await result if isawaitable(result) else result
 
-    async def _serve_through(self, row: Row, params: Params, incoming: Incoming) -> Any:
+    async def _serve_through(self, row: MethodRow, params: Params, incoming: Incoming) -> Any:
         """Serve a request through the middleware of the server."""
         answerable = params if isinstance(params, AnswerableParams) else None
         context = incoming.shared = self.runner.context(incoming, answerable)

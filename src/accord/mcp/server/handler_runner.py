@@ -1,4 +1,7 @@
-"""Runs handlers for the methods of the protocol: contexts, results, time limits and errors."""
+"""Running handlers: contexts, deadlines, errors, and results encoded for each era.
+
+All deadlines of an event loop share one timer, however many handlers run.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,207 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import Any
+from threading import get_ident
+from typing import Any, Final, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
+from accord.jsonrpc.alarm import Alarm
 from accord.jsonrpc.catalogue import CATALOGUE
+from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.failures import is_foreseen
-from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.meta import SERVER_INFO
 from accord.mcp.protocol.params import AnswerableParams
+from accord.mcp.protocol.results import (
+    COMPLETE,
+    CallToolResult,
+    GetPromptResult,
+    ReadResourceResult,
+    Result,
+)
+from accord.mcp.protocol.versioned import result_in
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.components.content import error_result
+from accord.mcp.server.components.resources import ResourceNotFoundError
 from accord.mcp.server.context import Context
-from accord.mcp.server.deadlines import Deadlines
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.replies import Replies
-from accord.mcp.server.resource import ResourceNotFoundError
 from accord.mcp.server.server_state import ServerState
+
+T = TypeVar("T")
+
+
+class Deadlines:
+    """The deadlines of what one server runs."""
+
+    def __init__(self) -> None:
+        self._watch: _Watch | None = None
+
+    async def keep(
+        self,
+        work: Awaitable[T],
+        seconds: float | None,
+        late: Callable[[float], T],
+        waits: Callable[[], bool],
+    ) -> T:
+        """Return the result of `work`, or of `late` after a timeout.
+
+        Work that waits for its client when the time is up gets the same time again, because people
+        are slow.
+        """
+        if seconds is None:
+            return await work
+        deadline = self.begin(seconds, waits)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if deadline.has_passed():
+                return late(seconds)
+            raise
+        finally:
+            deadline.end()
+
+    def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
+        """Cancel the current task after `seconds`, unless the deadline ends before."""
+        watch = self._watch
+        # Which loop runs is dear to ask: the one that a task of this thread runs on does.
+        task = None
+        if watch is not None and watch.thread == get_ident():
+            task = asyncio.current_task(watch.loop)
+        if watch is None or task is None:
+            watch = self._watch = _Watch(asyncio.get_running_loop())
+            task = asyncio.current_task(watch.loop)
+            assert task is not None
+        when = watch.time() + seconds
+        deadline = Deadline(task, when, seconds, waits, watch.running)
+        watch.running.add(deadline)
+        if when < watch.alarm.when:
+            watch.alarm.set(when)
+        return deadline
+
+
+class Deadline(Struct, eq=False):
+    """The deadline of one task."""
+
+    task: asyncio.Task[Any]
+    when: float
+    seconds: float
+    waits: Callable[[], bool]
+    _among: set[Deadline]
+    rung: bool = False
+
+    def has_passed(self) -> bool:
+        """Return whether this deadline alone has cancelled the task.
+
+        If so, the task is uncancelled.
+        """
+        return self.rung and self.task.uncancel() == 0
+
+    def end(self) -> None:
+        self._among.discard(self)
+
+
+class _Watch:
+    """The tasks with deadlines on one event loop, and the alarm that they share."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.thread = get_ident()
+        self.time = loop.time
+        self.running: set[Deadline] = set()
+        self.alarm = Alarm(loop, self._ring)
+
+    def _ring(self) -> None:
+        now = self.time()
+        for each in self.running:
+            if each.when > now or each.rung:
+                continue
+            if each.waits():
+                each.when = now + each.seconds
+            else:
+                each.rung = True
+                each.task.cancel()
+        waiting = [each.when for each in self.running if not each.rung]
+        if waiting:
+            self.alarm.set(min(waiting))
+
+
+def never() -> bool:
+    """Return False, for work that never waits for its client."""
+    return False
+
+
+def too_large(result: Result, size: int, most: int, incoming: Incoming, profile: Profile) -> Result:
+    """Return a replacement for a result that is too large.
+
+    Results that do not come from a component are returned as they are. Raises RpcError for results
+    that cannot report an error.
+    """
+    told = f"The result of {size:,} bytes is over the limit of {most:,}"
+    if isinstance(result, CallToolResult):
+        return error_result(f"{told}. Ask for less.")
+    if isinstance(result, ReadResourceResult | GetPromptResult):
+        raise failure("content_too_large", told, era=incoming.era, profile=profile, maxSize=most)
+    return result
+
+
+_COMPLETE: Final = b'"resultType":"complete",'
+
+
+class ResultEncoder:
+    """The encoder of one server's results."""
+
+    def __init__(
+        self,
+        info: Implementation,
+        *,
+        max_bytes: int | None = None,
+        profile: Profile = "standard",
+    ) -> None:
+        self._info = info
+        self._max_bytes = max_bytes
+        self._profile: Profile = profile
+        self._meta = b'"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
+        self._start = b"{" + _COMPLETE + self._meta
+        self._more = self._start + b","
+
+    def finish(self, result: Result, incoming: Incoming) -> Any:
+        """Return the encoded result of this request.
+
+        Raises RpcError if it is too large.
+        """
+        if incoming.unfinished:
+            return result
+        is_usual = incoming.era is Era.STATELESS and result.result_type is COMPLETE
+        if not is_usual:
+            result = result_in(incoming.version, result)
+        body = encode(result)
+        most = self._max_bytes
+        if most is not None and len(body) > most:
+            result = too_large(result, len(body), most, incoming, self._profile)
+            body = encode(result)
+        if is_usual and result.meta is None and body != b"{}":
+            return Raw(self._more + body[1:])  # as `_stateless` does
+        return Raw(body if incoming.era is Era.HANDSHAKE else self._stateless(result, body))
+
+    def _stateless(self, result: Result, body: bytes) -> bytes:
+        """Return a result with its type and its server (2026-07-28, overview)."""
+        is_complete = result.result_type == COMPLETE
+        if result.meta is not None:
+            body = encode(replace(result, meta={SERVER_INFO: self._info, **result.meta}))
+            return b"{" + (_COMPLETE if is_complete else b"") + body[1:]
+        if is_complete and body != b"{}":
+            return self._more + body[1:]
+        start = self._start if is_complete else b"{" + self._meta
+        return start + (b"}" if body == b"{}" else b"," + body[1:])
+
+    def finish_list(self, body: bytes) -> bytes:
+        """Finish an encoded object with members in the same way."""
+        return self._more + body[1:]
+
 
 log = logging.getLogger("accord.mcp")
 
@@ -32,7 +220,7 @@ class HandlerRunner:
     def __init__(self, server: ServerState) -> None:
         self.server = server
         self._asker = server.asker
-        self.replies = Replies(
+        self.replies = ResultEncoder(
             server.info, max_bytes=server.limits.max_result_bytes, profile=server.codes
         )
         self.deadlines = Deadlines()

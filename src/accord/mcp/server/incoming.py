@@ -31,8 +31,7 @@ from accord.mcp.protocol.meta import (
 )
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSIONS, Era
-from accord.mcp.server.link import LINK, DuplexLink, Link, link_of
-from accord.mcp.server.session import Phase
+from accord.mcp.server.session import LINK, ClientLink, DuplexLink, Phase, link_of
 
 P = TypeVar("P", bound=Params)
 
@@ -61,7 +60,7 @@ class Incoming(msgspec.Struct, eq=False):
     """One request or notification of a client."""
 
     context: Context
-    link: Link
+    link: ClientLink
     meta: RequestMeta
     era: Era
     version: str
@@ -90,7 +89,7 @@ class Incoming(msgspec.Struct, eq=False):
         return self.link.session.client_info if self.link.session else None
 
 
-class Admission:
+class RequestAdmission:
     """Admission of requests by the rules of their era."""
 
     def __init__(self, profile: Profile) -> None:
@@ -101,7 +100,7 @@ class Admission:
 
         Raises RpcError.
         """
-        link: Link = context.state.get(LINK) or link_of(context)
+        link: ClientLink = context.state.get(LINK) or link_of(context)
         version = meta.protocol_version
         if version is not UNSET:
             if version not in STATELESS_VERSIONS:
@@ -137,7 +136,11 @@ class Admission:
         return request_error(fault, era=era, profile=self._profile, of=of)
 
     def read_refused(
-        self, kind: type[P], data: bytes | Raw, context: Context, check: Callable[[Incoming], None]
+        self,
+        kind: type[P],
+        data: bytes | Raw,
+        context: Context,
+        check: Callable[[Incoming], None],
     ) -> P:
         """Return empty params for `null`; raise RpcError for other unreadable params.
 

@@ -1,8 +1,8 @@
-"""What lives as long as a server is served: started before the first request, ended after the
-last, once, however many transports serve it at the same time.
+"""The lifespan of a server, and the signal that it closes.
 
-It is entered and left in one task of its own, so that whatever insists on that, as cancel
-scopes do, can be used in it.
+The lifespan is entered before the first request and left after the last, once, however many
+transports serve the server at the same time. It runs in one task of its own, so that what must be
+left by the task that entered it, such as a cancel scope, may live there.
 """
 
 from __future__ import annotations
@@ -10,12 +10,44 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
+
+
+class ShutdownSignal:
+    """A signal to requests that stay open until the server closes.
+
+    It is not bound to an event loop and can be set repeatedly: a server may be served again.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    async def wait(self) -> None:
+        """Return when the server closes."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        try:
+            await waiting
+        finally:
+            self._waiting.discard(waiting)
+
+    def set(self) -> None:
+        """Wake all waiting tasks, because the server closes."""
+        for waiting in tuple(self._waiting):
+            if not waiting.get_loop().is_closed():
+                waiting.get_loop().call_soon_threadsafe(partial(_wake, waiting))
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
 
 MakeLifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Any]]
 
 
-class Lifespan:
+class ServerLifespan:
     """A context manager that runs once while it has users."""
 
     def __init__(self, make: MakeLifespan) -> None:

@@ -1,8 +1,7 @@
-"""Who hears of changes: sessions that subscribed, and requests that listen.
+"""Listeners of changes: sessions that subscribed, and requests that listen.
 
-One place knows everybody who is to be told, whatever the era and transport. Listeners come
-when a session is ready or a client begins to listen, and go with it. What changes several
-times in one turn of the loop is told once.
+One table for all eras and transports. Listeners join when a session is ready or a client begins to
+listen, and leave with it. Equal changes in one turn of the event loop are announced once.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import ClientLink, Principal
 
 
-class Change(Struct, frozen=True):
+class ServerChange(Struct, frozen=True):
     """A change of a list, or of the resource at `uri`."""
 
     method: str
@@ -25,49 +24,49 @@ class Change(Struct, frozen=True):
     uri: str = ""
 
 
-TOOLS_CHANGED = Change("notifications/tools/list_changed")
-PROMPTS_CHANGED = Change("notifications/prompts/list_changed")
-RESOURCES_CHANGED = Change("notifications/resources/list_changed")
+TOOLS_CHANGED = ServerChange("notifications/tools/list_changed")
+PROMPTS_CHANGED = ServerChange("notifications/prompts/list_changed")
+RESOURCES_CHANGED = ServerChange("notifications/resources/list_changed")
 
 
-def updated(uri: str) -> Change:
+def updated(uri: str) -> ServerChange:
     """Return the change of the contents at `uri`."""
-    return Change("notifications/resources/updated", uri)
+    return ServerChange("notifications/resources/updated", uri)
 
 
-class Listener(Protocol):
+class ChangeListener(Protocol):
     """A subscriber of changes."""
 
     @property
     def principal(self) -> Principal | None:
         """The principal that it listens for."""
 
-    def hear(self, change: Change) -> None:
+    def hear(self, change: ServerChange) -> None:
         """Notify the client if it subscribed to such changes.
 
         Never raises.
         """
 
 
-class Listeners:
+class ChangeListeners:
     """All listeners of one server in this process.
 
     Each is notified on the event loop that it was added on; `tell` may be called from any thread.
     """
 
     def __init__(self) -> None:
-        self._listeners: dict[Listener, asyncio.AbstractEventLoop] = {}
-        self._waiting: dict[asyncio.AbstractEventLoop, dict[Change, None]] = {}
+        self._listeners: dict[ChangeListener, asyncio.AbstractEventLoop] = {}
+        self._waiting: dict[asyncio.AbstractEventLoop, dict[ServerChange, None]] = {}
         self._lock = threading.Lock()
-        self._others: list[Callable[[Change], None]] = []
+        self._others: list[Callable[[ServerChange], None]] = []
 
     def __len__(self) -> int:
         return len(self._listeners)
 
-    def add(self, listener: Listener) -> None:
+    def add(self, listener: ChangeListener) -> None:
         self._listeners[listener] = asyncio.get_running_loop()
 
-    def discard(self, listener: Listener) -> None:
+    def discard(self, listener: ChangeListener) -> None:
         self._listeners.pop(listener, None)
 
     @property
@@ -81,20 +80,20 @@ class Listeners:
             if is_barred(listener.principal):
                 self.discard(listener)
 
-    def pass_on(self, tell: Callable[[Change], None]) -> None:
+    def pass_on(self, tell: Callable[[ServerChange], None]) -> None:
         """Call `tell` at once with every change, in the thread of the change."""
         self._others.append(tell)
 
-    def stop_passing_on(self, tell: Callable[[Change], None]) -> None:
+    def stop_passing_on(self, tell: Callable[[ServerChange], None]) -> None:
         self._others.remove(tell)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: ServerChange) -> None:
         """Notify all listeners of `change` soon, each on its event loop."""
         for tell in tuple(self._others):
             tell(change)
         self.tell_here(change)
 
-    def tell_here(self, change: Change) -> None:
+    def tell_here(self, change: ServerChange) -> None:
         """Notify only the listeners of this process, without forwarding."""
         with self._lock:
             for loop in set(self._listeners.values()):
@@ -114,5 +113,23 @@ class Listeners:
                     listener.hear(change)
 
 
-def params_of(change: Change) -> dict[str, Any]:
+def params_of(change: ServerChange) -> dict[str, Any]:
     return {"uri": change.uri} if change.uri else {}
+
+
+class SessionListener:
+    """The listener of a session: all lists, and the subscribed resources."""
+
+    __slots__ = ("_link",)
+
+    def __init__(self, link: ClientLink) -> None:
+        self._link = link
+
+    @property
+    def principal(self) -> Principal | None:
+        return self._link.principal
+
+    def hear(self, change: ServerChange) -> None:
+        session = self._link.session
+        if session is not None and (not change.uri or change.uri in session.subscriptions):
+            self._link.announce(change.method, params_of(change))

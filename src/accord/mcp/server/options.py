@@ -1,5 +1,4 @@
-"""What serving a server can be told, as keywords: over HTTP, over other transports, as an ASGI
-application; and what a proxy can be told about its client."""
+"""Keyword options of serving, of ASGI applications, and of a proxy's client."""
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
     from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.http.events import EventStore
     from accord.mcp.server.http.sessions import SessionLimits, Sessions
-    from accord.mcp.server.principal import Principal
+    from accord.mcp.server.session import Principal
     from accord.transports.http.replies import Reply
     from accord.transports.web.app import WebRequest
 
 
-class Serving(Protocol):
+class ServedServer(Protocol):
     """A server that is being served."""
 
     @property
@@ -84,7 +83,7 @@ class McpServeOptions(McpListenOptions, total=False):
 class McpRunOptions(McpServeOptions, total=False):
     """Keyword options of `run`."""
 
-    on_listen: Callable[[Serving], None] | None
+    on_listen: Callable[[ServedServer], None] | None
 
 
 class ProxyOptions(TransportOptions, total=False):

@@ -29,37 +29,32 @@ from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.tasks import EXTENSION
 from accord.mcp.protocol.versions import V2025_11_25, Era, era
-from accord.mcp.server.closing import Closing
-from accord.mcp.server.completions import Completions
-from accord.mcp.server.files import file_resource, fixed_resource, folder_resource
-from accord.mcp.server.function_prompt import FunctionPrompt
-from accord.mcp.server.function_resource import FunctionResource
-from accord.mcp.server.function_tool import FunctionTool
+from accord.mcp.server.components.completions import Completions
+from accord.mcp.server.components.lists import PromptSource, ResourceSource
+from accord.mcp.server.components.prompts import FunctionPrompt, PromptOptions, ServedPrompt
+from accord.mcp.server.components.registry import ComponentRegistry, Namespace
+from accord.mcp.server.components.resources import (
+    FunctionResource,
+    ResourceOptions,
+    ServedResource,
+    file_resource,
+    fixed_resource,
+    folder_resource,
+)
+from accord.mcp.server.components.tools import FunctionTool, ServedTool, ToolOptions
 from accord.mcp.server.input_requests.ask import Asker
-from accord.mcp.server.lifespan import Lifespan
-from accord.mcp.server.limits import McpLimits
+from accord.mcp.server.lifespan import ServerLifespan, ShutdownSignal
 from accord.mcp.server.listeners import (
     PROMPTS_CHANGED,
     RESOURCES_CHANGED,
     TOOLS_CHANGED,
-    Listeners,
+    ChangeListeners,
     updated,
 )
 from accord.mcp.server.middleware import Middleware, check_middleware
-from accord.mcp.server.namespace import Namespace
-from accord.mcp.server.options import (
-    McpAsgiOptions,
-    McpRunOptions,
-    McpServeOptions,
-    ProxyOptions,
-)
-from accord.mcp.server.prompt import PromptOptions, ServedPrompt
-from accord.mcp.server.registry import Registry
-from accord.mcp.server.resource import ResourceOptions, ServedResource
-from accord.mcp.server.server_state import Guard, Instructions
-from accord.mcp.server.sources import PromptSource, ResourceSource
-from accord.mcp.server.tasks.settings import TaskSettings
-from accord.mcp.server.tool import ServedTool, ToolOptions
+from accord.mcp.server.options import McpAsgiOptions, McpRunOptions, McpServeOptions, ProxyOptions
+from accord.mcp.server.server_state import Guard, Instructions, McpLimits
+from accord.mcp.server.tasks.store import TaskSettings
 from accord.transports.options import check_options
 
 if TYPE_CHECKING:
@@ -142,12 +137,12 @@ class Server:
         self.strict_versions = strict_versions
         self.introduce: Callable[[Implementation], Implementation] = _as_they_say
         """Filters the names and versions that clients of sessions report, which may be anything."""
-        self.tools: Registry[ServedTool] = Registry("tool")
-        self.resources: Registry[ServedResource] = Registry("resource")
-        self.prompts: Registry[ServedPrompt] = Registry("prompt")
+        self.tools: ComponentRegistry[ServedTool] = ComponentRegistry("tool")
+        self.resources: ComponentRegistry[ServedResource] = ComponentRegistry("resource")
+        self.prompts: ComponentRegistry[ServedPrompt] = ComponentRegistry("prompt")
         self.completions = Completions()
-        self.listeners = Listeners()
-        self.closing = Closing()
+        self.listeners = ChangeListeners()
+        self.closing = ShutdownSignal()
         """Set when the server ends: open streams end with it."""
         self.asker = Asker(
             profile=codes,
@@ -175,7 +170,7 @@ class Server:
         """Lists and finds prompts outside of the registry."""
         self.lifespan_value: Any = None
         """The value of the lifespan; handlers get it as `context.lifespan`."""
-        self._lifespan = Lifespan(partial(self._live, lifespan))
+        self._lifespan = ServerLifespan(partial(self._live, lifespan))
         self._mounted: list[Server] = []
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
         self.resources.observers.append(lambda: self.listeners.tell(RESOURCES_CHANGED))
@@ -341,7 +336,7 @@ class Server:
         Later additions to and removals from `other` apply here as well. Raises `RegistrationError`
         if a name is taken; nothing has changed then.
         """
-        from accord.mcp.server.mounting import Mount
+        from accord.mcp.server.sources.mounting import Mount
 
         Mount(other, self, Namespace(prefix)).attach()
         self._mounted.append(other)
@@ -368,7 +363,7 @@ class Server:
         a connection of its own, which is the default unless the target is a command. A `Client` in
         place of a target answers input requests itself.
         """
-        from accord.mcp.server.proxy import Proxy
+        from accord.mcp.server.sources.proxy import Proxy
 
         proxy = Proxy(target, forward=forward, auth=auth, per_session=per_session, **options)
         server = cls(name, version=version, limits=limits, lifespan=proxy.lifespan)
@@ -395,7 +390,7 @@ class Server:
         These are the current methods that are not hidden and match `include` and `exclude`, names
         in which `*` matches any text.
         """
-        from accord.mcp.server.from_router import plain_name, tools_of
+        from accord.mcp.server.sources.from_router import plain_name, tools_of
 
         server = cls(name, version=version, **options)
         for tool in tools_of(router, include=include, exclude=exclude, naming=naming or plain_name):
@@ -429,7 +424,7 @@ class Server:
         application's own lifespan runs with the server, unless `start_app` is false: for a server
         that is mounted in the application.
         """
-        from accord.mcp.server.application import Application
+        from accord.mcp.server.sources.from_app import Application
 
         application = Application(
             app,

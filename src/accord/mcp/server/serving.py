@@ -23,9 +23,9 @@ from accord.mcp.server.options import (
     LISTENER_OPTIONS,
     McpListenOptions,
     McpServeOptions,
-    Serving as Serving,
+    ServedServer as Serving,
 )
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
@@ -149,14 +149,14 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         """Return the transport options that authenticate handshakes."""
         if self._auth is None or self._scheme not in WITH_HEADERS:
             return {}
-        from accord.mcp.server.auth.sockets import admission
+        from accord.mcp.server.auth.bearer import admission
 
         return {"admit": admission(self._auth)}
 
     def _connected(self, peer: Peer) -> None:
         principal: Principal | None = peer.info.details.get("principal", self._principal)
         if principal is not None:
-            from accord.mcp.server.auth.sockets import belong_to
+            from accord.mcp.server.auth.bearer import belong_to
 
             belong_to(peer, principal)
         if self._scheme == "stdio":

@@ -18,9 +18,9 @@ from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.definitions import Tool, ToolAnnotations
 from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.components.tools import ServedTool, whole_numbers
 from accord.mcp.server.context import Context
 from accord.mcp.server.server import Server
-from accord.mcp.server.tool import ServedTool, whole_numbers
 from accord.operations.abilities import Abilities, abilities
 from accord.operations.arguments import all_of
 from accord.operations.caller import Caller

@@ -17,17 +17,17 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.versions import era
-from accord.mcp.server.auth.authenticator import Refusal
-from accord.mcp.server.auth.bearer import BearerAuth
-from accord.mcp.server.auth.credentials import (
-    Credentials as PresentedToken,
-    Malformed,
+from accord.mcp.server.auth.authenticator import (
+    MalformedCredentials,
+    PresentedToken,
+    Refusal,
     credentials_in,
 )
+from accord.mcp.server.auth.bearer import BearerAuth
 from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.authentication import RequestAuthenticator
@@ -119,9 +119,9 @@ class _Tokens:
             raise UnverifiableError(str(error)) from error
 
 
-def _token_in_url(request: WebRequest) -> Malformed | None:
+def _token_in_url(request: WebRequest) -> MalformedCredentials | None:
     found = credentials_in(request) if request.query else None
-    return found if isinstance(found, Malformed) and found.in_url else None
+    return found if isinstance(found, MalformedCredentials) and found.in_url else None
 
 
 def _principal(caller: Caller) -> Principal:
@@ -159,7 +159,11 @@ def caller_in(incoming: Incoming) -> Caller:
 
 
 async def run_for(
-    incoming: Incoming, runner: Runner, operation: Operation, arguments: Arguments, caller: Caller
+    incoming: Incoming,
+    runner: Runner,
+    operation: Operation,
+    arguments: Arguments,
+    caller: Caller,
 ) -> Outcome:
     """Run an operation, and keep what the caller has left for the headers of the answer.
 

@@ -1,15 +1,17 @@
-"""Authorization for servers: who calls, and what they may.
+"""Authorization for servers: authentication of requests, and scopes.
 
-    authenticator       what an endpoint asks: who sends a request, and why nobody does
-    bearer              `BearerAuth`: the rules of bearer tokens, around any verifier
+    authenticator       authenticators, the credentials of requests, and challenges
+    bearer              `BearerAuth`: the rules of bearer tokens, for any verifier
     protected_resource  `ProtectedResource`: the same for OAuth, with metadata and DPoP
-    verifier            what tells whose a token is
-    static_tokens       `StaticTokens`: tokens that are known beforehand
+    dpop                DPoP proofs
+    verifier            verifiers, `StaticTokens`, and the rules of claims
     jwt_verifier        `JwtVerifier`: signed tokens of an issuer
-    introspection       `Introspection`: an authorization server is asked about each token
+    introspection       `Introspection`: asks an authorization server about each token
+    issuers             metadata and key sets of issuers
+    signatures          signatures of JWTs
+    resource_url        URLs of resources and issuers
 
-Everything else is what these are made of. The names that applications need are here, and are
-loaded when first used.
+The names that applications need are exported here, and loaded when first used.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ _HOMES = {
     "BearerAuth": "accord.mcp.server.auth.bearer",
     "Introspection": "accord.mcp.server.auth.introspection",
     "JwtVerifier": "accord.mcp.server.auth.jwt_verifier",
-    "Principal": "accord.mcp.server.principal",
+    "Principal": "accord.mcp.server.session",
     "ProtectedResource": "accord.mcp.server.auth.protected_resource",
-    "StaticTokens": "accord.mcp.server.auth.static_tokens",
+    "StaticTokens": "accord.mcp.server.auth.verifier",
     "UnavailableError": "accord.mcp.server.auth.verifier",
     "Verifier": "accord.mcp.server.auth.verifier",
 }
@@ -41,9 +43,9 @@ if TYPE_CHECKING:
     from accord.mcp.server.auth.introspection import Introspection as Introspection
     from accord.mcp.server.auth.jwt_verifier import JwtVerifier as JwtVerifier
     from accord.mcp.server.auth.protected_resource import ProtectedResource as ProtectedResource
-    from accord.mcp.server.auth.static_tokens import StaticTokens as StaticTokens
     from accord.mcp.server.auth.verifier import (
+        StaticTokens as StaticTokens,
         UnavailableError as UnavailableError,
         Verifier as Verifier,
     )
-    from accord.mcp.server.principal import Principal as Principal
+    from accord.mcp.server.session import Principal as Principal

@@ -1,30 +1,46 @@
-"""`BearerAuth`: the rules of bearer tokens over HTTP (RFC 6750), around any verifier.
+"""`BearerAuth`: bearer tokens over HTTP (RFC 6750) and WebSocket, for any verifier.
 
-No token, an empty one, or one that is not valid: 401. A token presented in a way in which none may
-be: 400. A valid one that does not allow enough: 403. Tokens are neither kept nor logged here.
+A missing, empty or invalid token gives 401, a token in a forbidden place 400, missing scopes 403.
+A WebSocket connection is authenticated once, by the headers of its handshake, and ends when the
+token that opened it expires.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Final
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.errors import RpcError, TransportError, own_error
+from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.states import State
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.versions import Era, era
-from accord.mcp.server.auth.authenticator import Authenticator, Refusal
-from accord.mcp.server.auth.challenges import challenge, is_scope, scope_of
-from accord.mcp.server.auth.credentials import Credentials, Malformed, Scheme, credentials_in
+from accord.mcp.server.auth.authenticator import (
+    Authenticator,
+    MalformedCredentials,
+    PresentedToken,
+    Refusal,
+    Scheme,
+    challenge,
+    credentials_in,
+    is_scope,
+    scope_of,
+)
 from accord.mcp.server.auth.verifier import UnavailableError, Verifier
-from accord.mcp.server.principal import Principal
-from accord.transports.web.app import WebRequest
+from accord.mcp.server.session import LINK, DuplexLink, Principal
+from accord.transports.http.fields import Fields
+from accord.transports.http.replies import Reply
+from accord.transports.options import Admit, Verdict
+from accord.transports.web.app import JSON, WebRequest
 
 log = logging.getLogger("accord.mcp.auth")
 
@@ -59,13 +75,13 @@ class BearerAuth(Authenticator):
 
     def refusal(self, request: WebRequest) -> Refusal | None:
         found = request.once(credentials_in)
-        return None if isinstance(found, Credentials) else self._refuse(found, request)
+        return None if isinstance(found, PresentedToken) else self._refuse(found, request)
 
     def authenticate(
         self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
         found = request.once(credentials_in)
-        if not isinstance(found, Credentials):
+        if not isinstance(found, PresentedToken):
             return self._refuse(found, request)
         try:
             principal = self._verify(found.token, request, channel)
@@ -91,7 +107,7 @@ class BearerAuth(Authenticator):
         return self._verifier.verify(token)
 
     async def _later(
-        self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
+        self, principal: Awaitable[Principal | None], found: PresentedToken, request: WebRequest
     ) -> Principal | Refusal:
         try:
             return self._admit(await principal, found, request)
@@ -99,7 +115,7 @@ class BearerAuth(Authenticator):
             return _unavailable(error)
 
     def _admit(
-        self, principal: Principal | None, found: Credentials, request: WebRequest
+        self, principal: Principal | None, found: PresentedToken, request: WebRequest
     ) -> Principal | Refusal:
         if principal is None or not self._is_usable(principal, found, request):
             return self._invalid(found, request)
@@ -112,10 +128,10 @@ class BearerAuth(Authenticator):
             return Refusal(403, self.forbidden(()), _body(error))
         return principal
 
-    def _is_usable(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+    def _is_usable(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
         return not principal.has_expired and self._is_bound(principal, found, request)
 
-    def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+    def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
         """Return whether a token is presented by its rightful client.
 
         Here no proof of possession is checked, so only unbound tokens are accepted.
@@ -133,7 +149,7 @@ class BearerAuth(Authenticator):
 
     # What is said to those who are not let in
 
-    def _refuse(self, found: Malformed | None, request: WebRequest) -> Refusal:
+    def _refuse(self, found: MalformedCredentials | None, request: WebRequest) -> Refusal:
         if found is None:
             # RFC 6750, section 3.1: who presents nothing is told of no error
             error = failure("authentication_failed", "A token is needed", era=_era(request))
@@ -142,7 +158,7 @@ class BearerAuth(Authenticator):
         header = self._challenge(error="invalid_request", error_description=found.why)
         return Refusal(400, header, _body(malformed))
 
-    def _invalid(self, found: Credentials, request: WebRequest) -> Refusal:
+    def _invalid(self, found: PresentedToken, request: WebRequest) -> Refusal:
         why = "The token is not valid here"
         error = failure("authentication_failed", why, era=_era(request))
         header = self._challenge(
@@ -200,3 +216,51 @@ def _era(request: WebRequest) -> Era:
 
 def _body(error: RpcError) -> bytes:
     return encode_failure(None, error)
+
+
+def admission(auth: Authenticator | Verifier) -> Admit:
+    """Return a callback that authenticates handshakes.
+
+    It stores the caller under `principal` in the details of the connection.
+    """
+    authenticator = authenticator_of(auth)
+
+    def admit(target: str, headers: Mapping[str, str]) -> Verdict | Awaitable[Verdict]:
+        who = authenticator.authenticate(_request(target, headers))
+        return _later(who) if isawaitable(who) else _verdict(who)
+
+    return admit
+
+
+def belong_to(peer: Peer, principal: Principal) -> None:
+    """Make all calls of a connection on behalf of `principal`.
+
+    The connection is aborted when the principal's token expires.
+    """
+    link = peer.call_state[LINK] = DuplexLink(peer)
+    link.principal = principal
+    if principal.seconds_left is None:
+        return
+    timer = asyncio.get_running_loop().call_later(principal.seconds_left, peer.abort)
+
+    def changed(state: State, error: TransportError | None) -> None:
+        if state is State.CLOSED:
+            timer.cancel()
+
+    peer.observe(changed)
+
+
+async def _later(who: Awaitable[Principal | Refusal | None]) -> Verdict:
+    return _verdict(await who)
+
+
+def _verdict(who: Principal | Refusal | None) -> Verdict:
+    if isinstance(who, Refusal):
+        return Reply(who.status, JSON + who.headers, who.body)
+    return {"principal": who}
+
+
+def _request(target: str, headers: Mapping[str, str]) -> WebRequest:
+    path, _, query = target.partition("?")
+    pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    return WebRequest("GET", unquote(path), "", query, Fields(pairs), 0, False)

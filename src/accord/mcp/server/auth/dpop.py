@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.mcp.server.auth.credentials import MAX_TOKEN
-from accord.mcp.server.auth.places import canonical
+from accord.mcp.server.auth.authenticator import MAX_TOKEN
+from accord.mcp.server.auth.resource_url import canonical_url
 from accord.mcp.server.auth.signatures import (
     ALGORITHMS,
     base64url,
@@ -60,7 +60,7 @@ class DpopProofs:
             claims.get("htm") == method
             and isinstance(at, str)
             # Without query and fragment, which are not part of it.
-            and canonical(at.partition("?")[0].partition("#")[0]) == canonical(url)
+            and canonical_url(at.partition("?")[0].partition("#")[0]) == canonical_url(url)
             and isinstance(made, int | float)
             and abs(made - self._now()) <= WINDOW_SECONDS
             and _same(claims.get("ath"), base64url(sha256(token.encode("ascii")).digest()))

@@ -15,15 +15,15 @@ from urllib.parse import quote_plus
 
 from msgspec import Struct
 
-from accord.mcp.server.auth.claims import Expected, principal_of
-from accord.mcp.server.auth.documents import post_form
-from accord.mcp.server.auth.places import canonical, trusted
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.auth.issuers import post_form
+from accord.mcp.server.auth.resource_url import canonical_url, trusted_url
+from accord.mcp.server.auth.verifier import ExpectedClaims, principal_of
+from accord.mcp.server.session import Principal
 
 MAX_KEPT: Final = 10_000
 
 
-class _Kept(Struct, frozen=True):
+class _CachedToken(Struct, frozen=True):
     principal: Principal
     until: float
 
@@ -50,11 +50,11 @@ class Introspection:
         now: Callable[[], float] = time.time,
     ) -> None:
         """Raise ValueError for a URL that tokens must not be sent to."""
-        self._address = trusted(url)
+        self._address = trusted_url(url)
         audiences = (audience,) if isinstance(audience, str) else audience
-        self._expected = Expected(
+        self._expected = ExpectedClaims(
             issuer=issuer,
-            audience=None if audiences is None else frozenset(map(canonical, audiences)),
+            audience=None if audiences is None else frozenset(map(canonical_url, audiences)),
             leeway=leeway,
             must_expire=False,
         )
@@ -64,7 +64,7 @@ class Introspection:
         self._cache_seconds = cache_seconds
         self._tls = tls
         self._now = now
-        self._kept: dict[bytes, _Kept] = {}
+        self._kept: dict[bytes, _CachedToken] = {}
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -90,4 +90,4 @@ class Introspection:
         until = self._now() + self._cache_seconds
         if principal.expires is not None:
             until = min(until, principal.expires)
-        self._kept[digest] = _Kept(principal, until)
+        self._kept[digest] = _CachedToken(principal, until)

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from accord.mcp.server.auth.claims import Expected, principal_of
-from accord.mcp.server.auth.key_sets import FixedKeys, KeySet, RemoteKeys
-from accord.mcp.server.auth.places import canonical
+from accord.mcp.server.auth.issuers import FixedKeys, KeySet, RemoteKeys
+from accord.mcp.server.auth.resource_url import canonical_url
 from accord.mcp.server.auth.signatures import (
     ALGORITHMS,
     JoseHeader,
@@ -26,7 +25,8 @@ from accord.mcp.server.auth.signatures import (
     read_header,
     read_signed,
 )
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.auth.verifier import ExpectedClaims, principal_of
+from accord.mcp.server.session import Principal
 
 MAX_KEPT: Final = 10_000
 """The limit of cached tokens."""
@@ -38,7 +38,7 @@ _KINDS: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
 issuer."""
 
 
-class _Kept(Struct, frozen=True):
+class _CachedToken(Struct, frozen=True):
     principal: Principal
     until: float
     changes: int
@@ -81,8 +81,8 @@ class JwtVerifier:
                 f"tokens cannot be verified by {', '.join(unknown) or 'no algorithm'}: use some of "
                 + ", ".join(ALGORITHMS)
             )
-        self._expected = Expected(
-            issuer=issuer, audience=frozenset(map(canonical, audiences)), leeway=leeway
+        self._expected = ExpectedClaims(
+            issuer=issuer, audience=frozenset(map(canonical_url, audiences)), leeway=leeway
         )
         self._keys: KeySet
         if jwks is None or isinstance(jwks, str):
@@ -90,7 +90,7 @@ class JwtVerifier:
         else:
             self._keys = FixedKeys(jwks)
         self._now = now
-        self._kept: dict[bytes, _Kept] = {}
+        self._kept: dict[bytes, _CachedToken] = {}
         self.authorization_servers = (issuer,)
         """The issuers of the tokens, for `ProtectedResource`."""
         self.resource = audiences[0]
@@ -136,4 +136,4 @@ class JwtVerifier:
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()
         until = min(principal.expires, self._now() + KEEP_SECONDS)
-        self._kept[digest] = _Kept(principal, until, self._keys.changes)
+        self._kept[digest] = _CachedToken(principal, until, self._keys.changes)

@@ -10,14 +10,18 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from accord.mcp.server.auth.authenticator import PresentedToken, Scheme, challenge, is_scope
 from accord.mcp.server.auth.bearer import BearerAuth
-from accord.mcp.server.auth.challenges import challenge, is_scope
-from accord.mcp.server.auth.credentials import Credentials, Scheme
 from accord.mcp.server.auth.dpop import DpopProofs
-from accord.mcp.server.auth.places import WELL_KNOWN, resource_url, trusted, well_known_url
+from accord.mcp.server.auth.resource_url import (
+    WELL_KNOWN,
+    resource_url,
+    trusted_url,
+    well_known_url,
+)
 from accord.mcp.server.auth.signatures import ALGORITHMS
 from accord.mcp.server.auth.verifier import Verifier
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Principal
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, LivingApp, WebRequest
 
@@ -62,19 +66,19 @@ class ProtectedResource(BearerAuth):
         """Raise ValueError for invalid URLs and scopes."""
         super().__init__(verifier, scopes=scopes, implies=implies)
         self.resource = resource_url(resource or getattr(verifier, "resource", ""))
-        trusted(self.resource)
+        trusted_url(self.resource)
         servers = tuple(authorization_servers) or getattr(verifier, "authorization_servers", ())
         if not servers:
             # 2026-07-28, authorization server discovery: at least one
             raise ValueError("authorization_servers must name at least one")
         for server in servers:
-            trusted(server)
+            trusted_url(server)
         supported = tuple(dict.fromkeys(scopes_supported)) or self._scopes
         _check_scopes((*self._scopes, *supported))
         self._dpop_required = dpop_required
         self._proofs = DpopProofs(now=time.time)
         self.metadata_url = metadata_url or well_known_url(self.resource)
-        trusted(self.metadata_url)
+        trusted_url(self.metadata_url)
         self._document = msgspec.json.encode(
             _said(
                 {
@@ -124,7 +128,7 @@ class ProtectedResource(BearerAuth):
 
     # Tokens that are bound to a key
 
-    def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+    def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
         """Return whether a token is used as its binding demands.
 
         RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and an unbound one

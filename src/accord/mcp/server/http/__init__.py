@@ -1,18 +1,16 @@
-"""MCP over HTTP: both eras on one path (Streamable HTTP), and the older HTTP+SSE by option.
+"""MCP over HTTP: both eras on one path (Streamable HTTP), and HTTP+SSE by option.
 
-endpoint        `McpEndpoint`: sorts what arrives
-endpoint_state  what the requests of an endpoint share
-gate            who is let in by the head of a request
-bodies          what a body says
-answers         answers, and the status that goes with them
-stateless       one request of the stateless era
-sessions        the sessions of the handshake era: how many, for how long, whose
-http_session    one of them, and its streams, which outlive their connections
-session_call    one request in a session
-post            the answer to one POST in a session: JSON, or a stream
-events          what was sent on streams, to be sent again
-old_sse         HTTP+SSE of 2024-11-05
-pulse           what is done every few seconds: keep-alive, expiry
+endpoint        `McpEndpoint`: sorts requests
+endpoint_state  the state that the requests of an endpoint share, and its keep-alives
+checks          checks of a request's head, and of its headers against its body
+responses       errors of refused requests, and the status of answers
+stateless       requests without a session: the stateless era and plain JSON-RPC
+handshake       messages, batches and streams of sessions
+sessions        the table of sessions: how many, for how long, whose
+http_session    one session, and its streams, which outlive their connections
+session_calls   requests of a session, and the answer to a POST
+events          sent events, for clients that resume a stream
+legacy_sse      HTTP+SSE of 2024-11-05
 """
 
 from accord.mcp.server.http.endpoint import McpEndpoint as McpEndpoint

@@ -51,19 +51,22 @@ from accord.mcp.server.auth.authenticator import Authenticator, Refusal
 from accord.mcp.server.auth.bearer import authenticator_of
 from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.core import ServableServer
-from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.bodies import NOTHING_MIRRORED, mirrored
+from accord.mcp.server.http.checks import (
+    NO_MIRRORED_MEMBERS,
+    AdmittedRequest,
+    HeaderCheck,
+    McpGate,
+    McpHead,
+    read_mirrored_members,
+)
 from accord.mcp.server.http.endpoint_state import EndpointState, loop_time
 from accord.mcp.server.http.events import EventStore, MemoryEvents
-from accord.mcp.server.http.gate import Gate, McpHead
 from accord.mcp.server.http.handshake import Handshake
-from accord.mcp.server.http.header_check import HeaderCheck
-from accord.mcp.server.http.old_sse import OldSse
-from accord.mcp.server.http.plain import Plain, is_plain
-from accord.mcp.server.http.refusals import invalid
+from accord.mcp.server.http.legacy_sse import LegacySse
+from accord.mcp.server.http.responses import invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
-from accord.mcp.server.http.stateless import StatelessCall
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.http.stateless import PlainRpc, StatelessCall, is_plain
+from accord.mcp.server.session import Principal
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 
@@ -123,7 +126,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             server,
             limits=limits,
             events=MemoryEvents() if events is None else events,
-            gate=Gate(
+            gate=McpGate(
                 profile=lambda: server.codes,
                 origins=origins,
                 hosts=hosts,
@@ -149,10 +152,10 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         self._starting: asyncio.Task[None] | None = None
         self._living = AsyncExitStack()
         self._readers: Mapping[str, Callable[[Any], Params]]
-        self._old_sse = OldSse(self, self._dispatch)
+        self._old_sse = LegacySse(self, self._dispatch)
         sessions = MemorySessions(session_limits) if sessions is None else sessions
         self._handshake = Handshake(self, sessions, batches=batches)
-        self._plain = Plain(self) if plain else None
+        self._plain = PlainRpc(self) if plain else None
         self._headers = HeaderCheck(server.tools)
 
     @property
@@ -245,10 +248,10 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         """Join the processes that share sessions, if configured."""
         if self._shared is None:
             return
-        from accord.mcp.server.shared.shared import Shared
+        from accord.mcp.server.cluster.cluster import Cluster
 
         shared = await self._living.enter_async_context(
-            Shared(self, self._shared, self._session_limits)
+            Cluster(self, self._shared, self._session_limits)
         )
         self.events = shared.events
         self._handshake.sessions, self._handshake.others = shared.sessions, shared.others
@@ -259,7 +262,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         if loop is None or self._thread != get_ident() or not loop.is_running():
             self._handle_later(judged, body, exchange)
         elif self._auth is None or judged.principal is not None:
-            self._serve(Arrival(judged, judged.principal, exchange), body)
+            self._serve(AdmittedRequest(judged, judged.principal, exchange), body)
         else:
             self._authenticate(judged, body, exchange)
 
@@ -305,9 +308,9 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         if isinstance(who, Refusal):
             exchange.reply(who.body, status=who.status, headers=head.json + who.headers)
         else:
-            self._serve(Arrival(head, who, exchange), body)
+            self._serve(AdmittedRequest(head, who, exchange), body)
 
-    def _serve(self, arrival: Arrival, body: bytes) -> None:
+    def _serve(self, arrival: AdmittedRequest, body: bytes) -> None:
         head = arrival.head
         if head.is_message:
             self._post(arrival, body)
@@ -325,7 +328,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
 
     # What a POST says
 
-    def _post(self, arrival: Arrival, body: bytes) -> None:
+    def _post(self, arrival: AdmittedRequest, body: bytes) -> None:
         what = read(body, self.limits.max_depth, self.limits.max_batch_items)
         if type(what) is Envelope and what.method:
             self._take(arrival, what, what.method)
@@ -338,11 +341,13 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             else:
                 self._refuse_invalid(arrival, message)
 
-    def _take(self, arrival: Arrival, what: Envelope, method: str) -> None:
+    def _take(self, arrival: AdmittedRequest, what: Envelope, method: str) -> None:
         """Dispatch a request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
-            stateless = mirrored(params).is_modern or _is_stateless(arrival.head, method)
+            stateless = read_mirrored_members(params).is_modern or _is_stateless(
+                arrival.head, method
+            )
             arrival.refuse(400, self.request_error("invalid_id", stateless=stateless))
             return
         reader = self._readers.get(method)
@@ -357,7 +362,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
                     return
         self._take_unknown(arrival, what, method)
 
-    def _take_known(self, arrival: Arrival, id: Id, method: str, params: Params) -> bool:
+    def _take_known(self, arrival: AdmittedRequest, id: Id, method: str, params: Params) -> bool:
         """Serve a request with decoded params and correct headers: the common case.
 
         Return False if it needs a closer look.
@@ -374,18 +379,20 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         self._take_old(arrival, id, method, params)
         return True
 
-    def _take_old(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
+    def _take_old(
+        self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any
+    ) -> None:
         """Dispatch a request or a notification outside of the stateless era."""
         if self._plain is not None and is_plain(arrival.head, method):
             self._plain.take(arrival, id, method, params)
         else:
             self._handshake.take(arrival, id, method, params)
 
-    def _take_unknown(self, arrival: Arrival, what: Envelope, method: str) -> None:
+    def _take_unknown(self, arrival: AdmittedRequest, what: Envelope, method: str) -> None:
         """Dispatch a request or a notification, or answer with its error."""
         id = what.id
-        found = mirrored(what.params)
-        if found is NOTHING_MIRRORED and what.params is not UNSET:
+        found = read_mirrored_members(what.params)
+        if found is NO_MIRRORED_MEMBERS and what.params is not UNSET:
             message = sort(what)
             if isinstance(message, Invalid):  # params that are neither object nor array
                 self._refuse_invalid(arrival, message)
@@ -402,7 +409,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         call = StatelessCall(self, arrival.head, arrival.exchange, id, arrival.principal)
         call.begin(self.dispatcher.serve(id, method, what.params, call))
 
-    def _batch(self, arrival: Arrival, messages: list[Message]) -> None:
+    def _batch(self, arrival: AdmittedRequest, messages: list[Message]) -> None:
         if not messages:
             arrival.refuse(400, invalid("the batch is empty"))
         elif len(messages) > self.limits.max_batch_items:
@@ -414,7 +421,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         else:
             self._handshake.take_batch(arrival, messages)
 
-    def _refuse_invalid(self, arrival: Arrival, message: Message) -> None:
+    def _refuse_invalid(self, arrival: AdmittedRequest, message: Message) -> None:
         assert isinstance(message, Invalid)
         self.statistics.invalid_received += 1
         error = message.error
@@ -444,4 +451,4 @@ def _is_stateless_batch(head: McpHead, messages: list[Message]) -> bool:
     if head.version is not None and head.version in STATELESS_VERSIONS:
         return True
     calls = [it for it in messages if isinstance(it, Request | Notification)]
-    return any(mirrored(it.params).is_modern for it in calls)
+    return any(read_mirrored_members(it.params).is_modern for it in calls)

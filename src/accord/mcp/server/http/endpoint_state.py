@@ -1,7 +1,8 @@
 """The state that the requests of one HTTP endpoint share, in both eras.
 
-`McpEndpoint` has it and sorts what arrives. Sessions and calls use it for keep-alives, stored
-events, background work and answers.
+`McpEndpoint` creates it and sorts requests. Sessions and calls use it for keep-alives, stored
+events, background work and answers. One timer serves all keep-alives; it runs while there are
+streams or sessions.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from accord.jsonrpc.codec import encode_failure, is_id_fault
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -22,12 +23,61 @@ from accord.mcp.protocol.codes import request_error
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.core import ServableServer
-from accord.mcp.server.http.answers import Status
+from accord.mcp.server.http.checks import McpGate
 from accord.mcp.server.http.events import EventStore
-from accord.mcp.server.http.gate import Gate
-from accord.mcp.server.http.pulse import Pulse
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.http.responses import Status
+from accord.mcp.server.session import Principal
 from accord.transports.web.app import Exchange
+
+
+class KeepAliveStream(Protocol):
+    """A stream that sends keep-alives."""
+
+    def beat(self) -> None: ...
+
+
+class KeepAliveTimer:
+    """Keep-alives for all open streams, and the sweep for old sessions."""
+
+    def __init__(self, seconds: float, sweep: Callable[[], bool]) -> None:
+        """Store `sweep`, which runs at every beat.
+
+        It returns whether it needs to run again.
+        """
+        self._seconds = seconds
+        self._sweep = sweep
+        self._streams: set[KeepAliveStream] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def streams(self) -> int:
+        return len(self._streams)
+
+    def add(self, stream: KeepAliveStream) -> None:
+        self._streams.add(stream)
+        self.start()
+
+    def discard(self, stream: KeepAliveStream) -> None:
+        self._streams.discard(stream)
+
+    def start(self) -> None:
+        """Start the timer, because there are streams or sessions."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._seconds, self._beat)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _beat(self) -> None:
+        self._timer = None
+        for stream in tuple(self._streams):
+            stream.beat()
+        if self._sweep() or self._streams:
+            self.start()
+
 
 log = logging.getLogger("accord.mcp.http")
 
@@ -51,7 +101,7 @@ class EndpointState:
         *,
         limits: Limits,
         events: EventStore,
-        gate: Gate,
+        gate: McpGate,
         auth: Authenticator | None,
         plain_refusals: bool,
         pulse_seconds: float,
@@ -61,7 +111,7 @@ class EndpointState:
         self.limits = limits
         self.events = events
         self.gate = gate
-        self.pulse = Pulse(pulse_seconds, sweep)
+        self.pulse = KeepAliveTimer(pulse_seconds, sweep)
         self.statistics = Statistics()
         self._auth = auth
         self._answer_lines = getattr(auth, "answer_lines", None)

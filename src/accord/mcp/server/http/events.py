@@ -26,26 +26,26 @@ class Event(Struct, frozen=True, gc=False):
     data: bytes
 
 
-Relay: TypeAlias = Callable[[Sequence[Event], bool], None]
+EventRelay: TypeAlias = Callable[[Sequence[Event], bool], None]
 """Receives the next events of a stream, and whether they are the last."""
 
 
-class Elsewhere(Struct, frozen=True):
+class RemoteStream(Struct, frozen=True):
     """A stream that continues in another process."""
 
     events: Sequence[Event]
     """The events that the client has missed."""
-    follow: Callable[[Relay], Callable[[], None]]
+    follow: Callable[[EventRelay], Callable[[], None]]
     """Subscribes a function to all later events; returns a function that unsubscribes it."""
 
 
-class Orphaned(Struct, frozen=True):
+class OrphanedStream(Struct, frozen=True):
     """A stream of announcements of a dead process; another one announces now."""
 
     events: Sequence[Event]
 
 
-Found: TypeAlias = Sequence[Event] | Elsewhere | Orphaned | None
+MissedEvents: TypeAlias = Sequence[Event] | RemoteStream | OrphanedStream | None
 
 
 class EventStore(Protocol):
@@ -63,7 +63,9 @@ class EventStore(Protocol):
     def append(self, session: str, stream: int, event: Event) -> None:
         """Keep an event. Never blocks."""
 
-    def after(self, session: str, stream: int, number: int) -> Found | Awaitable[Found]:
+    def after(
+        self, session: str, stream: int, number: int
+    ) -> MissedEvents | Awaitable[MissedEvents]:
         """Return the events of a stream after `number`; None if some are unknown."""
 
     def forget(self, session: str) -> None:
@@ -83,7 +85,7 @@ class MemoryEvents:
         self._max_bytes = max_bytes
         self._max_events = max_events
         self._max_per_session = max_per_session
-        self._sessions: OrderedDict[str, _Kept] = OrderedDict()
+        self._sessions: OrderedDict[str, _SessionEvents] = OrderedDict()
         self.size = 0
         """The number of bytes in memory."""
         self.count = 0
@@ -98,7 +100,7 @@ class MemoryEvents:
     def append(self, session: str, stream: int, event: Event) -> None:
         kept = self._sessions.get(session)
         if kept is None:
-            kept = self._sessions[session] = _Kept()
+            kept = self._sessions[session] = _SessionEvents()
         else:
             self._sessions.move_to_end(session)
         kept.events[stream, event.number] = event.data
@@ -134,12 +136,12 @@ class MemoryEvents:
         if not kept.events:
             del self._sessions[session]
 
-    def _drop_one(self, kept: _Kept) -> None:
+    def _drop_one(self, kept: _SessionEvents) -> None:
         self.size -= kept.drop()
         self.count -= 1
 
 
-class _Kept:
+class _SessionEvents:
     """The events of one session, oldest first."""
 
     __slots__ = ("events", "streams")

@@ -10,13 +10,12 @@ from msgspec import UNSET, UnsetType
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 from accord.jsonrpc.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
-from accord.mcp.server.http.answers import EVENT_STREAM
-from accord.mcp.server.http.arrival import Arrival
+from accord.mcp.server.http.checks import AdmittedRequest
 from accord.mcp.server.http.endpoint_state import EndpointState
-from accord.mcp.server.http.events import Elsewhere, Event, Found, Orphaned
-from accord.mcp.server.http.http_session import HttpSession, Others, event_id, parse_event_id
-from accord.mcp.server.http.post import Post
-from accord.mcp.server.http.refusals import (
+from accord.mcp.server.http.events import Event, MissedEvents, OrphanedStream, RemoteStream
+from accord.mcp.server.http.http_session import HttpSession, SessionPeers, event_id, parse_event_id
+from accord.mcp.server.http.responses import (
+    EVENT_STREAM,
     invalid,
     missing_session,
     no_such_session,
@@ -24,9 +23,10 @@ from accord.mcp.server.http.refusals import (
     unknown_event,
     unsupported_version,
 )
-from accord.mcp.server.http.session_call import (
+from accord.mcp.server.http.session_calls import (
     InitializeCall,
     NotificationSource,
+    PostResponse,
     SessionCall,
     SessionLink,
 )
@@ -40,14 +40,14 @@ class Handshake:
 
     def __init__(self, endpoint: EndpointState, sessions: Sessions, *, batches: bool) -> None:
         self.sessions = sessions
-        self.others: Others | None = None
+        self.others: SessionPeers | None = None
         """The other processes that serve the same sessions."""
         self._endpoint = endpoint
         self._batches = batches
 
     # What arrives
 
-    def take(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
+    def take(self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any) -> None:
         """Serve a request or a notification."""
         if method == "initialize" and arrival.head.session_id is None:
             self._initialize(arrival, id, method, params)
@@ -58,7 +58,7 @@ class Handshake:
         elif found is not None:
             self._use(arrival, found, lambda it: self._take_in(arrival, it, id, method, params), id)
 
-    def settle(self, arrival: Arrival, response: Success | Failure) -> None:
+    def settle(self, arrival: AdmittedRequest, response: Success | Failure) -> None:
         """Take a client's answer to a request of the server."""
 
         def use(session: HttpSession) -> None:
@@ -67,10 +67,10 @@ class Handshake:
 
         self._in_session(arrival, use)
 
-    def take_batch(self, arrival: Arrival, messages: list[Message]) -> None:
+    def take_batch(self, arrival: AdmittedRequest, messages: list[Message]) -> None:
         self._in_session(arrival, lambda it: self._batch_in(arrival, it, messages))
 
-    def listen(self, arrival: Arrival) -> None:
+    def listen(self, arrival: AdmittedRequest) -> None:
         """Serve a GET: announcements of a session, or an interrupted stream."""
         last = arrival.head.request.fields.get("last-event-id", "")
         if last:
@@ -78,7 +78,7 @@ class Handshake:
         else:
             self._in_session(arrival, lambda it: self._announce_to(arrival, it))
 
-    def end(self, arrival: Arrival) -> None:
+    def end(self, arrival: AdmittedRequest) -> None:
         """Serve a DELETE: end the session."""
 
         def use(session: HttpSession) -> None:
@@ -90,14 +90,14 @@ class Handshake:
 
         self._in_session(arrival, use)
 
-    def _in_session(self, arrival: Arrival, use: Callable[[HttpSession], None]) -> None:
+    def _in_session(self, arrival: AdmittedRequest, use: Callable[[HttpSession], None]) -> None:
         """Find the session of a request, or refuse the request."""
         found = self._find(arrival, UNSET)
         if found is not None:
             self._use(arrival, found, use, UNSET)
 
     def _find(
-        self, arrival: Arrival, id: Any
+        self, arrival: AdmittedRequest, id: Any
     ) -> HttpSession | Awaitable[HttpSession | None] | None:
         """Return the session of a request, or an awaitable of it.
 
@@ -119,7 +119,7 @@ class Handshake:
 
     def _use(
         self,
-        arrival: Arrival,
+        arrival: AdmittedRequest,
         found: HttpSession | Awaitable[HttpSession | None],
         use: Callable[[HttpSession], None],
         id: Any,
@@ -134,7 +134,9 @@ class Handshake:
 
         self._endpoint.then(found, late, arrival.exchange)
 
-    def _owned(self, session: HttpSession | None, arrival: Arrival, id: Any) -> HttpSession | None:
+    def _owned(
+        self, session: HttpSession | None, arrival: AdmittedRequest, id: Any
+    ) -> HttpSession | None:
         """Return the session of a request; None after refusing a request without one."""
         if session is None:
             # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
@@ -146,7 +148,9 @@ class Handshake:
 
     # Messages
 
-    def _initialize(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
+    def _initialize(
+        self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any
+    ) -> None:
         if id is UNSET:
             arrival.refuse(400, invalid("initialize is a request"))
             return
@@ -160,7 +164,7 @@ class Handshake:
                 self._endpoint, self.sessions, new_id(), arrival.principal, self.others
             )
             call = InitializeCall(
-                session, session.state, arrival.principal, Post(session, arrival), id
+                session, session.state, arrival.principal, PostResponse(session, arrival), id
             )
             self._serve(call, method, params)
 
@@ -168,7 +172,12 @@ class Handshake:
         self._endpoint.then(room, begin, arrival.exchange)
 
     def _take_in(
-        self, arrival: Arrival, session: HttpSession, id: Id | UnsetType, method: str, params: Any
+        self,
+        arrival: AdmittedRequest,
+        session: HttpSession,
+        id: Id | UnsetType,
+        method: str,
+        params: Any,
     ) -> None:
         if id is UNSET:
             self._hear(arrival, session, method, params)
@@ -176,7 +185,7 @@ class Handshake:
         elif session.serves(id):
             arrival.refuse(400, self._endpoint.request_error("id_conflict"), id)
         else:
-            post = Post(session, arrival)
+            post = PostResponse(session, arrival)
             call = SessionCall(session, session.state, arrival.principal, post, id)
             self._serve(call, method, params)
 
@@ -184,13 +193,17 @@ class Handshake:
         call.register()
         call.begin(self._endpoint.dispatcher.serve(call.id, method, params, call))
 
-    def _hear(self, arrival: Arrival, session: HttpSession, method: str, params: Any) -> None:
+    def _hear(
+        self, arrival: AdmittedRequest, session: HttpSession, method: str, params: Any
+    ) -> None:
         source = NotificationSource(SessionLink(session, session.state, arrival.principal), arrival)
         self._endpoint.dispatcher.serve(UNSET, method, params, source)
 
     # Batches
 
-    def _batch_in(self, arrival: Arrival, session: HttpSession, messages: list[Message]) -> None:
+    def _batch_in(
+        self, arrival: AdmittedRequest, session: HttpSession, messages: list[Message]
+    ) -> None:
         version = session.state.version
         if version != V2025_03_26 and not self._batches:
             arrival.refuse(400, invalid(f"{version} has no batches"))
@@ -199,7 +212,7 @@ class Handshake:
         if not requests:
             self._endpoint.after(self.sessions.save(session), arrival.accept)
             return
-        post = Post(session, arrival, len(requests), is_batch=True)
+        post = PostResponse(session, arrival, len(requests), is_batch=True)
         calls = []
         for place, request in enumerate(requests):
             if isinstance(request, bytes):
@@ -215,7 +228,7 @@ class Handshake:
             call.begin(serve(call.id, request.method, request.params, call))
 
     def _requests_in(
-        self, arrival: Arrival, session: HttpSession, messages: list[Message]
+        self, arrival: AdmittedRequest, session: HttpSession, messages: list[Message]
     ) -> list[Request | bytes]:
         """Return the requests of a batch, and ready answers to invalid items.
 
@@ -242,7 +255,11 @@ class Handshake:
     # Streams
 
     def _announce_to(
-        self, arrival: Arrival, session: HttpSession, missed: Sequence[Event] = (), of: int = 0
+        self,
+        arrival: AdmittedRequest,
+        session: HttpSession,
+        missed: Sequence[Event] = (),
+        of: int = 0,
     ) -> None:
         """Send announcements to this client from now on.
 
@@ -255,7 +272,7 @@ class Handshake:
         )
 
     def _connect_announcements(
-        self, arrival: Arrival, session: HttpSession, missed: Sequence[Event], of: int
+        self, arrival: AdmittedRequest, session: HttpSession, missed: Sequence[Event], of: int
     ) -> None:
         connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
         stream = session.listen()
@@ -264,14 +281,14 @@ class Handshake:
             connection.write(encode_event(event.data, id=event_id(of, event.number)))
         stream.connect(connection)
 
-    def _find_stream(self, arrival: Arrival, session: HttpSession, last: str) -> None:
+    def _find_stream(self, arrival: AdmittedRequest, session: HttpSession, last: str) -> None:
         place = parse_event_id(last)
         if place is None:
             arrival.refuse(400, unknown_event())
             return
         number, after = place
 
-        def resume(missed: Found) -> None:
+        def resume(missed: MissedEvents) -> None:
             self._resume(arrival, session, number, missed)
 
         live = None if session.streams is None else session.streams.get(number)
@@ -281,17 +298,19 @@ class Handshake:
             missed = self._endpoint.events.after(session.id, number, after)
             self._endpoint.then(missed, resume, arrival.exchange)
 
-    def _resume(self, arrival: Arrival, session: HttpSession, number: int, found: Found) -> None:
+    def _resume(
+        self, arrival: AdmittedRequest, session: HttpSession, number: int, found: MissedEvents
+    ) -> None:
         if found is None:
             arrival.refuse(400, unknown_event())
             return
-        if isinstance(found, Orphaned):
+        if isinstance(found, OrphanedStream):
             self._announce_to(arrival, session, found.events, number)
             return
         connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
         stream = session.stream(number)
         arrival.exchange.on_gone = lambda: stream.lost(connection)
-        if isinstance(found, Elsewhere):
+        if isinstance(found, RemoteStream):
             stream.reconnect(connection, found.events)
             stop = found.follow(stream.relay)
 

@@ -24,11 +24,10 @@ from accord.jsonrpc.session import Session as Asked
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event, encode_priming
 from accord.mcp.protocol.params import CancelledParams, RequestId
 from accord.mcp.protocol.versions import V2025_11_25
-from accord.mcp.server.http.answers import notification
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.events import Event
-from accord.mcp.server.principal import Principal
-from accord.mcp.server.session import Session
+from accord.mcp.server.http.responses import notification
+from accord.mcp.server.session import Principal, Session
 from accord.transports.web.app import Stream
 
 T = TypeVar("T")
@@ -40,7 +39,7 @@ SPAN: Final = 1_000_000_000
 process starts at a multiple of it; the first number is the stream of announcements."""
 
 
-class Others(Protocol):
+class SessionPeers(Protocol):
     """Other processes that serve the same sessions."""
 
     @property
@@ -105,7 +104,7 @@ class HttpSession:
         store: SessionStore,
         id: str,
         principal: Principal | None,
-        others: Others | None = None,
+        others: SessionPeers | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.store = store

@@ -10,8 +10,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from accord.mcp.server.http.http_session import HttpSession, SessionStore
-from accord.mcp.server.principal import Principal, owner_of
-from accord.mcp.server.session import Phase
+from accord.mcp.server.session import Phase, Principal, owner_of
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):

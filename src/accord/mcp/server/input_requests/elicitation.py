@@ -20,8 +20,7 @@ from accord.mcp.protocol.input_requests import (
 )
 from accord.mcp.protocol.versions import V2025_06_18, V2025_11_25, Era, era
 from accord.mcp.server.input_requests.forms import form_of, problem_with
-from accord.mcp.server.link import Link
-from accord.mcp.server.session import Session
+from accord.mcp.server.session import ClientLink, Session
 
 T = TypeVar("T")
 
@@ -147,7 +146,7 @@ class Elicitations:
     """
 
     def __init__(self) -> None:
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, ClientLink] = {}
         self._sessions: set[Session] = set()
         self.on_unknown: Callable[[str], None] | None = None
         """A callback with the id of an elicitation that another process may know."""
@@ -155,7 +154,7 @@ class Elicitations:
     def __len__(self) -> int:
         return len(self._links)
 
-    def remember(self, id: str, link: Link) -> None:
+    def remember(self, id: str, link: ClientLink) -> None:
         session = link.session
         if session is not None and session not in self._sessions:
             self._sessions.add(session)

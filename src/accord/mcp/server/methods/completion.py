@@ -8,18 +8,18 @@ from typing import Any, Final
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CompleteParams, PromptReference
 from accord.mcp.protocol.results import CompleteResult, Completion
-from accord.mcp.server.core import Core, Row
-from accord.mcp.server.deadlines import never
+from accord.mcp.server.components.prompts import ServedPrompt
+from accord.mcp.server.components.resources import ServedResource
+from accord.mcp.server.core import Core, MethodRow
+from accord.mcp.server.handler_runner import never
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.prompt import ServedPrompt
-from accord.mcp.server.resource import ServedResource
 
 MAX_VALUES: Final = 100
 """2025-11-25, completion: the limit of values in one answer."""
 
 
-def methods(core: Core) -> dict[str, Row]:
-    return {"completion/complete": Row(CompleteParams, _Completion(core).complete)}
+def methods(core: Core) -> dict[str, MethodRow]:
+    return {"completion/complete": MethodRow(CompleteParams, _Completion(core).complete)}
 
 
 class _Completion:

@@ -23,24 +23,23 @@ from accord.mcp.protocol.params import (
 from accord.mcp.protocol.results import DiscoverResult, InitializeResult, Result
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS, Era, negotiate
-from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, Row
+from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.link import link_of
-from accord.mcp.server.session import Phase
-from accord.mcp.server.session_listener import SessionListener
+from accord.mcp.server.listeners import SessionListener
+from accord.mcp.server.session import Phase, link_of
 
 log = logging.getLogger("accord.mcp")
 
 _decode_cancelled = msgspec.json.Decoder(CancelledParams).decode
 
 
-def methods(core: Core) -> dict[str, Row]:
+def methods(core: Core) -> dict[str, MethodRow]:
     lifecycle = _Lifecycle(core)
     return {
-        "initialize": Row(InitializeParams, lifecycle.initialize, HANDSHAKE),
-        "ping": Row(Params, lambda params, incoming: Result(), HANDSHAKE),
-        "logging/setLevel": Row(SetLevelParams, lifecycle.set_level, HANDSHAKE),
-        "server/discover": Row(Params, lifecycle.discover, STATELESS),
+        "initialize": MethodRow(InitializeParams, lifecycle.initialize, HANDSHAKE),
+        "ping": MethodRow(Params, lambda params, incoming: Result(), HANDSHAKE),
+        "logging/setLevel": MethodRow(SetLevelParams, lifecycle.set_level, HANDSHAKE),
+        "server/discover": MethodRow(Params, lifecycle.discover, STATELESS),
     }
 
 

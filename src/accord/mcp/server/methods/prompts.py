@@ -11,18 +11,18 @@ from msgspec import UNSET
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import GetPromptParams, ListParams
 from accord.mcp.protocol.results import GetPromptResult, ListPromptsResult
+from accord.mcp.server.components.lists import definition_in
+from accord.mcp.server.components.prompts import ServedPrompt, WrongArgumentsError
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import Core, Row
+from accord.mcp.server.core import Core, MethodRow
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.prompt import ServedPrompt, WrongArgumentsError
-from accord.mcp.server.versions_seen import definition_in
 
 
-def methods(core: Core) -> dict[str, Row]:
+def methods(core: Core) -> dict[str, MethodRow]:
     prompts = _Prompts(core)
     return {
-        "prompts/list": Row(ListParams, prompts.list, result=ListPromptsResult),
-        "prompts/get": Row(GetPromptParams, prompts.get),
+        "prompts/list": MethodRow(ListParams, prompts.list, result=ListPromptsResult),
+        "prompts/get": MethodRow(GetPromptParams, prompts.get),
     }
 
 
@@ -48,7 +48,11 @@ class _Prompts:
         return await self._runner.answer(messages, context, incoming)
 
     async def _messages(
-        self, prompt: ServedPrompt, params: GetPromptParams, context: Context, incoming: Incoming
+        self,
+        prompt: ServedPrompt,
+        params: GetPromptParams,
+        context: Context,
+        incoming: Incoming,
     ) -> GetPromptResult:
         arguments = {} if params.arguments is UNSET else params.arguments
         try:

@@ -17,23 +17,25 @@ from accord.mcp.protocol.results import (
     Result,
 )
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.components.lists import definition_in
+from accord.mcp.server.components.resources import ResourceNotFoundError, ServedResource
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import HANDSHAKE, Core, Row
+from accord.mcp.server.core import HANDSHAKE, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.resource import ResourceNotFoundError, ServedResource
-from accord.mcp.server.versions_seen import definition_in
 
 
-def methods(core: Core) -> dict[str, Row]:
+def methods(core: Core) -> dict[str, MethodRow]:
     resources = _Resources(core)
     return {
-        "resources/list": Row(ListParams, resources.list_resources, result=ListResourcesResult),
-        "resources/templates/list": Row(
+        "resources/list": MethodRow(
+            ListParams, resources.list_resources, result=ListResourcesResult
+        ),
+        "resources/templates/list": MethodRow(
             ListParams, resources.list_templates, result=ListResourceTemplatesResult
         ),
-        "resources/read": Row(ReadResourceParams, resources.read),
-        "resources/subscribe": Row(ResourceParams, resources.subscribe, HANDSHAKE),
-        "resources/unsubscribe": Row(ResourceParams, resources.unsubscribe, HANDSHAKE),
+        "resources/read": MethodRow(ReadResourceParams, resources.read),
+        "resources/subscribe": MethodRow(ResourceParams, resources.subscribe, HANDSHAKE),
+        "resources/unsubscribe": MethodRow(ResourceParams, resources.unsubscribe, HANDSHAKE),
     }
 
 

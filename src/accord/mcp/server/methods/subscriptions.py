@@ -11,18 +11,17 @@ from msgspec.structs import replace
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID
 from accord.mcp.protocol.params import ListenParams, SubscriptionFilter
 from accord.mcp.protocol.results import Result
-from accord.mcp.server.core import STATELESS, Core, Row
+from accord.mcp.server.core import STATELESS, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.link import Link
 from accord.mcp.server.listeners import (
     PROMPTS_CHANGED,
     RESOURCES_CHANGED,
     TOOLS_CHANGED,
-    Change,
+    ServerChange,
     params_of,
 )
-from accord.mcp.server.principal import Principal
-from accord.mcp.server.tasks.record import TaskRecord
+from accord.mcp.server.session import ClientLink, Principal
+from accord.mcp.server.tasks.store import TaskRecord
 from accord.mcp.server.tasks.tasks import check_extension
 from accord.mcp.server.tasks.wire import heard
 
@@ -30,8 +29,8 @@ MAX_TASKS: Final = 1_000
 """The limit of tasks in one subscription."""
 
 
-def methods(core: Core) -> dict[str, Row]:
-    return {"subscriptions/listen": Row(ListenParams, _Subscriptions(core).listen, STATELESS)}
+def methods(core: Core) -> dict[str, MethodRow]:
+    return {"subscriptions/listen": MethodRow(ListenParams, _Subscriptions(core).listen, STATELESS)}
 
 
 class _Subscriptions:
@@ -47,7 +46,7 @@ class _Subscriptions:
             self._access.supported(params.notifications, incoming), incoming
         )
         id = incoming.context.id
-        listener = StreamListener(incoming.link, wanted, id)
+        listener = SubscriptionListener(incoming.link, wanted, id)
         server.listeners.add(listener)
         tasks.listen(wanted.task_ids, listener.hear_of_task)
         try:
@@ -81,12 +80,12 @@ class _Subscriptions:
         return replace(wanted, task_ids=[record.id for record in known])
 
 
-class StreamListener:
+class SubscriptionListener:
     """The listener of one `subscriptions/listen`."""
 
     __slots__ = ("_id", "_link", "_lists", "_uris")
 
-    def __init__(self, link: Link, wanted: SubscriptionFilter, id: Any) -> None:
+    def __init__(self, link: ClientLink, wanted: SubscriptionFilter, id: Any) -> None:
         self._link = link
         self._id = id
         self._uris = frozenset(wanted.resource_subscriptions)
@@ -101,7 +100,7 @@ class StreamListener:
     def principal(self) -> Principal | None:
         return self._link.principal
 
-    def hear(self, change: Change) -> None:
+    def hear(self, change: ServerChange) -> None:
         if change.uri in self._uris if change.uri else change in self._lists:
             params = {"_meta": {SUBSCRIPTION_ID: self._id}, **params_of(change)}
             self._link.notify(change.method, params)

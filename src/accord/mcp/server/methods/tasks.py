@@ -1,37 +1,131 @@
-"""`tasks/…`: in 2025-11-25 get, result, list and cancel; in 2026-07-28, where tasks are an
-extension, get, update and cancel."""
+"""`tasks/…` of both eras.
+
+In 2025-11-25 `get`, `result`, `list` and `cancel`; in 2026-07-28, where tasks are an extension,
+`get`, `update` and `cancel`. A `tasks/result` waits for the end of its task, and meanwhile forwards
+the task's questions to its client.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.errors import from_wire
+from accord.jsonrpc.errors import RpcError, TransportError, from_wire
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.cursors import decode_cursor, encode_cursor
+from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.protocol.params import ListParams
 from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.tasks import ListTasksResult, TaskParams, UpdateTaskParams
 from accord.mcp.protocol.versions import V2025_11_25, Era
-from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, Row
+from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.input_requests.ask import invalid_answer, problem_with_answer
-from accord.mcp.server.tasks.record import TaskAnswer, TaskRecord
-from accord.mcp.server.tasks.result_stream import ResultStream
-from accord.mcp.server.tasks.tasks import check_extension
-from accord.mcp.server.tasks.wire import detailed, task, task_result
+from accord.mcp.server.input_requests.ask import Asker, invalid_answer, problem_with_answer
+from accord.mcp.server.tasks.store import TaskAnswer, TaskRecord, task_error
+from accord.mcp.server.tasks.tasks import Tasks, check_extension
+from accord.mcp.server.tasks.wire import detailed, related, task, task_result
+
+_decode_request = msgspec.json.Decoder(InputRequest).decode
 
 
-def methods(core: Core) -> dict[str, Row]:
+class ResultStream:
+    """The client of one `tasks/result`, asked on behalf of a task.
+
+    2025-11-25, tasks, results: a client may leave such a stream at any time, which is invisible
+    over HTTP. So if there are several for one task, the newest asks.
+    """
+
+    def __init__(
+        self, tasks: Tasks, asker: Asker, incoming: Incoming, newest: dict[str, ResultStream]
+    ) -> None:
+        self._tasks = tasks
+        self._asker = asker
+        self._incoming = incoming
+        self._newest = newest
+        """The newest stream of each task, which asks its questions."""
+        self._asked: dict[str, asyncio.Task[None]] = {}
+
+    async def end_of(self, id: str) -> TaskRecord:
+        """Return the task at its end.
+
+        Raises RpcError if it is removed before.
+        """
+        former = self._newest.get(id)
+        self._newest[id] = self
+        if former is not None:
+            former.stop_asking()
+        try:
+            while True:
+                changed = self._tasks.next_change(id)
+                record = await self._tasks.find(id, self._incoming)
+                if record.is_over:
+                    return record
+                if self._newest.setdefault(id, self) is self:
+                    self._ask_new(record)
+                await changed
+        finally:
+            await self._leave(id)
+
+    def stop_asking(self) -> None:
+        """Withdraw the current questions: another stream asks them."""
+        for work in self._asked.values():
+            work.cancel()
+        self._asked.clear()
+
+    def _ask_new(self, record: TaskRecord) -> None:
+        for key in self._asked.keys() - record.questions.keys():
+            self._asked.pop(key).cancel()
+        for key, request in record.questions.items():
+            if key not in self._asked:
+                asking = self._ask(record.id, key, bytes(request))
+                self._asked[key] = asyncio.create_task(asking)
+
+    async def _ask(self, id: str, key: str, request: bytes) -> None:
+        try:
+            answer = await self._answer(id, request)
+        except TransportError:
+            return  # the client is gone: it may come back and be asked again
+        await self._tasks.store.change(
+            id, lambda record: record.answered({key: answer}, time.time())
+        )
+
+    async def _answer(self, id: str, request: bytes) -> TaskAnswer:
+        asked = _decode_request(request)
+        params = related(msgspec.json.decode(asked.params), id)
+        if "elicitationId" in params:
+            self._asker.elicitations.remember(params["elicitationId"], self._incoming.link)
+        try:
+            raw = await self._incoming.link.ask(
+                asked.method, params, into=Raw, timeout=self._asker.timeout
+            )
+        except TransportError:
+            raise
+        except RpcError as error:
+            return TaskAnswer(error=task_error(error))
+        return TaskAnswer(result=Raw(bytes(raw)))
+
+    async def _leave(self, id: str) -> None:
+        """Stop asking, and let another waiting stream ask."""
+        work = tuple(self._asked.values())
+        self.stop_asking()
+        await asyncio.gather(*work, return_exceptions=True)
+        if self._newest.get(id) is self:
+            del self._newest[id]
+            self._tasks.wake(id)
+
+
+def methods(core: Core) -> dict[str, MethodRow]:
     tasks = _Tasks(core)
     return {
-        "tasks/get": Row(TaskParams, tasks.get),
-        "tasks/cancel": Row(TaskParams, tasks.cancel),
-        "tasks/result": Row(TaskParams, tasks.result, HANDSHAKE),
-        "tasks/list": Row(ListParams, tasks.list, HANDSHAKE),
-        "tasks/update": Row(UpdateTaskParams, tasks.update, STATELESS),
+        "tasks/get": MethodRow(TaskParams, tasks.get),
+        "tasks/cancel": MethodRow(TaskParams, tasks.cancel),
+        "tasks/result": MethodRow(TaskParams, tasks.result, HANDSHAKE),
+        "tasks/list": MethodRow(ListParams, tasks.list, HANDSHAKE),
+        "tasks/update": MethodRow(UpdateTaskParams, tasks.update, STATELESS),
     }
 
 

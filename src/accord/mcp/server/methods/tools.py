@@ -13,22 +13,21 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.components.lists import tool_in
+from accord.mcp.server.components.tools import ServedTool, late_result
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import Core, Row
-from accord.mcp.server.deadlines import never
-from accord.mcp.server.function_tool import late_result
+from accord.mcp.server.core import Core, MethodRow
+from accord.mcp.server.handler_runner import never
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.ask import InputRequired, leave
 from accord.mcp.server.session import Session
-from accord.mcp.server.tool import ServedTool
-from accord.mcp.server.versions_seen import tool_in
 
 
-def methods(core: Core) -> dict[str, Row]:
+def methods(core: Core) -> dict[str, MethodRow]:
     tools = _Tools(core)
     return {
-        "tools/list": Row(ListParams, tools.list, result=ListToolsResult),
-        "tools/call": Row(CallToolParams, tools.call),
+        "tools/list": MethodRow(ListParams, tools.list, result=ListToolsResult),
+        "tools/call": MethodRow(CallToolParams, tools.call),
     }
 
 

@@ -1,7 +1,7 @@
-"""The tasks of one server: they are created, run, watched, cancelled and forgotten here.
+"""Tasks of one server: created, run, watched, cancelled and removed.
 
-A task is run by the process that created it. What happens to it is written to the store and
-heard of from there, so that any process can tell its status, take answers and cancel it.
+A task runs in the process that created it. Its changes are written to the store and announced from
+there, so any process can report them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from inspect import isawaitable
 from secrets import token_hex, token_urlsafe
-from typing import Any
+from typing import Any, Final
 from weakref import ref
 
 from msgspec import UNSET, Raw
@@ -28,19 +28,47 @@ from accord.mcp.protocol.params import CallToolParams
 from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.tasks import EXTENSION, CreateTaskResult
 from accord.mcp.protocol.versions import V2025_11_25, Era
+from accord.mcp.server.components.tools import ServedTool
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.request_state import Once
-from accord.mcp.server.link import Link
-from accord.mcp.server.tasks.owners import ends_with_session, owner_of
-from accord.mcp.server.tasks.record import TaskRecord, task_error
-from accord.mcp.server.tasks.settings import MIN_TTL_MS
-from accord.mcp.server.tasks.store import Hear, MemoryTaskStore, TaskStore
-from accord.mcp.server.tasks.task_asking import TaskInputChannel
-from accord.mcp.server.tasks.task_link import TaskLink
-from accord.mcp.server.tasks.wire import created, task, task_result
-from accord.mcp.server.tool import ServedTool
+from accord.mcp.server.session import ClientLink
+from accord.mcp.server.tasks.store import (
+    MIN_TTL_MS,
+    Hear,
+    MemoryTaskStore,
+    TaskRecord,
+    TaskStore,
+    task_error,
+)
+from accord.mcp.server.tasks.wire import TaskInputChannel, TaskLink, created, task, task_result
+
+ANYONE: Final = "anyone"
+"""The owner of an anonymous caller's tasks outside of a session. Tasks extension, security: then
+knowledge of a task's unguessable id is sufficient."""
+_SESSION: Final = "session "
+
+
+def owner_of(incoming: Incoming) -> str:
+    """Return the owner of a request's tasks: a principal, or else a session.
+
+    2025-11-25, tasks, access control: a task belongs to the authorization that it was made with.
+    """
+    link = incoming.link
+    if link.principal is not None:
+        return "principal " + link.principal.key
+    if incoming.era is Era.HANDSHAKE and link.session is not None:
+        if not link.session.key:
+            link.session.key = token_urlsafe(24)
+        return _SESSION + link.session.key
+    return ANYONE
+
+
+def ends_with_session(owner: str) -> bool:
+    """Return whether the tasks of `owner` become unreachable with its session."""
+    return owner.startswith(_SESSION)
+
 
 log = logging.getLogger("accord.mcp")
 
@@ -48,13 +76,17 @@ MAX_MESSAGE = 200
 """The limit of a failure's text in a status message."""
 
 
-class Running:
+class TaskRun:
     """A task that this process runs."""
 
     __slots__ = ("asking", "context", "incoming", "is_ending", "link", "work")
 
     def __init__(
-        self, incoming: Incoming, link: Link, context: Context, asking: TaskInputChannel
+        self,
+        incoming: Incoming,
+        link: ClientLink,
+        context: Context,
+        asking: TaskInputChannel,
     ) -> None:
         self.incoming = incoming
         self.link = link
@@ -73,7 +105,7 @@ class Tasks:
         self._server = runner.server
         settings = self._settings = runner.server.task_settings
         self.store: TaskStore
-        self._running: dict[str, Running] = {}
+        self._running: dict[str, TaskRun] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self._listeners: dict[str, set[Hear]] = {}
@@ -238,12 +270,12 @@ class Tasks:
         asking = TaskInputChannel(record.id, moved, self.store, self._server.codes, once)
         context.move(incoming=moved, asking=asking)
         context.is_held = True
-        running = self._running[record.id] = Running(moved, incoming.link, context, asking)
+        running = self._running[record.id] = TaskRun(moved, incoming.link, context, asking)
         running.work = asyncio.create_task(self._run(record.id, running, call))
         if self._closer is None:
             self._closer = asyncio.create_task(self._close_with_server())
 
-    async def _run(self, id: str, running: Running, call: Callable[[], Any]) -> None:
+    async def _run(self, id: str, running: TaskRun, call: Callable[[], Any]) -> None:
         try:
             await self._conclude(id, running, await _result(call))
         except asyncio.CancelledError:
@@ -262,7 +294,7 @@ class Tasks:
                 self._closer.cancel()
                 self._closer = None
 
-    async def _conclude(self, id: str, running: Running, result: CallToolResult) -> None:
+    async def _conclude(self, id: str, running: TaskRun, result: CallToolResult) -> None:
         running.is_ending = True
         incoming = running.incoming
         if incoming.era is Era.STATELESS:

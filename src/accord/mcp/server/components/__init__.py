@@ -1,0 +1,12 @@
+"""Components of a server: tools, resources and prompts, and their lists.
+
+tools        tools, and functions as tools
+resources    resources and templates: functions, fixed values, files, folders
+prompts      prompts, and functions as prompts
+completions  suggestions for arguments of prompts and templates
+handler      functions of the application: injected parameters and calls
+parameters   descriptions, defaults and schemas of a function's parameters
+content      results of functions as content
+registry     components by name, and the clients that see them
+lists        encoded lists of components, and sources outside the registries
+"""

@@ -1,0 +1,306 @@
+"""Handlers: functions of the application, their injected parameters, and their calls.
+
+    def database(context: Context) -> Database: ...
+
+    @server.tool
+    async def find(text: str, db: Annotated[Database, Depends(database)]) -> list[str]: ...
+
+Arguments of the caller are decoded into the annotated types; the context and dependencies are
+injected. A plain function runs in a thread unless it is declared to be quick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from inspect import getdoc, isasyncgenfunction, isawaitable, isgeneratorfunction
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from accord.jsonrpc.call_plan import Planner
+from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
+from accord.jsonrpc.interceptors import Mode, is_async
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.parameters import (
+    ContextPlace,
+    Parameter,
+    Signature,
+    innermost,
+    read_signature,
+)
+from accord.mcp.server.components.parameters import read_docstring, with_field_defaults
+from accord.mcp.server.context import Context
+
+
+class Depends(Struct, frozen=True):
+    """A marker for a parameter with a value from `provide`.
+
+    `provide` may be plain or async, take a context and other dependencies, and, as a generator with
+    one `yield`, clean up after the call. It runs once per call, however many parameters use it.
+    """
+
+    provide: Callable[..., Any]
+
+
+class Injection:
+    """The injected parameters of one function."""
+
+    def __init__(self, signature: Signature) -> None:
+        if signature.context is not None:
+            raise RegistrationError(
+                "it asks for the context of a JSON-RPC method: annotate with accord.mcp.Context"
+            )
+        self.visible: list[Parameter] = []
+        self.context: str | None = None
+        """The name of the context parameter, if there is one."""
+        self._dependencies: dict[str, _Dependency] = {}
+        for parameter in signature.parameters:
+            self._sort(parameter)
+
+    def _sort(self, parameter: Parameter) -> None:
+        depends = _depends(parameter.annotation)
+        is_context = _is_context(parameter.annotation)
+        if (is_context or depends is not None) and not parameter.by_name:
+            raise RegistrationError(f"parameter '{parameter.name}' is injected by name")
+        if is_context and self.context is not None:
+            raise RegistrationError(
+                f"parameters '{self.context}' and '{parameter.name}' both ask for the context"
+            )
+        if is_context:
+            self.context = parameter.name
+        elif depends is not None:
+            self._dependencies[parameter.name] = _Dependency(depends.provide)
+        else:
+            self.visible.append(parameter)
+
+    @property
+    def names(self) -> frozenset[str]:
+        context = () if self.context is None else (self.context,)
+        return frozenset((*context, *self._dependencies))
+
+    @property
+    def has_dependencies(self) -> bool:
+        return bool(self._dependencies)
+
+    async def resolve(
+        self, context: Context, stack: AsyncExitStack, made: dict[Any, Any]
+    ) -> dict[str, Any]:
+        """Return all injected arguments.
+
+        Generators are closed by `stack`; `made` caches values within the call.
+        """
+        values: dict[str, Any] = {} if self.context is None else {self.context: context}
+        for name, dependency in self._dependencies.items():
+            values[name] = await dependency.get(context, stack, made)
+        return values
+
+
+class _Dependency:
+    """A function that provides a value."""
+
+    def __init__(self, provide: Callable[..., Any]) -> None:
+        self._key = provide
+        self._injection = Injection(read_signature(provide))
+        needed = [each.name for each in self._injection.visible if each.required]
+        if needed:
+            raise RegistrationError(
+                f"nobody gives parameter '{needed[0]}' of the dependency {provide!r}"
+            )
+        self._provide = provide
+        self._managed: Callable[..., Any] | None = None
+        if isasyncgenfunction(provide):
+            self._managed = asynccontextmanager(provide)
+        elif isgeneratorfunction(provide):
+            self._managed = contextmanager(provide)
+
+    async def get(self, context: Context, stack: AsyncExitStack, made: dict[Any, Any]) -> Any:
+        if self._key not in made:
+            arguments = await self._injection.resolve(context, stack, made)
+            made[self._key] = await self._make(arguments, stack)
+        return made[self._key]
+
+    async def _make(self, arguments: dict[str, Any], stack: AsyncExitStack) -> Any:
+        if self._managed is None:
+            value = self._provide(**arguments)
+            return await value if isawaitable(value) else value
+        manager = self._managed(**arguments)
+        if isasyncgenfunction(self._provide):
+            return await stack.enter_async_context(manager)
+        return stack.enter_context(manager)
+
+
+def _depends(annotation: Any) -> Depends | None:
+    if get_origin(annotation) is not Annotated:
+        return None
+    return next((it for it in annotation.__metadata__ if isinstance(it, Depends)), None)
+
+
+def _is_context(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_context(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return set(get_args(annotation)) == {Context, NoneType}
+    return annotation is Context
+
+
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Handler:
+    """A served function.
+
+    With `whole` it takes all arguments as one dict. Raises RegistrationError for a function that
+    cannot be served so.
+    """
+
+    __slots__ = (
+        "_has_dependencies",
+        "_injection",
+        "begin",
+        "bind",
+        "docstring",
+        "function",
+        "is_direct",
+        "mode",
+        "parameters",
+        "returns",
+        "timeout",
+    )
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        inline: bool = False,
+        timeout: float | None | UnsetType = UNSET,
+        whole: bool = False,
+    ) -> None:
+        function = with_field_defaults(function)
+        self.function = function
+        self.mode: Mode = "async" if is_async(function) else "inline" if inline else "thread"
+        self.timeout = None if timeout is UNSET else timeout
+        self._check_mode(inline)
+        signature = read_signature(function)
+        self._injection = Injection(signature)
+        self._has_dependencies = self._injection.has_dependencies
+        names = {each.name for each in signature.parameters}
+        self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
+        """The function's docstring, with the descriptions of its parameters."""
+        self.parameters = tuple(map(_by_name, self._injection.visible))
+        """The arguments that callers give, each by name."""
+        self.returns = signature.returns
+        is_direct = self.mode == "async" and not self._has_dependencies
+        self.is_direct = is_direct and self.timeout is None
+        """True if `bind` returns the coroutine that `begin` would return."""
+        call = function if is_direct else partial(partial, function)
+        self.bind: Callable[[Any, Context | None], Any] = (
+            self._whole(call) if whole else self._planned(call)
+        )
+        """Bind arguments, a JSON object, and return a call for `begin`, which must follow. Raises
+        `InvalidParamsError`. Both accept None for an unused context."""
+        self.begin: Callable[[Any, Context | None], Any] = (
+            self._begin_direct if is_direct else _call if self.is_quick else self._begin
+        )
+        """Return the result of a quick function, or else a coroutine of the result."""
+
+    @property
+    def is_quick(self) -> bool:
+        """True if `begin` returns the result itself."""
+        return self.mode == "inline" and not self._has_dependencies
+
+    @property
+    def wants_context(self) -> bool:
+        """True if calling the function needs a context."""
+        injected = self._injection.context is not None or self._has_dependencies
+        return injected or self.mode == "thread"
+
+    def _begin_direct(self, coroutine: Any, context: Context | None) -> Any:
+        return coroutine if self.timeout is None else _within(self.timeout, coroutine)
+
+    def _begin(self, bound: Any, context: Context | None) -> Any:
+        assert context is not None
+        if self._has_dependencies:
+            return self._in_time(self._run_with_dependencies(bound, context))
+        return self._in_time(self._run(bound, context))
+
+    def _in_time(self, work: Awaitable[Any]) -> Awaitable[Any]:
+        return work if self.timeout is None else _within(self.timeout, work)
+
+    async def _run(self, bound: Callable[[], Any], context: Context) -> Any:
+        if self.mode == "inline":
+            return bound()
+        if self.mode == "async":
+            return await bound()
+        value = await context.in_thread(bound)
+        return await value if isawaitable(value) else value
+
+    async def _run_with_dependencies(self, bound: partial[Any], context: Context) -> Any:
+        async with AsyncExitStack() as stack:
+            values = await self._injection.resolve(context, stack, {})
+            return await self._run(partial(bound, **values), context)
+
+    def _planned(self, call: Callable[..., Any]) -> Callable[[Any, Context | None], Any]:
+        name = self._injection.context
+        place = None if name is None else ContextPlace(name, None)
+        signature = Signature(self.parameters, place, self.returns, self._injection.names)
+        # A plan only passes the context on, and does not mind which one it is.
+        return cast("Callable[[Any, Context | None], Any]", _retyped(Planner(signature).plan(call)))
+
+    def _whole(self, call: Callable[..., Any]) -> Callable[[Any, Context | None], Any]:
+        if len(self.parameters) != 1 or self.parameters[0].kind == "var_keyword":
+            raise RegistrationError(
+                "with a schema of its own it takes one parameter, a dict of all arguments"
+            )
+        name, wants = self.parameters[0].name, self._injection.context
+
+        def bind(arguments: Any, context: Context | None) -> Any:
+            try:
+                given = {name: _decode_object(arguments)}
+            except REFUSALS:
+                raise InvalidParamsError("arguments: expected an object") from None
+            if wants is not None:
+                given[wants] = context  # type: ignore[assignment]
+            return call(**given)
+
+        return bind
+
+    def _check_mode(self, inline: bool) -> None:
+        if inline and self.mode == "async":
+            raise RegistrationError("it is async, and inline=True is for plain functions")
+        if self.timeout is None:
+            return
+        if not isfinite(self.timeout) or self.timeout <= 0:
+            raise RegistrationError(f"its timeout of {self.timeout} s is not a number above 0")
+        if inline:
+            raise RegistrationError("it runs inline, where nothing can stop it at a timeout")
+
+
+def _call(bound: Callable[[], Any], context: Context | None) -> Any:
+    return bound()
+
+
+def _retyped(plan: Callable[[Any, RpcContext | None], Any]) -> Any:
+    return plan
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    async with asyncio.timeout(seconds):
+        return await work
+
+
+def _by_name(parameter: Parameter) -> Parameter:
+    if parameter.kind == "positional_only":
+        raise RegistrationError(
+            f"parameter '{parameter.name}' is positional-only, and arguments come by name"
+        )
+    if parameter.kind == "var_positional":
+        raise RegistrationError(f"'*{parameter.name}' takes no names, and arguments come by name")
+    return parameter if parameter.kind == "var_keyword" else replace(parameter, kind="keyword_only")

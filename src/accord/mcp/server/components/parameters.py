@@ -1,0 +1,358 @@
+"""Parameters of functions: descriptions, defaults, schemas, arguments that are text.
+
+Descriptions are read from docstrings in the styles of Google, NumPy and Sphinx:
+
+    Args:                     Parameters                :param city: where to look
+        city: where to look   ----------
+                              city
+                                  where to look
+
+Defaults may be pydantic's `Field(…)`, as in FastMCP; pydantic itself is not imported here.
+Arguments of prompts and URI templates arrive as text: a parameter that takes strings gets the text
+itself, any other the value that the text has as JSON.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
+from functools import wraps
+from typing import Annotated, Any, Final, get_origin
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from accord.jsonrpc.annotations import is_pydantic_field
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.interceptors import is_async
+from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.parameters import Parameter
+from accord.mcp.protocol.headers import parameter_headers
+from accord.mcp.protocol.versions import Era
+from accord.schema.bundle import Bundle
+from accord.schema.schema import DEFINITIONS, Schema
+from accord.schema.types import accepts
+
+_GOOGLE: Final = re.compile(r"(Args|Arguments|Parameters|Params):")
+_GOOGLE_ENTRY: Final = re.compile(r"\*{0,2}(?P<name>\w+)\s*(\([^)]*\))?\s*:\s*(?P<text>.*)")
+_NUMPY: Final = re.compile(r"(Other )?Parameters")
+_RULE: Final = re.compile(r"-{3,}\s*")
+_NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(?P<names>\w+(, ?\*{0,2}\w+)*)\s*(:.*)?")
+_SPHINX: Final = re.compile(r":param\s+([^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s*(?P<text>.*)")
+
+
+class Docstring(Struct, frozen=True):
+    """A parsed docstring."""
+
+    text: str
+    """The text without the descriptions of parameters."""
+    parameters: dict[str, str]
+
+
+def read_docstring(doc: str, names: Collection[str]) -> Docstring:
+    """Return the descriptions of the parameters `names` in `doc`.
+
+    `doc` is the result of `inspect.getdoc`. If it describes other parameters too, its text is left
+    unchanged, so nothing is lost.
+    """
+    lines = doc.split("\n")
+    kept: list[str] = []
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(lines):
+        for section in (_google, _numpy, _sphinx):
+            end, entries = section(lines, place)
+            if entries:
+                found.update(entries)
+                place = end
+                break
+        else:
+            kept.append(lines[place])
+            place += 1
+    known = {name: text for name, text in found.items() if name in names and text}
+    if set(found) - set(names):
+        return Docstring("\n".join(lines).strip(), known)
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept))
+    return Docstring(text.strip(), known)
+
+
+def _google(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:
+    if _GOOGLE.fullmatch(lines[place].rstrip()) is None:
+        return place, {}
+    end = _end_of_block(lines, place + 1)
+    block = lines[place + 1 : end]
+    least = min((_indent(line) for line in block if line.strip()), default=0)
+    entries: dict[str, str] = {}
+    name = ""
+    for line in block:
+        entry = _GOOGLE_ENTRY.fullmatch(line.strip()) if _indent(line) == least else None
+        if entry is not None:
+            name = entry["name"]
+            entries[name] = entry["text"].strip()
+        elif line.strip() and _indent(line) == least:
+            return place, {}  # a sentence: this is no list of parameters
+        elif name and line.strip():
+            entries[name] = f"{entries[name]} {line.strip()}".strip()
+    return end, entries
+
+
+def _numpy(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:
+    ruled = place + 1 < len(lines) and _RULE.fullmatch(lines[place + 1])
+    if not ruled or _NUMPY.fullmatch(lines[place].strip()) is None:
+        return place, {}
+    entries: dict[str, str] = {}
+    names: list[str] = []
+    place += 2
+    while place < len(lines):
+        line = lines[place]
+        if place + 1 < len(lines) and _RULE.fullmatch(lines[place + 1]):
+            break  # the next section
+        if line.strip() and not _indent(line):
+            entry = _NUMPY_ENTRY.fullmatch(line.strip())
+            if entry is None:
+                break
+            names = [name.strip(" *") for name in entry["names"].split(",")]
+            entries.update(dict.fromkeys(names, ""))
+        for name in names if _indent(line) else ():
+            entries[name] = f"{entries[name]} {line.strip()}".strip()
+        place += 1
+    return place, entries
+
+
+def _sphinx(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:
+    entry = _SPHINX.fullmatch(lines[place].strip())
+    if entry is None:
+        return place, {}
+    text = [entry["text"].strip()]
+    place += 1
+    while place < len(lines) and lines[place].strip() and _indent(lines[place]):
+        text.append(lines[place].strip())
+        place += 1
+    return place, {entry["name"]: " ".join(text).strip()}
+
+
+def _end_of_block(lines: Sequence[str], place: int) -> int:
+    """Return the line after the indented block that starts at `place`."""
+    while place < len(lines) and (not lines[place].strip() or _indent(lines[place])):
+        place += 1
+    return place
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip()) if line.strip() else 0
+
+
+_FURTHER: Final = ("title", "examples", "json_schema_extra", "deprecated", "discriminator")
+"""Attributes of a field besides its default, constraints and description."""
+_BY_NAME: Final = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+
+
+def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function`, or a wrapper with plain defaults for keyword arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function  # whoever reads the signature says what is wrong with it
+    fields = {
+        name: each.default
+        for name, each in signature.parameters.items()
+        if is_pydantic_field(each.default) and each.kind in _BY_NAME
+    }
+    if not fields:
+        return function
+
+    def filled(given: dict[str, Any]) -> dict[str, Any]:
+        for name, field in fields.items():
+            if given.get(name, UNSET) is UNSET:
+                given[name] = field.get_default(call_default_factory=True)
+        return given
+
+    if is_async(function):
+
+        @wraps(function)
+        async def call(*args: Any, **given: Any) -> Any:
+            return await function(*args, **filled(given))
+
+    else:
+
+        @wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            return function(*args, **filled(given))
+
+    parameters = [_plain(each, fields) for each in signature.parameters.values()]
+    parameters.sort(key=lambda each: each.kind)
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
+
+
+def _plain(parameter: inspect.Parameter, fields: dict[str, Any]) -> inspect.Parameter:
+    kind = parameter.kind
+    if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        kind = inspect.Parameter.KEYWORD_ONLY  # then what is required may follow what is not
+    field = fields.get(parameter.name)
+    if field is None:
+        return parameter.replace(kind=kind)
+    annotation = Any if parameter.annotation is parameter.empty else parameter.annotation
+    default: Any = parameter.empty
+    if not field.is_required():
+        # What a factory makes is another thing each time, and no default to tell clients of.
+        default = UNSET if field.default_factory is not None else field.default
+    said = _said_by(field)
+    return parameter.replace(
+        kind=kind, annotation=Annotated[annotation, said] if said else annotation, default=default
+    )
+
+
+def _said_by(field: Any) -> Any:
+    """Return the metadata of a field without its default.
+
+    That is its description if the field has nothing else, so that types unknown to pydantic can be
+    described, else the field.
+    """
+    if not field.metadata and all(getattr(field, name, None) is None for name in _FURTHER):
+        return field.description
+    said = copy(field)
+    said.default, said.default_factory = type(field)().default, None
+    return said
+
+
+class TextArguments:
+    """A converter of texts into a JSON object of arguments."""
+
+    def __init__(self, parameters: tuple[Parameter, ...]) -> None:
+        self._as_json = frozenset(
+            each.name
+            for each in parameters
+            if each.kind != "var_keyword" and not _takes_text(accepts(each.annotation))
+        )
+
+    def encode(self, texts: Mapping[str, Any]) -> bytes:
+        """Return the JSON object for `Handler.bind`."""
+        if self._as_json.isdisjoint(texts):
+            return encode(texts)
+        return encode({name: self._value(name, text) for name, text in texts.items()})
+
+    def _value(self, name: str, text: Any) -> Any:
+        if name not in self._as_json or not isinstance(text, str):
+            return text
+        try:
+            return decode_json(text)
+        except msgspec.DecodeError:
+            return text  # and let it be refused as the string that it is
+
+
+def _takes_text(schema: Schema) -> bool:
+    return _allows(schema.value, schema.definitions, 0)
+
+
+def _allows(value: Any, definitions: Mapping[str, Any], depth: int) -> bool:
+    if not isinstance(value, dict) or depth > 16:
+        return True
+    if "$ref" in value:
+        target = definitions.get(value["$ref"].removeprefix(DEFINITIONS), True)
+        return _allows(target, definitions, depth + 1)
+    for choice in ("anyOf", "oneOf"):
+        if choice in value:
+            return any(_allows(each, definitions, depth + 1) for each in value[choice])
+    if "enum" in value:
+        return any(isinstance(each, str) for each in value["enum"])
+    kinds = value.get("type", "string")
+    return "string" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+def input_schema(
+    parameters: tuple[Parameter, ...], described: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the schema of an object with these members, in JSON Schema 2020-12.
+
+    `described` has descriptions from a docstring, for parameters without one in their annotations.
+    """
+    bundle = Bundle(refs="#/$defs/", dialect="2020-12")
+    properties: dict[str, Any] = {}
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    required = []
+    others: Any = False
+    for parameter in parameters:
+        value = bundle.add(accepts(parameter.annotation))
+        if parameter.kind == "var_keyword":
+            others = value
+            continue
+        said = (described or {}).get(parameter.name, "")
+        properties[parameter.name] = _described(value, parameter, said)
+        if parameter.required:
+            required.append(parameter.name)
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = others
+    if bundle.definitions:
+        schema["$defs"] = bundle.definitions
+    return checked_input(schema)
+
+
+def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return `schema` if a tool can have it.
+
+    Raises RegistrationError.
+    """
+    if schema.get("type") != "object":
+        # 2026-07-28, tools: the root of an input schema is of type object.
+        raise RegistrationError("an input schema must have type 'object'")
+    try:
+        parameter_headers(schema)
+    except ValueError as error:
+        raise RegistrationError(str(error)) from error
+    return schema
+
+
+def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[str, Any] | None:
+    """Return the schema of structured content for an era; None without one."""
+    if schema is None:
+        return None
+    bundle = Bundle(refs="#/$defs/", dialect="2020-12")
+    value = bundle.add(schema)
+    told: dict[str, Any]
+    if era is Era.STATELESS:
+        told = dict(value) if isinstance(value, dict) else {}
+    elif is_object:
+        told = _as_object(value, bundle)
+    else:
+        told = {"type": "object", "properties": {"result": value}, "required": ["result"]}
+    if bundle.definitions:
+        told["$defs"] = bundle.definitions
+    return told
+
+
+def description_of(annotation: Any) -> str:
+    """Return the text in `Annotated[…, "text"]`; empty without one."""
+    if get_origin(annotation) is not Annotated:
+        return ""
+    return next((it for it in annotation.__metadata__ if isinstance(it, str)), "")
+
+
+def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
+    """Return an object's schema with `type` at its root, for old clients."""
+    found = value
+    while set(found) == {"$ref"}:
+        found = bundle.definitions[found["$ref"].removeprefix("#/$defs/")]
+    return dict(found)
+
+
+def _described(value: Any, parameter: Parameter, otherwise: str) -> Any:
+    """Return the schema of a parameter, with its description and its default."""
+    if not isinstance(value, dict):
+        return value
+    said = description_of(parameter.annotation) or otherwise
+    if said and "description" not in value:
+        value = {**value, "description": said}
+    if parameter.required or parameter.default is UNSET:
+        return value
+    try:
+        return {**value, "default": msgspec.json.decode(encode(parameter.default))}
+    except Exception:  # whatever a foreign object's encoder raises
+        return value

@@ -1,0 +1,206 @@
+"""Prompts: definition and conditions; and prompts made from functions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable
+from typing import Any, TypedDict
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
+from accord.jsonrpc.method import where
+from accord.jsonrpc.parameters import Parameter
+from accord.mcp.protocol.content import Icon
+from accord.mcp.protocol.definitions import Prompt, PromptArgument
+from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import CompleteParams
+from accord.mcp.protocol.results import GetPromptResult, PromptMessage
+from accord.mcp.server.components.completions import Completions, choices_of
+from accord.mcp.server.components.content import block_of
+from accord.mcp.server.components.handler import Handler
+from accord.mcp.server.components.parameters import TextArguments, description_of
+from accord.mcp.server.components.registry import Allow, Enabled, check_allow
+from accord.mcp.server.components.tools import check_name
+from accord.mcp.server.context import Context
+from accord.schema.types import accepts
+
+
+class PromptOptions(TypedDict, total=False):
+    """Options of a prompt."""
+
+    title: str
+    """Its name for people."""
+    description: str | None
+    """Its purpose; the docstring by default."""
+    icons: tuple[Icon, ...]
+    meta: Meta | None
+    """`_meta` of its definition."""
+    inline: bool
+    """For quick plain functions: run on the event loop instead of a thread."""
+    timeout: float | None
+    """Time limit in seconds, None for unlimited; by default the server's limit."""
+    scopes: tuple[str, ...]
+    """The scopes that a principal needs to see and get it."""
+    allow: Allow | None
+    """A further condition on principals that see and get it: `lambda principal: …`."""
+    enabled: Enabled | None
+    """Decides for each request if its client sees it."""
+
+
+class WrongArgumentsError(InvalidParamsError):
+    """Arguments of a prompt that are not of their parameters' types."""
+
+
+class ServedPrompt:
+    """One prompt of a server, filled in by a subclass."""
+
+    __slots__ = ("allow", "choices", "definition", "enabled", "scopes", "timeout")
+
+    def __init__(
+        self,
+        definition: Prompt,
+        *,
+        scopes: tuple[str, ...] | frozenset[str] = (),
+        allow: Allow | None = None,
+        enabled: Enabled | None = None,
+        timeout: float | None | UnsetType = UNSET,
+        choices: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.definition = definition
+        self.scopes = frozenset(scopes)
+        self.allow = check_allow(allow)
+        self.enabled = enabled
+        self.timeout = timeout
+        self.choices: Mapping[str, Sequence[str]] = choices or {}
+        """Known values of arguments."""
+
+    def missing(self, arguments: Mapping[str, str]) -> list[str]:
+        """Return the required arguments that are missing."""
+        return [
+            each.name
+            for each in self.definition.arguments
+            if each.required and each.name not in arguments
+        ]
+
+    def get(
+        self, arguments: Mapping[str, str], context: Context
+    ) -> GetPromptResult | Awaitable[GetPromptResult]:
+        """Return the messages, or a coroutine of them.
+
+        Raises the exceptions of the code that fills in the prompt.
+        """
+        raise NotImplementedError
+
+    @property
+    def completes(self) -> bool:
+        """True if it has suggestions of its own."""
+        return bool(self.choices)
+
+    def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
+        """Return suggestions for an argument, or a coroutine of them."""
+        return by.complete(params, context, self.choices)
+
+
+def user_message(content: Any) -> PromptMessage:
+    """Return a message of the user: a text, content, or a value as JSON."""
+    return PromptMessage("user", block_of(content))
+
+
+def assistant_message(content: Any) -> PromptMessage:
+    """Return a message of the assistant."""
+    return PromptMessage("assistant", block_of(content))
+
+
+class FunctionPrompt(ServedPrompt):
+    """A prompt with messages from a function.
+
+    The options are those of `PromptOptions`.
+    """
+
+    __slots__ = ("_arguments", "_handler")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str | None = None,
+        *,
+        title: str = "",
+        description: str | None = None,
+        icons: tuple[Icon, ...] = (),
+        meta: Meta | None = None,
+        inline: bool = False,
+        timeout: float | None | UnsetType = UNSET,
+        scopes: tuple[str, ...] = (),
+        allow: Allow | None = None,
+        enabled: Enabled | None = None,
+    ) -> None:
+        name = check_name("prompt", getattr(function, "__name__", "") if name is None else name)
+        try:
+            self._handler = Handler(function, inline=inline, timeout=timeout)
+        except RegistrationError as error:
+            raise RegistrationError(f"prompt '{name}' ({where(function)}): {error}") from error
+        parameters = [it for it in self._handler.parameters if it.kind != "var_keyword"]
+        self._arguments = TextArguments(self._handler.parameters)
+        if description is None:
+            description = self._handler.docstring.text
+        super().__init__(
+            Prompt(
+                name=name,
+                title=title,
+                description=description,
+                arguments=tuple(
+                    _argument(each, self._handler.docstring.parameters.get(each.name, ""))
+                    for each in parameters
+                ),
+                icons=icons,
+                meta=meta,
+            ),
+            scopes=scopes,
+            allow=allow,
+            enabled=enabled,
+            timeout=timeout,
+            choices=choices_of(parameters),
+        )
+
+    def get(
+        self, arguments: Mapping[str, str], context: Context
+    ) -> GetPromptResult | Awaitable[GetPromptResult]:
+        """Call the function with typed arguments.
+
+        Raises the function's exceptions, and `WrongArgumentsError` for arguments of wrong types.
+        """
+        try:
+            bound = self._handler.bind(self._arguments.encode(arguments), context)
+        except InvalidParamsError as error:
+            raise WrongArgumentsError(error.message, data=error.data) from None
+        value = self._handler.begin(bound, context)
+        return self._finish(value) if isawaitable(value) else self._result(value)
+
+    async def _finish(self, value: Awaitable[Any]) -> GetPromptResult:
+        return self._result(await value)
+
+    def _result(self, value: Any) -> GetPromptResult:
+        if isinstance(value, GetPromptResult):
+            return value
+        values = value if isinstance(value, list | tuple) else [value]
+        return GetPromptResult(
+            description=self.definition.description, messages=list(map(_message, values))
+        )
+
+
+def _message(value: Any) -> PromptMessage:
+    return value if isinstance(value, PromptMessage) else user_message(value)
+
+
+def _argument(parameter: Parameter, otherwise: str) -> PromptArgument:
+    schema = accepts(parameter.annotation).value
+    said = schema if isinstance(schema, dict) else {}
+    return PromptArgument(
+        name=parameter.name,
+        title=said.get("title", ""),
+        description=said.get("description", "")
+        or description_of(parameter.annotation)
+        or otherwise,
+        required=parameter.required,
+    )

@@ -1,0 +1,281 @@
+"""Registries of components, and the clients that see them.
+
+Components can be added and removed while they are served. A registry may be included in others: a
+component added here is added there as well, under the name that the namespace of the other gives
+it:
+
+    forecast             weather_forecast
+    config://app         config://weather/app
+
+Lists and calls ask `is_permitted`, so that exactly the listed components can be called. Only
+components with a condition are checked; the others cost nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from accord.jsonrpc.errors import RegistrationError
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.session import Principal
+
+Allow: TypeAlias = Callable[[Principal | None], object]
+"""Returns a true value if a principal may use a component. It is called often and must be quick.
+The principal is None for an anonymous caller."""
+
+
+class RestrictedComponent(Protocol):
+    """A component with access rules."""
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes that a principal needs."""
+
+    @property
+    def allow(self) -> Allow | None:
+        """A further condition; None for none."""
+
+
+def check_allow(allow: Allow | None) -> Allow | None:
+    """Raise RegistrationError for an async function.
+
+    Its coroutines would always count as true.
+    """
+    if iscoroutinefunction(allow):
+        raise RegistrationError("`allow` is a plain function of the principal, not an async one")
+    return allow
+
+
+def is_permitted(component: RestrictedComponent, principal: Principal | None) -> bool:
+    """Return whether a principal may use a component."""
+    if component.scopes and (principal is None or not component.scopes <= principal.scopes):
+        return False
+    if component.allow is None:
+        return True
+    said = component.allow(principal)
+    return bool(said) and not isawaitable(said)
+
+
+_PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
+"""RFC 3986, section 3.1, and the slashes before an authority."""
+
+
+class Namespace(Struct, frozen=True):
+    """The names under one prefix; an empty one changes nothing."""
+
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if self.prefix and not _PREFIX.fullmatch(self.prefix):
+            raise RegistrationError(
+                f"the prefix {self.prefix!r} is not made of 1 to 64 letters, digits and _ - ."
+            )
+
+    def name(self, name: str) -> str:
+        """Return the outer name of an inner one."""
+        return f"{self.prefix}_{name}" if self.prefix else name
+
+    def uri(self, uri: str) -> str:
+        """Return the outer form of an inner URI or template.
+
+        Raises RegistrationError for one without a scheme.
+        """
+        if not self.prefix:
+            return uri
+        found = _SCHEME.match(uri)
+        if found is None:
+            raise RegistrationError(f"resource '{uri}' has no scheme to put a prefix after")
+        return f"{found[0]}{self.prefix}/{uri[found.end() :]}"
+
+    def inner_uri(self, uri: str) -> str:
+        """Return the inner form of an outer URI; itself if the prefix does not match."""
+        found = _SCHEME.match(uri)
+        start = f"{self.prefix}/"
+        if not self.prefix or found is None or not uri.startswith(start, found.end()):
+            return uri
+        return found[0] + uri[found.end() + len(start) :]
+
+
+Enabled: TypeAlias = Callable[[Context], bool]
+"""Decides for each request if its client sees a component. It is called often and must be quick."""
+
+
+class Component(RestrictedComponent, Protocol):
+    """An item of a registry."""
+
+    @property
+    def enabled(self) -> Enabled | None:
+        """A condition per request; None for none."""
+
+
+T = TypeVar("T", bound=Component)
+
+Inclusion: TypeAlias = Callable[[str, T], tuple[str, T]]
+"""Returns the name and the form of a component in a registry that includes this one."""
+
+
+class ComponentRegistry(Generic[T]):
+    """An observable table of `T`, in the order of addition."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._things: dict[str, T] = {}
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+        self._above: list[tuple[ComponentRegistry[T], Inclusion[T]]] = []
+        self.get = self._things.get
+        self.version = 0
+        """Grows with every change."""
+        self.observers: list[Callable[[], None]] = []
+        self._conditional: tuple[T, ...] = ()
+        self._conditional_at = 0
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(tuple(self._things.values()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._things
+
+    def names(self) -> list[str]:
+        return list(self._things)
+
+    def numbered(self) -> list[tuple[int, T]]:
+        """Return each component with its number.
+
+        Numbers ascend in the order of addition and are never reused.
+        """
+        return [(self._numbers[name], thing) for name, thing in self._things.items()]
+
+    @property
+    def last_number(self) -> int:
+        """The highest number so far."""
+        return self._last
+
+    @property
+    def is_used(self) -> bool:
+        """True if the registry has, or ever had, a component."""
+        return self._last > 0
+
+    @property
+    def conditional(self) -> tuple[T, ...]:
+        """Components that not every client sees."""
+        if self._conditional_at != self.version:
+            self._conditional = tuple(
+                each
+                for each in self._things.values()
+                if each.scopes or each.allow is not None or each.enabled is not None
+            )
+            self._conditional_at = self.version
+        return self._conditional
+
+    def add(self, name: str, thing: T) -> None:
+        """Add a component.
+
+        Raises `RegistrationError` if the name is taken, here or where this is included.
+        """
+        self._check(name, thing)
+        self._put(name, thing)
+
+    def remove(self, name: str) -> None:
+        """Remove a component.
+
+        Raises `RegistrationError` if there is none of that name.
+        """
+        thing = self._things.get(name)
+        if thing is None:
+            raise RegistrationError(f"there is no {self._noun} '{name}'")
+        self._drop(name, thing)
+
+    def replace(self, name: str, thing: T) -> None:
+        """Put `thing` in the place of the component called `name`, or add it."""
+        old = self._things.get(name)
+        if old is None:
+            self.add(name, thing)
+            return
+        self._things[name] = thing
+        self._changed()
+        for registry, place in self._above:
+            registry.replace(*place(name, thing))
+
+    def check_room(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
+        """Raise `RegistrationError` if `include_in` would fail."""
+        if self is other or any(it is self for it in other._ancestors()):
+            raise RegistrationError("a server cannot be mounted in itself, nor in one inside it")
+        for name, thing in self._things.items():
+            other._check(*place(name, thing))
+
+    def include_in(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
+        """Mirror this registry in `other` from now on, as `place` says."""
+        self._above.append((other, place))
+        for name, thing in self._things.items():
+            other._put(*place(name, thing))
+
+    def _ancestors(self) -> Iterator[ComponentRegistry[T]]:
+        for registry, _ in self._above:
+            yield registry
+            yield from registry._ancestors()
+
+    def _check(self, name: str, thing: T) -> None:
+        if name in self._things:
+            raise RegistrationError(f"there is a {self._noun} '{name}' already")
+        for registry, place in self._above:
+            registry._check(*place(name, thing))
+
+    def _put(self, name: str, thing: T) -> None:
+        self._things[name] = thing
+        self._last += 1
+        self._numbers[name] = self._last
+        self._changed()
+        for registry, place in self._above:
+            registry._put(*place(name, thing))
+
+    def _drop(self, name: str, thing: T) -> None:
+        del self._things[name], self._numbers[name]
+        self._changed()
+        for registry, place in self._above:
+            registry._drop(*place(name, thing))
+
+    def _changed(self) -> None:
+        self.version += 1
+        for observer in self.observers:
+            observer()
+
+
+class View(Generic[T]):
+    """The part of a registry that the client of one request sees."""
+
+    __slots__ = ("_hidden", "_registry", "key")
+
+    def __init__(
+        self, registry: ComponentRegistry[T], incoming: Incoming, context: Context | None
+    ) -> None:
+        self._registry = registry
+        hidden = [each for each in registry.conditional if not is_visible(each, incoming, context)]
+        self._hidden = hidden
+        self.key: Any = tuple(map(id, hidden))
+        """Equal for clients that see the same, until the registry changes."""
+
+    def numbered(self) -> list[tuple[int, T]]:
+        """Return the visible components with their numbers."""
+        every = self._registry.numbered()
+        if not self._hidden:
+            return every
+        hidden = set(self.key)
+        return [(number, each) for number, each in every if id(each) not in hidden]
+
+
+def is_visible(component: Component, incoming: Incoming, context: Context | None) -> bool:
+    """Return whether the client of a request sees a component."""
+    if not is_permitted(component, incoming.link.principal):
+        return False
+    return component.enabled is None or context is None or component.enabled(context)
