@@ -10,7 +10,7 @@ from markupsafe import Markup
 from msgspec import UNSET
 
 from accord.hub.entities import Difference
-from accord.hub.operations.changes import News, Told
+from accord.hub.operations.changes import NewsEntity, NewsEntry
 from accord.operations.caller import Caller
 from accord.operations.rights import Role
 from accord.web.activity import days, tell
@@ -21,8 +21,8 @@ from accord.web.palette import actions, matching, places
 pytestmark = pytest.mark.req("H-21")
 
 
-def news(operation: str, *touched: Told, total: int = 0, **more: Any) -> News:
-    return News(
+def news(operation: str, *touched: NewsEntity, total: int = 0, **more: Any) -> NewsEntry:
+    return NewsEntry(
         id="c-1",
         time="2026-03-04T10:00:00.000000Z",
         actor="ada",
@@ -34,8 +34,10 @@ def news(operation: str, *touched: Told, total: int = 0, **more: Any) -> News:
     )
 
 
-def told(action: Any, kind: str, name: str, heading: str = "", *differences: Difference) -> Told:
-    return Told(
+def told(
+    action: Any, kind: str, name: str, heading: str = "", *differences: Difference
+) -> NewsEntity:
+    return NewsEntity(
         action=action,
         kind=kind,
         reference_id=name,
@@ -48,7 +50,7 @@ def changed(field: str, before: Any, after: Any) -> Difference:
     return Difference(field=field, before=before, after=after)
 
 
-def said(each: News) -> str:
+def said(each: NewsEntry) -> str:
     return "".join(part.text + part.behind for part in tell(each).parts).strip()
 
 
@@ -138,7 +140,7 @@ def said(each: News) -> str:
         ("created a robot", news("create_robot", told("created", "robot", ""))),
     ],
 )
-def test_a_change_is_told_in_plain_words(expected: str, each: News) -> None:
+def test_a_change_is_told_in_plain_words(expected: str, each: NewsEntry) -> None:
     assert said(each) == expected
 
 

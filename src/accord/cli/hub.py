@@ -37,7 +37,7 @@ from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.app.local import Local
-    from accord.hub.exchange.matching import Report, Row
+    from accord.hub.exchange.matching import ImportReport, ImportRow
     from accord.hub.operations.exchange import Export
     from accord.operations.operation import Operation
     from accord.operations.registry import Registry
@@ -168,10 +168,10 @@ def _run_import(arguments: argparse.Namespace) -> int:
     return run_local(arguments, use)
 
 
-def _importing(progress: Progress) -> Callable[..., Awaitable[Report]]:
+def _importing(progress: Progress) -> Callable[..., Awaitable[ImportReport]]:
     """Return the function of the operation, with progress."""
 
-    async def function(work: Any, **arguments: Any) -> Report:
+    async def function(work: Any, **arguments: Any) -> ImportReport:
         from accord.hub.operations.exchange import import_text
 
         return await import_text(work, **arguments, progress=progress)
@@ -217,7 +217,7 @@ def _content(file: str) -> str:
         raise UsageError(f"{file}: {error}") from None
 
 
-def _print_rows(rows: list[Row]) -> None:
+def _print_rows(rows: list[ImportRow]) -> None:
     """Print errors and notes of rows, each text once."""
     told: dict[str, list[int]] = {}
     for row in rows:
@@ -230,7 +230,7 @@ def _print_rows(rows: list[Row]) -> None:
         print_error_line(f"row {places[0]:,}{others}: {printable(text)}")
 
 
-def _import_summary(report: Report, *, dry_run: bool) -> str:
+def _import_summary(report: ImportReport, *, dry_run: bool) -> str:
     counts = (
         f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged"
     )

@@ -48,8 +48,10 @@ NOT_STEPS: Final = frozenset({"changes", "proposals"})
 _REFERENCE: Final = re.compile(r"\$(?P<escaped>\$)?(?P<step>[0-9]{1,3})\.(?P<field>[a-z_]{1,64})")
 
 
-class Step(Struct, forbid_unknown_fields=True):
+class OperationStep(Struct, forbid_unknown_fields=True):
     """One operation, with its arguments."""
+
+    __schema_name__ = "Step"
 
     operation: Annotated[str, Meta(min_length=1, max_length=64)]
     arguments: dict[str, Any]
@@ -62,7 +64,7 @@ class StepResult(Struct, frozen=True):
     result: Any
 
 
-Steps: TypeAlias = Annotated[list[Step], Meta(min_length=1, max_length=MAX_STEPS)]
+Steps: TypeAlias = Annotated[list[OperationStep], Meta(min_length=1, max_length=MAX_STEPS)]
 Permission: TypeAlias = Callable[[Caller, Operation], None]
 
 
@@ -77,7 +79,9 @@ def may_propose(caller: Caller, operation: Operation) -> None:
         raise ForbiddenError(f"{operation.name} is nothing that a {caller.role} may do")
 
 
-async def run_steps(work: Work, steps: Sequence[Step], may: Permission) -> list[StepResult]:
+async def run_steps(
+    work: Work, steps: Sequence[OperationStep], may: Permission
+) -> list[StepResult]:
     """Run all steps in order; return their results.
 
     Raises ServiceError that names the failed step.
@@ -92,7 +96,7 @@ async def run_steps(work: Work, steps: Sequence[Step], may: Permission) -> list[
 
 
 async def _run(
-    work: Work, step: Step, earlier: Sequence[StepResult], may: Permission
+    work: Work, step: OperationStep, earlier: Sequence[StepResult], may: Permission
 ) -> StepResult:
     operation = _operation(work, step.operation)
     may(work.caller, operation)

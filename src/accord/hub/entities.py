@@ -202,8 +202,10 @@ class Comment(Changed, kw_only=True):
     updated_at: str
 
 
-class Deleted(Changed, kw_only=True):
+class Deletion(Changed, kw_only=True):
     """What was deleted, and what went with it."""
+
+    __schema_name__ = "Deleted"
 
     deleted: str
     also_deleted: list[str]

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from accord.hub.domain.kinds import KINDS, Kind, RuleError, check_transition
 from accord.hub.domain.text import fold, no_such, problem_of_line, problem_of_text
 from accord.hub.domain.traceability import changes_content, check_criteria
-from accord.hub.entities import Deleted
+from accord.hub.entities import Deletion
 from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
@@ -316,7 +316,7 @@ _ATTACHED: Final = (
 separately, since replies must be deleted first."""
 
 
-async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
+async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deletion:
     """Delete an item with the rows that belong to it.
 
     Raises ForbiddenError, and ConflictError that names the children and links in the way.
@@ -336,7 +336,7 @@ async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
         for effect in work.effects[first:]
         if effect.action == "deleted" and effect.reference_id not in ("", row.reference_id)
     ]
-    return Deleted(deleted=row.reference_id, also_deleted=also)
+    return Deletion(deleted=row.reference_id, also_deleted=also)
 
 
 async def check_deletable(db: Database, row: ItemRow) -> None:

@@ -69,7 +69,7 @@ async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
 
     async def place(transaction: Transaction) -> None:
         work = world.runner.work(transaction, world.admin)
-        done = (await Importer(work, partial=False).place(rows)).rows
+        done = (await Importer(work, partial=False).import_rows(rows)).rows
         assert [row for row in done if row.action == "failed"] == []
         gathered.append(await read_project(transaction))
         raise _TakenBack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from accord.hub.domain.text import problem_of_text
-from accord.hub.search.query import MAX_WORDS, SearchQuery, facet, groups_of, match
+from accord.hub.search.query import MAX_WORDS, ParsedQuery, facet, groups_of, match
 from accord.hub.search.words import MAX_WORD, words
 from tests.hub.world import World
 
@@ -65,6 +65,6 @@ def test_words_hold_no_sign_that_a_query_language_knows(text: str) -> None:
 
 @given(st.text(max_size=500))
 def test_queries_are_made_of_quoted_words_only(text: str) -> None:
-    asked = SearchQuery(groups=groups_of(text), facets=((facet("label", text),),))
+    asked = ParsedQuery(groups=groups_of(text), facets=((facet("label", text),),))
     assert match(asked, "sqlite").count('"') == 2 * (1 + len(asked.groups))
     assert match(asked, "postgresql").count("'") == 2 * (1 + len(asked.groups))

@@ -1,4 +1,4 @@
-"""Puts the sample project into the hub: in one transaction, the same each time.
+"""Load the sample project into the hub: in one transaction, with the same result each time.
 
 Names, ids and times follow from the text, so that two installations have the same. In a hub that
 has items of its own, it gets the next free names, and touches nothing else.
@@ -20,7 +20,7 @@ from accord.hub.demo.people import COLOURS, OWNER, PEOPLE, REMARKS
 from accord.hub.domain.kinds import Kind, Reference, parse_reference
 from accord.hub.exchange import markdown_file
 from accord.hub.exchange.importer import Importer
-from accord.hub.exchange.matching import Report
+from accord.hub.exchange.matching import ImportReport
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
 from accord.hub.storage import baselines, items, reference_data
 from accord.operations.accounts.storage import users
@@ -42,7 +42,7 @@ _private: Final = Registry()
 
 
 @_private.write(right="admin")
-async def load_demo(work: Work) -> Report:
+async def load_demo(work: Work) -> ImportReport:
     """Load the sample project. Refused where something of it is there already."""
     numbered = list(markdown_file.read(_text()))
     references = [
@@ -60,7 +60,7 @@ async def load_demo(work: Work) -> Report:
         labels={name for name in COLOURS if await reference_data.find_label_named(work.db, name)},
         is_alone=is_alone,
     )
-    report = await Importer(work, partial=False).place(sample.rows())
+    report = await Importer(work, partial=False).import_rows(sample.rows())
     if report.failed:
         raise ConflictError(
             "the sample project does not fit into this hub",
@@ -78,7 +78,7 @@ async def load_demo(work: Work) -> Report:
     return report
 
 
-def first_epic(report: Report) -> str:
+def first_epic(report: ImportReport) -> str:
     """Return the reference id of the first epic of the sample project."""
     return next(row.reference_id for row in report.rows if row.kind == "epic")
 

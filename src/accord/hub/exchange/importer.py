@@ -8,9 +8,9 @@ to the caller, now. The report names what a row contains and the hub does not ke
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -31,11 +31,14 @@ from accord.hub.exchange.matching import (
     IMPORT_ORDER,
     PARENT_ARGUMENTS,
     Action,
+    ImportedNames,
+    ImportReport,
+    ImportRow,
     Match,
     OnConflict,
-    Report,
-    Row,
     find_match,
+    find_undirected,
+    is_free,
     is_same_field,
     kind_of_record,
     name_key,
@@ -44,7 +47,6 @@ from accord.hub.exchange.matching import (
     with_known_status,
 )
 from accord.hub.exchange.project import (
-    MAX_FOREIGN_ID,
     MAX_ROWS,
     MAX_SOURCE,
     Comment,
@@ -66,7 +68,7 @@ from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
-from accord.operations.work import Work, is_uuid
+from accord.operations.work import Work
 from accord.store.store import ConstraintError
 
 """Kinds in the order of import: dependencies first."""
@@ -75,9 +77,6 @@ _SAVEPOINT: Final = "import_row"
 _TIME: Final = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
 )
-
-SourceName: TypeAlias = tuple[str, str]
-"""A source, empty for this hub, and a name in it."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished rows and of all rows."""
@@ -101,17 +100,7 @@ class Importer:
         self._on_conflict = on_conflict
         self._progress = progress
         self._registry = work.service(Registry)
-        self._here: dict[SourceName, str] = {}
-        """Ids of the items of this import, by all names that their rows have for them."""
-        self._foreign: dict[SourceName, str] = {}
-        """The same by exact foreign id: letter case and spaces count."""
-        self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
-        """The same by foreign id alone, without the source: a relation may name objects of another
-        file or part."""
-        self._refused: dict[SourceName, int] = {}
-        """By name: refused rows about items of other sources; nothing is attached to them."""
-        self._rows: dict[str, int] = {}
-        """By item id: the row of this import."""
+        self._names = ImportedNames()
         self._origin: Origin | None = None
         """The origin of the current row."""
         self._is_ours = False
@@ -119,7 +108,7 @@ class Importer:
         self._not_kept: Counter[str] = Counter()
         self._sources: dict[str, None] = {}
 
-    async def place(self, rows: Iterable[Numbered]) -> Report:
+    async def import_rows(self, rows: Iterable[Numbered]) -> ImportReport:
         """Import the rows and report on each, in their order.
 
         Raises FormatError, and InvalidError if the file does not name its source.
@@ -176,8 +165,8 @@ class Importer:
         self._sources[source] = None
         return Origin(source, certain=found.certain)
 
-    async def _row(self, numbered: Numbered) -> Row:
-        row = Row(
+    async def _row(self, numbered: Numbered) -> ImportRow:
+        row = ImportRow(
             row=numbered.row,
             kind=kind_of_record(numbered.record),
             action="failed",
@@ -211,7 +200,7 @@ class Importer:
             await rows.release(self._work.db, _SAVEPOINT)
         return row
 
-    async def _put(self, numbered: Numbered, row: Row) -> Action:
+    async def _put(self, numbered: Numbered, row: ImportRow) -> Action:
         record = numbered.record
         match record:
             case Item():
@@ -229,12 +218,12 @@ class Importer:
 
     # Items
 
-    async def _put_item(self, numbered: Numbered, item: Item, row: Row) -> Action:
+    async def _put_item(self, numbered: Numbered, item: Item, row: ImportRow) -> Action:
         item = with_known_status(item)
         known = await find_match(self._work.db, numbered, item, self._origin, is_ours=self._is_ours)
-        if known.item is not None and known.item.id in self._rows:
-            if not item.foreign_id or self._named(known.foreign_id) in self._foreign:
-                other = self._rows[known.item.id]
+        if known.item is not None and known.item.id in self._names.rows:
+            if not item.foreign_id or self._names.has_foreign(known.foreign_id, self._origin):
+                other = self._names.rows[known.item.id]
                 raise InvalidError("id", f"row {other:,} is about {known.item.reference_id} too")
             known = Match(foreign_id=known.foreign_id)  # two foreign ids with one UUID
         if known.doubt and self._on_conflict == "create" and not known.is_named:
@@ -245,27 +234,21 @@ class Importer:
         else:
             before = len(self._work.effects)
             is_refused = bool(known.doubt) and self._on_conflict != "update"
-            refused = self._named(known.foreign_id or name_key(item.reference_id or ""))
+            refused = known.foreign_id or name_key(item.reference_id or "")
             if is_refused:  # provisionally, until the update turns out to change nothing
-                self._refused[refused] = row.row
+                self._names.refuse(refused, self._origin, row.row)
             found = await self._update(item, known.item, row)
             action = "unchanged" if len(self._work.effects) == before else "updated"
             if is_refused and action == "updated":
                 raise ConflictError(known.doubt)
-            self._refused.pop(refused, None)
+            self._names.allow(refused, self._origin)
             if known.unclaimed and (action == "updated" or known.is_former or not known.doubt):
                 await self._claim(item, found, known.foreign_id)
         row.reference_id = found.reference_id
-        self._rows[found.id] = row.row
-        if known.foreign_id:
-            self._foreign[self._named(known.foreign_id)] = found.id
-            self._everywhere[known.foreign_id].add(found.id)
-        for name in (item.reference_id, item.id, f"row {row.row}"):
-            if name:
-                self._here[self._named(name_key(name))] = found.id
+        self._names.add(found.id, item, known.foreign_id, self._origin, row.row)
         return action
 
-    async def _create(self, item: Item, foreign_id: str, row: Row) -> ItemRow:
+    async def _create(self, item: Item, foreign_id: str, row: ImportRow) -> ItemRow:
         values = await self._arguments(item)
         await self._tolerate_assignee(values, None, row)
         id = await self._free_id(item, foreign_id)
@@ -305,7 +288,7 @@ class Importer:
         if await provenance.find_source(self._work.db, source, foreign_id) is None:
             await provenance.add_source(self._work, found, source, foreign_id)
 
-    async def _activate(self, found: ItemRow, row: Row) -> None:
+    async def _activate(self, found: ItemRow, row: ImportRow) -> None:
         """Activate a prompt.
 
         A prompt of another source never replaces the active prompt.
@@ -318,7 +301,7 @@ class Importer:
             row.notes.append(f"activated in place of {active.reference_id}")
         await self._run("activate_prompt", self._work, id=found.id)
 
-    async def _update(self, item: Item, known: ItemRow, row: Row) -> ItemRow:
+    async def _update(self, item: Item, known: ItemRow, row: ImportRow) -> ItemRow:
         now = await describe(self._work.db, known)
         differing = replace(
             item,
@@ -338,7 +321,7 @@ class Importer:
         self._note_what_stays(item, now, row)
         return known
 
-    def _note_not_kept(self, item: Item, row: Row) -> None:
+    def _note_not_kept(self, item: Item, row: ImportRow) -> None:
         """Note the fields of a row that start over in a new item."""
         lost = []
         if item.version not in (UNSET, 1):
@@ -349,7 +332,7 @@ class Importer:
             row.notes.append(f"not kept: {', '.join(lost)}")
             self._not_kept.update(lost)
 
-    def _note_what_stays(self, item: Item, now: Item, row: Row) -> None:
+    def _note_what_stays(self, item: Item, now: Item, row: ImportRow) -> None:
         """Note the fields of a row that an update does not set."""
         if item.reference_id and parse_reference(item.reference_id) != parse_reference(
             str(now.reference_id)
@@ -362,7 +345,7 @@ class Importer:
         if not item.id and self._origin is None and not is_same_field(item, now, "title"):
             row.notes.append(f"found by its reference id; its title was {str(now.title)[:80]!r}")
 
-    def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: Row) -> None:
+    def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: ImportRow) -> None:
         """Keep the current status if that of the row is no valid next status.
 
         Statuses that no item of the kind can have are still refused.
@@ -375,7 +358,9 @@ class Importer:
             row.notes.append(f"status stays {known.status}: {error}")
             del values["status"]
 
-    async def _tolerate_assignee(self, values: dict[str, Any], now: str | None, row: Row) -> None:
+    async def _tolerate_assignee(
+        self, values: dict[str, Any], now: str | None, row: ImportRow
+    ) -> None:
         """Keep the assignee if the row names an unknown person."""
         name = values.get("assignee")
         if not name:
@@ -400,12 +385,16 @@ class Importer:
             if value is UNSET:
                 continue
             if field == "acceptance_criteria" and value is not None:
-                value = await self._id_of(value)
+                value = await self._names.find(self._work.db, self._origin, value)
             elif field == "epics":
-                value = [await self._id_of(each) for each in value]
+                value = [
+                    await self._names.find(self._work.db, self._origin, each) for each in value
+                ]
             values[name] = value
         if item.parent:
-            values[PARENT_ARGUMENTS.get(item.kind, "parent")] = await self._id_of(item.parent)
+            values[PARENT_ARGUMENTS.get(item.kind, "parent")] = await self._names.find(
+                self._work.db, self._origin, item.parent
+            )
         return values
 
     async def _label(self, item: Item, found: ItemRow, now: list[str]) -> None:
@@ -439,8 +428,11 @@ class Importer:
 
     # Links, comments, labels and types
 
-    async def _put_link(self, link: Link, row: Row) -> Action:
-        source, target = await self._id_of(link.source), await self._id_of(link.target)
+    async def _put_link(self, link: Link, row: ImportRow) -> Action:
+        source, target = (
+            await self._names.find(self._work.db, self._origin, link.source),
+            await self._names.find(self._work.db, self._origin, link.target),
+        )
         meaning = await self._meaning_of(link, row)
         if meaning.is_reversed:
             source, target = target, source
@@ -448,7 +440,7 @@ class Importer:
         row.reference_id = known.reference
         return action
 
-    async def _meaning_of(self, link: Link, row: Row) -> matching.TypeMapping:
+    async def _meaning_of(self, link: Link, row: ImportRow) -> matching.TypeMapping:
         """Return the relationship type for a link.
 
         Raises InvalidError if a file of this hub has an unknown type.
@@ -469,7 +461,7 @@ class Importer:
         return matching.TypeMapping(matching.UNDIRECTED)
 
     async def _linked(
-        self, link: Link, source: str, target: str, type: str, row: Row
+        self, link: Link, source: str, target: str, type: str, row: ImportRow
     ) -> tuple[LinkRow, Action]:
         """Return the link and the action taken.
 
@@ -479,9 +471,9 @@ class Importer:
         known = await relationships.between(self._work.db, source, target, of_type)
         if known is not None:
             return known, "unchanged"
-        former = await self._without_direction(link, source, target)
+        former = await find_undirected(self._work.db, link, self._origin, source, target)
         self._work.caller.require("write", "create_relationship")
-        id = link.id if await self._is_free(link.id, relationships.find) else UNSET
+        id = link.id if await is_free(self._work.db, link.id, relationships.find) else UNSET
         work = await self._as(link.creator, link.created_at, id, row)
         try:
             if former is not None:
@@ -496,24 +488,13 @@ class Importer:
         self._not_kept[f"direction of {type}"] += 1
         return await self._linked(link, source, target, matching.UNDIRECTED, row)
 
-    async def _without_direction(self, link: Link, source: str, target: str) -> LinkRow | None:
-        """Return the undirected link that an earlier release made of this relation."""
-        if self._origin is None or not link.id:
-            return None
-        try:
-            known = await relationships.find(self._work.db, link.id)
-        except NotFoundError:
-            return None
-        is_former = (known.source_id, known.type) == (source, matching.UNDIRECTED)
-        return known if is_former and known.target_id == target else None
-
-    async def _put_comment(self, comment: Comment, row: Row) -> Action:
-        if comment.id and not await self._is_free(comment.id, comments.find):
+    async def _put_comment(self, comment: Comment, row: ImportRow) -> Action:
+        if comment.id and not await is_free(self._work.db, comment.id, comments.find):
             row.reference_id = comment.id
             await self._compare_comment(comment, row)
             return "unchanged"
         values = {
-            "target_id": await self._id_of(comment.target),
+            "target_id": await self._names.find(self._work.db, self._origin, comment.target),
             "text": comment.text,
             "reply_to": comment.reply_to or None,
             "quote": comment.quote,
@@ -527,12 +508,12 @@ class Importer:
             await self._run("resolve_comment", resolver, id=made.id)
         return "created"
 
-    async def _compare_comment(self, comment: Comment, row: Row) -> None:
+    async def _compare_comment(self, comment: Comment, row: ImportRow) -> None:
         known = await comments.find(self._work.db, str(comment.id))
         if (known.text, bool(known.resolved)) != (comment.text, comment.resolved):
             row.notes.append("the comment is there already and stays as it is")
 
-    async def _put_label(self, label: Label, row: Row) -> Action:
+    async def _put_label(self, label: Label, row: ImportRow) -> Action:
         row.reference_id = label.name
         known = await reference_data.find_label_named(self._work.db, label.name)
         if known is None:
@@ -545,7 +526,7 @@ class Importer:
         await self._run("update_label", self._work, id=known.id, colour=label.colour)
         return "updated"
 
-    async def _put_type(self, type: Type, row: Row) -> Action:
+    async def _put_type(self, type: Type, row: ImportRow) -> Action:
         row.reference_id = type.name
         values = {"name": type.name, "description": type.description}
         try:
@@ -560,7 +541,7 @@ class Importer:
         await self._run("update_requirement_type", self._work, **values)
         return "updated"
 
-    def _leaves(self, row: Row, what: str) -> bool:
+    def _leaves(self, row: ImportRow, what: str) -> bool:
         """Return whether an existing label or type stays although a foreign file differs."""
         if self._origin is None or self._on_conflict == "update":
             return False
@@ -581,7 +562,7 @@ class Importer:
             arguments.pop(added, None)
         return await operation.function(work, **arguments)
 
-    async def _as(self, who: Any, when: Any, id: Any, row: Row) -> Work:
+    async def _as(self, who: Any, when: Any, id: Any, row: ImportRow) -> Work:
         """Return a context that acts as the creator in the row, at its time."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:
@@ -611,48 +592,6 @@ class Importer:
         except InvalidError:
             return None
         return found.id
-
-    async def _id_of(self, name: str) -> str:
-        """Return the id of the item with this name. Raises NotFoundError."""
-        exact, folded = self._named(name), self._named(name_key(name))
-        found = self._foreign.get(exact) or self._here.get(folded)
-        if found is not None:
-            return found
-        refused = self._refused.get(exact) or self._refused.get(folded)
-        if refused is not None:
-            raise NotFoundError(f"row {refused:,}, which it names, is refused")
-        if self._origin is not None:
-            # A reference id of another source must not match one of ours.
-            row = await provenance.find_source(
-                self._work.db, self._origin.source, name[:MAX_FOREIGN_ID]
-            )
-            if row is not None:
-                return row.item_id
-            everywhere = self._everywhere.get(name, set())
-            if len(everywhere) == 1:
-                return next(iter(everywhere))
-            if not is_uuid(name):
-                raise NotFoundError(f"there is no item {name[:64]!r} of {self._origin.source!r}")
-        return (await items.find(self._work.db, name)).id
-
-    def _named(self, name: str) -> SourceName:
-        """Return a name with the source of the row: two sources may use the same name."""
-        return ("" if self._origin is None else self._origin.source, name)
-
-    async def _is_free(self, id: Any, find: Callable[..., Any]) -> bool:
-        """Return whether an id is free for a new record.
-
-        Raises InvalidError if it is no UUID.
-        """
-        if not id:
-            return False
-        if not is_uuid(id):
-            raise InvalidError("id", f"{id[:64]!r} is no UUID")
-        try:
-            await find(self._work.db, id)
-        except NotFoundError:
-            return True
-        return False
 
 
 def _only(id: str) -> Callable[[], str]:

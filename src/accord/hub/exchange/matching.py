@@ -7,8 +7,9 @@ it. Such a match is doubtful, and the importer changes the item only if the call
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -31,10 +32,11 @@ from accord.hub.exchange.project import (
 )
 from accord.hub.lifecycle import check_line
 from accord.hub.presentation import summary
-from accord.hub.storage import items, provenance, revisions
+from accord.hub.storage import items, provenance, relationships, revisions
 from accord.hub.storage.items import ItemRow
+from accord.hub.storage.relationships import LinkRow
 from accord.operations.choices import equivalent
-from accord.operations.errors import InvalidError
+from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.work import Changed, Database, is_uuid
 
 UNDIRECTED: Final = "relates_to"
@@ -93,8 +95,10 @@ def map_type(name: str, types: Collection[str], inverses: Mapping[str, str]) -> 
 Action: TypeAlias = Literal["created", "updated", "unchanged", "failed"]
 
 
-class Row(Struct, kw_only=True):
+class ImportRow(Struct, kw_only=True):
     """What became of one row."""
+
+    __schema_name__ = "Row"
 
     row: int
     kind: str
@@ -108,14 +112,16 @@ class Row(Struct, kw_only=True):
     """What was done otherwise than the row says."""
 
 
-class Report(Changed, kw_only=True):
+class ImportReport(Changed, kw_only=True):
     """What became of all rows."""
+
+    __schema_name__ = "Report"
 
     created: int
     updated: int
     unchanged: int
     failed: int
-    rows: list[Row]
+    rows: list[ImportRow]
     sources: list[str]
     """The sources of the rows; none where they are this hub's own."""
     not_kept: list[NotKept]
@@ -123,10 +129,10 @@ class Report(Changed, kw_only=True):
 
 
 def report_of(
-    rows: list[Row], *, sources: Sequence[str] = (), not_kept: Sequence[NotKept] = ()
-) -> Report:
+    rows: list[ImportRow], *, sources: Sequence[str] = (), not_kept: Sequence[NotKept] = ()
+) -> ImportReport:
     actions = [row.action for row in rows]
-    return Report(
+    return ImportReport(
         created=actions.count("created"),
         updated=actions.count("updated"),
         unchanged=actions.count("unchanged"),
@@ -137,6 +143,8 @@ def report_of(
     )
 
 
+SourceName: TypeAlias = tuple[str, str]
+"""A source, empty for this hub, and a name in it."""
 OnConflict: TypeAlias = Literal["refuse", "update", "create"]
 """The treatment of a row about an item that another source created."""
 
@@ -158,6 +166,73 @@ class Match(Struct, frozen=True, kw_only=True):
     """True if the item has no source yet, so it can get this one."""
     is_former: bool = False
     """True if an import of an earlier release created the item, from the same foreign id."""
+
+
+class ImportedNames:
+    """The items of one import, by all names that its rows use for them.
+
+    A name counts together with its source, because two sources may use the same name.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        """By item id: the row of this import."""
+        self._here: dict[SourceName, str] = {}
+        """Item ids by folded reference id, UUID and row number."""
+        self._foreign: dict[SourceName, str] = {}
+        """Item ids by exact foreign id: letter case and spaces count."""
+        self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
+        """Item ids by foreign id without the source: a relation may name objects of another file or
+        part."""
+        self._refused: dict[SourceName, int] = {}
+        """Refused rows about items of other sources; nothing is attached to them."""
+
+    def has_foreign(self, foreign_id: str, origin: Origin | None) -> bool:
+        """Return whether a row with this foreign id was imported."""
+        return _in_source(foreign_id, origin) in self._foreign
+
+    def refuse(self, name: str, origin: Origin | None, row: int) -> None:
+        """Make references to a name fail, because its row is refused."""
+        self._refused[_in_source(name, origin)] = row
+
+    def allow(self, name: str, origin: Origin | None) -> None:
+        """Revert `refuse`."""
+        self._refused.pop(_in_source(name, origin), None)
+
+    def add(self, id: str, item: Item, foreign_id: str, origin: Origin | None, row: int) -> None:
+        """Add an imported item with the names in its row."""
+        self.rows[id] = row
+        if foreign_id:
+            self._foreign[_in_source(foreign_id, origin)] = id
+            self._everywhere[foreign_id].add(id)
+        for name in (item.reference_id, item.id, f"row {row}"):
+            if name:
+                self._here[_in_source(name_key(name), origin)] = id
+
+    async def find(self, db: Database, origin: Origin | None, name: str) -> str:
+        """Return the id of the item with this name. Raises NotFoundError."""
+        exact, folded = _in_source(name, origin), _in_source(name_key(name), origin)
+        found = self._foreign.get(exact) or self._here.get(folded)
+        if found is not None:
+            return found
+        refused = self._refused.get(exact) or self._refused.get(folded)
+        if refused is not None:
+            raise NotFoundError(f"row {refused:,}, which it names, is refused")
+        if origin is not None:
+            # A reference id of another source must not match one of ours.
+            row = await provenance.find_source(db, origin.source, name[:MAX_FOREIGN_ID])
+            if row is not None:
+                return row.item_id
+            everywhere = self._everywhere.get(name, set())
+            if len(everywhere) == 1:
+                return next(iter(everywhere))
+            if not is_uuid(name):
+                raise NotFoundError(f"there is no item {name[:64]!r} of {origin.source!r}")
+        return (await items.find(db, name)).id
+
+
+def _in_source(name: str, origin: Origin | None) -> SourceName:
+    return ("" if origin is None else origin.source, name)
 
 
 def check_names(item: Item) -> None:
@@ -395,3 +470,35 @@ def is_same_field(item: Item, now: Item, field: str) -> bool:
 def name_key(name: str) -> str:
     reference = parse_reference(name)
     return str(reference) if reference is not None else name.strip().lower()
+
+
+async def find_undirected(
+    db: Database, link: Link, origin: Origin | None, source: str, target: str
+) -> LinkRow | None:
+    """Return the undirected link that an earlier release made of this relation."""
+    if origin is None or not link.id:
+        return None
+    try:
+        known = await relationships.find(db, link.id)
+    except NotFoundError:
+        return None
+    is_former = (known.source_id, known.type) == (source, UNDIRECTED)
+    return known if is_former and known.target_id == target else None
+
+
+async def is_free(
+    db: Database, id: Any, find: Callable[[Database, str], Awaitable[object]]
+) -> bool:
+    """Return whether an id is free for a new record.
+
+    Raises InvalidError if it is no UUID.
+    """
+    if not id:
+        return False
+    if not is_uuid(id):
+        raise InvalidError("id", f"{id[:64]!r} is no UUID")
+    try:
+        await find(db, id)
+    except NotFoundError:
+        return True
+    return False

@@ -1,4 +1,4 @@
-"""Hears of changes, wherever they are made, and tells those who subscribed.
+"""The notifier: send MCP notifications about changes of any process to subscribers.
 
 Every write wakes all processes (`announce`). Each reads from the tables what it has not told yet,
 as long as anybody listens to it, and otherwise only how far the changes have come: they are

@@ -77,8 +77,10 @@ class BaselineFile(Struct, kw_only=True):
     content: str
 
 
-class Compared(Struct, kw_only=True):
+class BaselineDifference(Struct, kw_only=True):
     """How one item or link differs."""
+
+    __schema_name__ = "Compared"
 
     reference_id: str
     kind: str
@@ -88,7 +90,7 @@ class Compared(Struct, kw_only=True):
     differences: list[Difference]
 
 
-class Comparison(Page[Compared], kw_only=True):
+class Comparison(Page[BaselineDifference], kw_only=True):
     added: int
     removed: int
     changed: int
@@ -264,12 +266,12 @@ def _raw_entry(row: EntryRow) -> dict[str, Any]:
     }
 
 
-def _compared(row: ComparedRow) -> Compared:
+def _compared(row: ComparedRow) -> BaselineDifference:
     before, after = (
         {} if side is None else msgspec.json.decode(side, type=dict[str, Any])
         for side in (row.before, row.after)
     )
-    return Compared(
+    return BaselineDifference(
         reference_id=row.reference_id,
         kind=row.kind,
         title=_title(after or before),

@@ -24,7 +24,7 @@ from accord.hub.entities import (
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import comments, items, reference_data, revisions, rows
 from accord.hub.storage.differences import Pair, shown
-from accord.hub.storage.revisions import About, ChangeRow, RevisionRow
+from accord.hub.storage.revisions import ChangeRow, ChangeSubject, RevisionRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
@@ -75,8 +75,10 @@ class ChangeListed(ChangeSummary, kw_only=True):
     """How many things it touched."""
 
 
-class Touched(Struct, kw_only=True):
+class EntityChange(Struct, kw_only=True):
     """What a change did to one thing."""
+
+    __schema_name__ = "Touched"
 
     action: Action
     kind: str
@@ -87,7 +89,7 @@ class Touched(Struct, kw_only=True):
 
 
 class ChangeDetail(ChangeSummary, kw_only=True):
-    touched: list[Touched]
+    touched: list[EntityChange]
     total: int
     """How many things it touched; of many not all are listed."""
 
@@ -106,16 +108,20 @@ class Revision(Struct, kw_only=True):
     reference_id: str | UnsetType = UNSET
 
 
-class Undone(Changed, kw_only=True):
+class UndoResult(Changed, kw_only=True):
     """What was taken back."""
 
+    __schema_name__ = "Undone"
+
     undone: str
-    touched: list[Touched]
+    touched: list[EntityChange]
     total: int
 
 
-class Applied(Changed, kw_only=True):
+class BulkResult(Changed, kw_only=True):
     """What came of each step."""
+
+    __schema_name__ = "Applied"
 
     results: list[StepResult]
 
@@ -187,12 +193,12 @@ async def list_changes(
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes", destructive=True)
-async def undo(work: Work, *, change_id: ChangeId) -> Undone:
+async def undo(work: Work, *, change_id: ChangeId) -> UndoResult:
     """Take a change back, if nothing that it touched was changed since. An undo can be undone."""
     change = await undoing.undo(work, change_id)
     effects = [effect for effect in work.effects if effect.kind != "change"]
     touched = [
-        Touched(
+        EntityChange(
             action=effect.action,
             kind=effect.kind,
             id=effect.id,
@@ -201,13 +207,13 @@ async def undo(work: Work, *, change_id: ChangeId) -> Undone:
         )
         for effect in effects[:MAX_SHOWN]
     ]
-    return Undone(undone=change.id, touched=touched, total=len(effects))
+    return UndoResult(undone=change.id, touched=touched, total=len(effects))
 
 
 @operations.write(rest=Rest("POST", "/changes"), tag="changes", cost=20, runs=is_step)
-async def apply_changes(work: Work, *, steps: Steps) -> Applied:
+async def apply_changes(work: Work, *, steps: Steps) -> BulkResult:
     """Do several writes together: all or none. "$1.id" in arguments is the id step 1 gave."""
-    return Applied(results=await run_steps(work, steps, may_do))
+    return BulkResult(results=await run_steps(work, steps, may_do))
 
 
 async def _entity(db: Database, id: str) -> str:
@@ -249,8 +255,8 @@ def _related(row: RevisionRow, of: str) -> dict[str, str]:
     return {"id": row.entity_id, "kind": row.kind, "reference_id": row.reference_id}
 
 
-def _touched(row: RevisionRow) -> Touched:
-    return Touched(
+def _touched(row: RevisionRow) -> EntityChange:
+    return EntityChange(
         action=row.action,
         kind=row.kind,
         id=row.entity_id,
@@ -259,8 +265,8 @@ def _touched(row: RevisionRow) -> Touched:
     )
 
 
-def _about(about: Mapping[str, About], id: str) -> dict[str, Any]:
-    found = about.get(id, About((), 0))
+def _about(about: Mapping[str, ChangeSubject], id: str) -> dict[str, Any]:
+    found = about.get(id, ChangeSubject((), 0))
     return {"about": list(found.named), "total": found.total}
 
 
@@ -309,8 +315,10 @@ async def compare_versions(
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
 
 
-class Restored(Changed, kw_only=True):
+class RestoreResult(Changed, kw_only=True):
     """An item that says again what an earlier version said."""
+
+    __schema_name__ = "Restored"
 
     reference_id: str
     restored: int
@@ -324,7 +332,7 @@ class Restored(Changed, kw_only=True):
 )
 async def restore_version(
     work: Work, *, id: Id, version: VersionNumber, expected_version: Version | None = None
-) -> Restored:
+) -> RestoreResult:
     """Restore the title, texts, type, priority and assignee of an item from an earlier version.
     Its status and place stay."""
     row = await items.find(work.db, id)
@@ -340,7 +348,7 @@ async def restore_version(
     if values.get("type"):
         values["type"] = await lifecycle.find_type(work.db, values["type"])
     restored = await lifecycle.write(work, row, values) if values else row
-    return Restored(reference_id=row.reference_id, restored=version, version=restored.version)
+    return RestoreResult(reference_id=row.reference_id, restored=version, version=restored.version)
 
 
 news_operations: Final = Registry()
@@ -349,8 +357,10 @@ MAX_NEWS_ENTITIES: Final = 3
 """The number of effects shown with each change."""
 
 
-class Told(Struct, kw_only=True):
+class NewsEntity(Struct, kw_only=True):
     """What a change did to one thing."""
+
+    __schema_name__ = "Told"
 
     action: Action
     kind: str
@@ -361,16 +371,20 @@ class Told(Struct, kw_only=True):
     """Of what was there before."""
 
 
-class News(ChangeSummary, kw_only=True):
+class NewsEntry(ChangeSummary, kw_only=True):
     """A change with what it did to the first things that it touched."""
 
-    touched: list[Told]
+    __schema_name__ = "News"
+
+    touched: list[NewsEntity]
     total: int
     """How many things it touched."""
 
 
 @news_operations.read(rest=Rest("GET", "/news"), tag="changes", tool=False, snapshot=True)
-async def list_news(work: Work, *, limit: Limit = 20, cursor: Cursor | None = None) -> Page[News]:
+async def list_news(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[NewsEntry]:
     """List changes, newest first, each with what it did to the first things that it touched."""
     asked = rows.query_hash("news")
     (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, asked, int)
@@ -398,19 +412,19 @@ async def list_comments_for_me(
     return await comments.for_assignee(work.db, work.caller.user_id, limit, cursor)
 
 
-async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[News]:
+async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[NewsEntry]:
     if not changes:
         return []
     ids = [each.id for each in changes]
-    told = await _told(db, await revisions.first_revisions(db, ids, MAX_NEWS_ENTITIES))
+    told = await _news_entities(db, await revisions.first_revisions(db, ids, MAX_NEWS_ENTITIES))
     totals = await revisions.totals(db, ids)
     return [
-        News(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
+        NewsEntry(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
         for each in changes
     ]
 
 
-async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[Told]]:
+async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[NewsEntity]]:
     """Return the effects to show, by change."""
     pairs = [
         Pair(each.kind, each.before, each.after)
@@ -419,11 +433,11 @@ async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[To
         for each in steps
     ]
     headings = await _headings(db, [each for each in steps if each.action == "updated"])
-    told: dict[str, list[Told]] = {}
+    told: dict[str, list[NewsEntity]] = {}
     for each, differences in zip(steps, await shown(db, pairs), strict=True):
         about = headings.get(each.entity_id) or _heading(each.after or each.before or {})
         told.setdefault(each.change_id, []).append(
-            Told(
+            NewsEntity(
                 action=each.action,
                 kind=each.kind,
                 reference_id=each.reference_id,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from accord.hub.domain.kinds import KINDS
-from accord.hub.entities import Comment, Cursor, Deleted, Id, Limit, Page, Version
+from accord.hub.entities import Comment, Cursor, Deletion, Id, Limit, Page, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import comments, items, rows
 from accord.hub.storage.comments import CommentRow
@@ -99,7 +99,7 @@ async def update_comment(
     tag="comments",
     destructive=True,
 )
-async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete a comment of yours. With answers only by `force` (administrators)."""
     row = await comments.find(work.db, id)
     work.caller.require_own(row.author_id, "the comment")
@@ -111,7 +111,7 @@ async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deleted:
     for each in reversed(thread):
         await rows.delete(work.db, "comments", {"id": each.id})
         _tell(work, each, None)
-    return Deleted(deleted=row.id, also_deleted=[each.id for each in thread[1:]])
+    return Deletion(deleted=row.id, also_deleted=[each.id for each in thread[1:]])
 
 
 @operations.write(

@@ -71,8 +71,10 @@ class Coverage(Struct, kw_only=True):
     """Those that there are."""
 
 
-class Traced(Struct, kw_only=True):
+class TracedRequirement(Struct, kw_only=True):
     """A requirement, what it stands under, and what it is linked to."""
+
+    __schema_name__ = "Traced"
 
     reference_id: str
     title: str
@@ -117,7 +119,7 @@ async def coverage_gaps(
 @operations.read(rest=Rest("GET", "/traceability-matrix"), tag="quality", snapshot=True, cost=5)
 async def traceability_matrix(
     work: Work, *, epic_id: Id | None = None, limit: Limit = 20, cursor: Cursor | None = None
-) -> Page[Traced]:
+) -> Page[TracedRequirement]:
     """List requirements with their epic, story, acceptance criteria and links, in all or in an
     epic."""
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
@@ -196,11 +198,11 @@ async def _figures(work: Work, epic_id: str | None, unverified: int) -> Coverage
     )
 
 
-def _traced(row: TracedRow, links: list[TracedLink]) -> Traced:
+def _traced(row: TracedRow, links: list[TracedLink]) -> TracedRequirement:
     by_type: dict[str, list[str]] = {}
     for link in links:
         by_type.setdefault(link.label, []).append(link.other)
-    return Traced(
+    return TracedRequirement(
         reference_id=row.reference_id,
         title=row.title,
         status=row.status,

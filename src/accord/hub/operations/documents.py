@@ -16,7 +16,7 @@ from accord.hub.entities import (
     AnyOfName,
     AnyOfUsername,
     Cursor,
-    Deleted,
+    Deletion,
     Detail,
     Fields,
     Id,
@@ -82,7 +82,7 @@ async def update_steering_document(
 
 
 @documents.declare_delete()
-async def delete_steering_document(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_steering_document(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete a steering document. With links only by `force` (administrators)."""
     return await documents.delete(work, id, force=force)
 
@@ -212,7 +212,7 @@ async def update_prompt(
 
 
 @prompts.declare_delete()
-async def delete_prompt(work: Work, *, id: PromptId) -> Deleted:
+async def delete_prompt(work: Work, *, id: PromptId) -> Deletion:
     """Delete a prompt."""
     found = await find_prompt(work.db, id)
     return await prompts.delete(work, found.id, force=False)

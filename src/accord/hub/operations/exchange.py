@@ -12,7 +12,7 @@ from accord.hub.entities import Id
 from accord.hub.exchange.exporter import read_project
 from accord.hub.exchange.formats import FormatName, Formats
 from accord.hub.exchange.importer import Importer, Progress
-from accord.hub.exchange.matching import OnConflict, Report
+from accord.hub.exchange.matching import ImportReport, OnConflict
 from accord.hub.exchange.project import (
     MAX_CHARACTERS,
     MAX_ROWS,
@@ -73,20 +73,20 @@ async def import_text(
     source: str | None = None,
     on_conflict: OnConflict = "refuse",
     progress: Progress | None = None,
-) -> Report:
+) -> ImportReport:
     """Import the rows of a text.
 
     Raises InvalidError with the failed rows if not all rows can be imported; with `partial` only if
     the text cannot be read.
     """
-    placing = Importer(
+    importer = Importer(
         work, partial=partial, source=source, on_conflict=on_conflict, progress=progress
     )
     try:
         prepared = work.prepared
         is_parsed = isinstance(prepared, ParsedImport)
         rows = prepared.rows if is_parsed else work.service(Formats)[format].read(content)
-        report = await placing.place(rows)
+        report = await importer.import_rows(rows)
     except FormatError as error:
         raise InvalidError("content", str(error)) from None
     if report.failed and not partial:
@@ -180,7 +180,7 @@ async def import_items(
     partial: bool = False,
     source: SourceName | None = None,
     on_conflict: Conflict = "refuse",
-) -> Report:
+) -> ImportReport:
     """Import a file: create what is new, change what is there by its id. All or nothing, unless
     `partial`. The report names everything that is not kept."""
     return await import_text(

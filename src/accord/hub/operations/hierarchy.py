@@ -53,8 +53,10 @@ class Hierarchy(Struct, kw_only=True):
     """How many at the edge of what is shown are not: ask for one of their parents by its id."""
 
 
-class Moved(Changed, kw_only=True):
+class MoveResult(Changed, kw_only=True):
     """Where an item is now."""
+
+    __schema_name__ = "Moved"
 
     id: str
     reference_id: str
@@ -101,14 +103,14 @@ async def move_item(
     before: Id | None = None,
     after: Id | None = None,
     parent_id: Id | None = None,
-) -> Moved:
+) -> MoveResult:
     """Move an item before or after a sibling, or to another parent."""
     row = await items.find(work.db, id)
     if row.kind == "prompt":
         raise InvalidError("id", f"{row.reference_id} is a prompt, which has no place")
     row = await lifecycle.move(work, row, before=before, after=after, parent_id=parent_id)
     place, siblings = await lifecycle.rank_of(work.db, row)
-    return Moved(
+    return MoveResult(
         id=row.id,
         reference_id=row.reference_id,
         version=row.version,

@@ -24,7 +24,7 @@ from accord.hub.entities import (
     AnyOfUsername,
     AnyOfWorkStatus,
     Cursor,
-    Deleted,
+    Deletion,
     Detail,
     Entity,
     Epic,
@@ -123,7 +123,7 @@ class ItemOperations(Generic[E]):
         row = await lifecycle.update(work, self._kind, id, expected_version, **fields)
         return await self.shown(work, row)
 
-    async def delete(self, work: Work, id: str, *, force: bool) -> Deleted:
+    async def delete(self, work: Work, id: str, *, force: bool) -> Deletion:
         """Delete an item with what belongs to it. Raises ServiceError."""
         return await lifecycle.delete(work, self._kind, id, force=force)
 
@@ -219,7 +219,7 @@ async def update_epic(
 
 
 @epics.declare_delete()
-async def delete_epic(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_epic(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete an epic. With children or links only by `force`, for administrators: they go too."""
     return await epics.delete(work, id, force=force)
 
@@ -319,7 +319,7 @@ async def update_user_story(
 
 
 @user_stories.declare_delete()
-async def delete_user_story(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_user_story(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete a user story. With children or links only by `force` (administrators)."""
     return await user_stories.delete(work, id, force=force)
 
@@ -396,7 +396,7 @@ async def update_acceptance_criteria(
 
 
 @acceptance_criteria.declare_delete()
-async def delete_acceptance_criteria(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_acceptance_criteria(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete acceptance criteria. With requirements only by `force` (administrators): those stay
     under their user story."""
     return await acceptance_criteria.delete(work, id, force=force)
@@ -503,7 +503,7 @@ async def update_requirement(
 
 
 @requirements.declare_delete()
-async def delete_requirement(work: Work, *, id: Id, force: bool = False) -> Deleted:
+async def delete_requirement(work: Work, *, id: Id, force: bool = False) -> Deletion:
     """Delete a requirement. With links only by `force`, for administrators: they go too."""
     return await requirements.delete(work, id, force=force)
 

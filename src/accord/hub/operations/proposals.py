@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.bulk import (
-    Step,
+    OperationStep,
     StepResult,
     Steps,
     dry_run,
@@ -48,8 +48,10 @@ MAX_ABOUT: Final = 3
 operations: Final = Registry()
 
 
-class Proposed(Struct, kw_only=True):
+class ProposedEffect(Struct, kw_only=True):
     """What a proposal would do to one thing."""
+
+    __schema_name__ = "Proposed"
 
     action: Action
     kind: str
@@ -61,8 +63,10 @@ class Proposed(Struct, kw_only=True):
     differences: list[Difference]
 
 
-class _Named(Struct):
+class _NamedEntity(Struct):
     """The part of `ProposedEffect` that lists show."""
+
+    __schema_name__ = "_Named"
 
     kind: str
     reference_id: str
@@ -91,8 +95,8 @@ class ProposalSummary(Changed, kw_only=True):
 
 
 class Proposal(ProposalSummary, kw_only=True):
-    steps: list[Step]
-    preview: list[Proposed]
+    steps: list[OperationStep]
+    preview: list[ProposedEffect]
     """What it would have changed when it was proposed."""
     stale: list[str]
     """Reference ids of what was changed since: then it cannot be accepted."""
@@ -100,14 +104,18 @@ class Proposal(ProposalSummary, kw_only=True):
     """Why you may not accept it, as its author."""
 
 
-class Checked(Changed, kw_only=True):
+class ProposalCheck(Changed, kw_only=True):
     """What would follow from a proposal."""
+
+    __schema_name__ = "Checked"
 
     follows: list[Hint]
     """Links that would become suspect, what the linter says, what would lack something."""
 
 
-class Accepted(ProposalSummary, kw_only=True):
+class ProposalAcceptance(ProposalSummary, kw_only=True):
+    __schema_name__ = "Accepted"
+
     results: list[StepResult]
 
 
@@ -175,7 +183,7 @@ async def list_decided_proposals(
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)
-async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
+async def check_proposal(work: Work, *, id: ProposalId) -> ProposalCheck:
     """Tell what would follow if you accepted a proposal; nothing is changed."""
     row = await _acceptable(work.db, id)
 
@@ -185,13 +193,15 @@ async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
         await add_hints(work, Change(id="", operation="check_proposal"))
         return work.hints[first:]
 
-    return Checked(follows=await dry_run(work, body))
+    return ProposalCheck(follows=await dry_run(work, body))
 
 
 @operations.write(
     rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20, runs=is_step
 )
-async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
+async def accept_proposal(
+    work: Work, *, id: ProposalId, reason: Decision = ""
+) -> ProposalAcceptance:
     """Carry out a proposal as a change of yours. No token accepts what its owner proposed; signed
     in, you may accept what a token of yours proposed."""
     row = await _acceptable(work.db, id)
@@ -199,7 +209,9 @@ async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") 
     if problem:
         raise ForbiddenError(problem)
     results = await run_steps(work, _steps(row), may_do)
-    return Accepted(**_summary(await _decide(work, row, "accepted", reason)), results=results)
+    return ProposalAcceptance(
+        **_summary(await _decide(work, row, "accepted", reason)), results=results
+    )
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/reject"), tag="proposals")
@@ -209,13 +221,13 @@ async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> Prop
     return ProposalSummary(**_summary(await _decide(work, row, "rejected", reason)))
 
 
-async def _previewed(work: Work, steps: Sequence[Step]) -> list[Proposed]:
+async def _previewed(work: Work, steps: Sequence[OperationStep]) -> list[ProposedEffect]:
     first = len(work.effects)
     await run_steps(work, steps, may_propose)
     net = _net(work.effects[first:])
     pairs = [Pair(each.kind, each.before, each.after) for each in net]
     return [
-        Proposed(
+        ProposedEffect(
             action=each.action,
             kind=each.kind,
             id="" if each.action == "created" else each.id,
@@ -242,7 +254,7 @@ def _net(effects: Sequence[Effect]) -> list[Effect]:
     return net
 
 
-async def _stale(db: Database, preview: Sequence[Proposed]) -> list[str]:
+async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
     """Return the previewed entities that have changed since."""
     found = []
     for each in preview:
@@ -318,16 +330,16 @@ def _problem(work: Work, row: ProposalRow) -> str:
     )
 
 
-def _steps(row: ProposalRow) -> list[Step]:
-    return msgspec.json.decode(row.steps, type=list[Step])
+def _steps(row: ProposalRow) -> list[OperationStep]:
+    return msgspec.json.decode(row.steps, type=list[OperationStep])
 
 
-def _preview(row: ProposalRow) -> list[Proposed]:
-    return msgspec.json.decode(row.preview, type=list[Proposed])
+def _preview(row: ProposalRow) -> list[ProposedEffect]:
+    return msgspec.json.decode(row.preview, type=list[ProposedEffect])
 
 
 def _summary(row: ProposalRow) -> dict[str, Any]:
-    named = msgspec.json.decode(row.preview, type=list[_Named])
+    named = msgspec.json.decode(row.preview, type=list[_NamedEntity])
     return {
         "id": row.id,
         "author": row.author,

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from accord.hub.domain.kinds import RuleError
 from accord.hub.domain.text import fold, no_such
 from accord.hub.domain.traceability import check_linkable
-from accord.hub.entities import Cursor, Deleted, Id, Limit, Name, Page
+from accord.hub.entities import Cursor, Deletion, Id, Limit, Name, Page
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.items import ItemRow
@@ -42,8 +42,10 @@ class Label(Changed, kw_only=True):
     created_at: str
 
 
-class Labelled(Changed, kw_only=True):
+class LabelledItem(Changed, kw_only=True):
     """An item, with the labels that it has now."""
+
+    __schema_name__ = "Labelled"
 
     id: str
     reference_id: str
@@ -108,7 +110,7 @@ async def update_label(
     tool=False,
     destructive=True,
 )
-async def delete_label(work: Work, *, id: Name, force: bool = False) -> Deleted:
+async def delete_label(work: Work, *, id: Name, force: bool = False) -> Deletion:
     """Delete a label. One that items have only by `force`, for administrators: it leaves them."""
     row = await reference_data.find_label(work.db, id)
     if force and not work.caller.is_administrator:
@@ -126,7 +128,7 @@ async def delete_label(work: Work, *, id: Name, force: bool = False) -> Deleted:
         work.did(rows.effect("deleted", "item_label", on_item))
     await rows.delete(work.db, "labels", {"id": row.id})
     work.did(rows.effect("deleted", "label", row.stored(), row.name))
-    return Deleted(deleted=row.name, also_deleted=[])
+    return Deletion(deleted=row.name, also_deleted=[])
 
 
 @label_operations.read(rest=Rest("GET", "/labels"), tag="labels", snapshot=True)
@@ -147,7 +149,7 @@ async def list_labels(
 
 
 @label_operations.write(rest=Rest("POST", "/items/{id}/labels"), tag="labels", idempotent=True)
-async def label_item(work: Work, *, id: Id, label: Name) -> Labelled:
+async def label_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
     """Put a label on an item."""
     item, row = await _item_and_label(work, id, label)
     if not await reference_data.has_label(work.db, item.id, row.id):
@@ -163,7 +165,7 @@ async def label_item(work: Work, *, id: Id, label: Name) -> Labelled:
     destructive=True,
     idempotent=True,
 )
-async def unlabel_item(work: Work, *, id: Id, label: Name) -> Labelled:
+async def unlabel_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
     """Take a label off an item."""
     item, row = await _item_and_label(work, id, label)
     if await reference_data.has_label(work.db, item.id, row.id):
@@ -182,9 +184,9 @@ async def _item_and_label(work: Work, id: str, label: str) -> tuple[ItemRow, Lab
     return item, await reference_data.find_label(work.db, label)
 
 
-async def _labelled(work: Work, item: ItemRow) -> Labelled:
+async def _labelled(work: Work, item: ItemRow) -> LabelledItem:
     found = await items.labels_of(work.db, [item.id])
-    return Labelled(id=item.id, reference_id=item.reference_id, labels=found[item.id])
+    return LabelledItem(id=item.id, reference_id=item.reference_id, labels=found[item.id])
 
 
 async def _check_label_name(work: Work, name: str, own_id: str = "") -> None:
@@ -294,7 +296,7 @@ async def update_requirement_type(work: Work, *, name: Name, description: Note) 
     tool=False,
     destructive=True,
 )
-async def delete_requirement_type(work: Work, *, name: Name) -> Deleted:
+async def delete_requirement_type(work: Work, *, name: Name) -> Deletion:
     """Delete a type of requirements that no requirement has."""
     row = await _find_requirement_type(work, name)
     used = await reference_data.count_requirements_of_type(work.db, row.name)
@@ -302,7 +304,7 @@ async def delete_requirement_type(work: Work, *, name: Name) -> Deleted:
         raise ConflictError(f"{used:,} requirements have the type {row.name!r}", used=used)
     await rows.delete(work.db, "requirement_types", {"name": row.name})
     work.did(rows.effect("deleted", "requirement_type", row.stored(), row.name))
-    return Deleted(deleted=row.name, also_deleted=[])
+    return Deletion(deleted=row.name, also_deleted=[])
 
 
 @type_operations.read(rest=Rest("GET", "/relationship-types"), tag="types")
@@ -357,7 +359,7 @@ async def get_relationship_type(work: Work, *, name: Name) -> RelationshipType:
     tool=False,
     destructive=True,
 )
-async def delete_relationship_type(work: Work, *, name: Name) -> Deleted:
+async def delete_relationship_type(work: Work, *, name: Name) -> Deletion:
     """Delete a type of relationships that no relationship has."""
     row = await _find_relationship_type(work, name)
     used = await reference_data.count_relationships_of_type(work.db, row.name)
@@ -365,7 +367,7 @@ async def delete_relationship_type(work: Work, *, name: Name) -> Deleted:
         raise ConflictError(f"{used:,} relationships have the type {row.name!r}", used=used)
     await rows.delete(work.db, "relationship_types", {"name": row.name})
     work.did(rows.effect("deleted", "relationship_type", row.stored(), row.name))
-    return Deleted(deleted=row.name, also_deleted=[])
+    return Deletion(deleted=row.name, also_deleted=[])
 
 
 async def _find_requirement_type(work: Work, name: str) -> RequirementTypeRow:

@@ -10,16 +10,7 @@ from msgspec.structs import asdict
 
 from accord.hub import links
 from accord.hub.domain.traceability import ImpactSearch
-from accord.hub.entities import (
-    Cursor,
-    Deleted,
-    Difference,
-    Id,
-    Limit,
-    Name,
-    Page,
-    Relationship,
-)
+from accord.hub.entities import Cursor, Deletion, Difference, Id, Limit, Name, Page, Relationship
 from accord.hub.lifecycle import check_text
 from accord.hub.presentation import heading
 from accord.hub.storage import items, relationships
@@ -88,12 +79,12 @@ async def delete_relationship(
     source_id: Id | None = None,
     target_id: Id | None = None,
     type: Name | None = None,
-) -> Deleted:
+) -> Deletion:
     """Delete a relationship, named by its id or by source_id, target_id and type."""
     row = await _named(work.db, id, source_id, target_id, type)
     work.caller.require_own(row.creator_id, row.reference)
     await links.delete(work, row)
-    return Deleted(deleted=row.reference, also_deleted=[])
+    return Deletion(deleted=row.reference, also_deleted=[])
 
 
 @operations.read(rest=Rest("GET", "/relationships"), tag="relationships", snapshot=True)
@@ -196,8 +187,10 @@ ImpactLimit: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 ImpactTypes: TypeAlias = Annotated[list[Name], Meta(max_length=100)]
 
 
-class Affected(Struct, kw_only=True):
+class AffectedItem(Struct, kw_only=True):
     """Something that is affected, and the way there."""
+
+    __schema_name__ = "Affected"
 
     reference_id: str
     kind: str
@@ -214,7 +207,7 @@ class Impact(Struct, kw_only=True):
     by_kind: dict[str, int]
     truncated: bool
     """Whether there is more than `limit`, or beyond `depth`."""
-    items: list[Affected]
+    items: list[AffectedItem]
     text: str
     """The same as a tree."""
 
@@ -256,7 +249,7 @@ async def _impact(work: Work, start: ItemRow, reach: ImpactSearch) -> Impact:
         by_kind=dict(Counter(found[id].kind for id in reach.came_by)),
         truncated=reach.is_cut,
         items=[
-            Affected(
+            AffectedItem(
                 reference_id=row.reference_id,
                 kind=row.kind,
                 title=heading(row),
@@ -303,8 +296,10 @@ class Neighbour(Struct, kw_only=True):
     """How many others it is connected with that are not told here."""
 
 
-class Line(Struct, kw_only=True):
+class NeighbourLink(Struct, kw_only=True):
     """What leads from one item to another."""
+
+    __schema_name__ = "Line"
 
     source: str
     target: str
@@ -319,7 +314,7 @@ class Neighbourhood(Struct, kw_only=True):
     title: str
     items: list[Neighbour]
     """The item itself first, then the nearest."""
-    lines: list[Line]
+    lines: list[NeighbourLink]
     more: int
     """How many items in reach are left out, since they are over `limit`."""
 
@@ -425,7 +420,7 @@ async def _neighbourhood(work: Work, start: ItemRow, around: _NeighbourSearch) -
             for id, distance in around.distances.items()
         ],
         lines=[
-            Line(
+            NeighbourLink(
                 source=found[line.source].reference_id,
                 target=found[line.target].reference_id,
                 type=line.type,

@@ -24,7 +24,7 @@ from accord.hub.entities import (
     AnyOfStatus,
     AnyOfUsername,
     Cursor,
-    Deleted,
+    Deletion,
     Id,
     Limit,
     Name,
@@ -34,7 +34,7 @@ from accord.hub.entities import (
 from accord.hub.lifecycle import check_line, find_type
 from accord.hub.presentation import assignee_id, one_or_several, summary
 from accord.hub.search.execute import Hit, SearchPosition, find_best
-from accord.hub.search.query import MAX_RANKED, SearchQuery, UnassignedFilter, facet, groups_of
+from accord.hub.search.query import MAX_RANKED, ParsedQuery, UnassignedFilter, facet, groups_of
 from accord.hub.search.snippets import Snippets
 from accord.hub.storage import items, lists, reference_data, rows
 from accord.hub.storage.lists import Sort, ViewRow
@@ -61,8 +61,10 @@ EVERYTHING: Final = "*"
 """The query that matches everything."""
 
 
-class Found(Struct, kw_only=True):
+class SearchHit(Struct, kw_only=True):
     """What was found. A comment has the reference id and title of what it is on."""
+
+    __schema_name__ = "Found"
 
     kind: FoundKind
     id: str
@@ -75,8 +77,10 @@ class Found(Struct, kw_only=True):
     score: int
 
 
-class FoundPage(Page[Found], kw_only=True):
+class SearchPage(Page[SearchHit], kw_only=True):
     """What was found, the best first."""
+
+    __schema_name__ = "FoundPage"
 
     total_is_exact: bool
     """False where there is more: only the newest matches are ranked."""
@@ -116,7 +120,7 @@ async def search_global(
     epic_id: Id | None = None,
     limit: Limit = rows.DEFAULT_LIMIT,
     cursor: ShortCursor | None = None,
-) -> FoundPage:
+) -> SearchPage:
     """Search everything, comments too: words, beginnings of words, reference ids. `*` finds all."""
     return await _search(
         work,
@@ -148,7 +152,7 @@ async def search_requirements(
     epic_id: Id | None = None,
     limit: Limit = rows.DEFAULT_LIMIT,
     cursor: ShortCursor | None = None,
-) -> FoundPage:
+) -> SearchPage:
     """Search requirements only: words, beginnings of words, reference ids. `*` finds all."""
     filters = Filters(
         kinds=("requirement",),
@@ -164,7 +168,7 @@ async def search_requirements(
 
 async def _search(
     work: Work, query: str, filters: Filters, limit: int, cursor: str | None
-) -> FoundPage:
+) -> SearchPage:
     name = rows.query_hash("search", query, filters)
     groups = groups_of(query)
     if not filters.kinds and not groups:
@@ -173,7 +177,7 @@ async def _search(
     if cursor is not None:
         *values, total = rows.cursor_values(cursor, name, int, int, int, int, int)
         place = SearchPosition(*values)
-    asked = SearchQuery(
+    asked = ParsedQuery(
         groups=groups,
         facets=await _facets(work.db, filters),
         unassigned=await _unassigned(work.db, filters),
@@ -197,9 +201,9 @@ async def _search(
 
 
 def _page(
-    found: list[Found], following: str | None, total: int, corrected: str | None
-) -> FoundPage:
-    return FoundPage(
+    found: list[SearchHit], following: str | None, total: int, corrected: str | None
+) -> SearchPage:
+    return SearchPage(
         items=found,
         next_cursor=following,
         has_more=following is not None,
@@ -209,7 +213,7 @@ def _page(
     )
 
 
-def _found(hit: Hit, snippets: Snippets) -> Found:
+def _found(hit: Hit, snippets: Snippets) -> SearchHit:
     (_, id, kind, reference_id, title, description, content, status, comment_id, comment, *_) = (
         hit.row
     )
@@ -218,7 +222,7 @@ def _found(hit: Hit, snippets: Snippets) -> Found:
     else:
         text = description or content
     piece = snippets.of(text)
-    return Found(
+    return SearchHit(
         kind=kind,
         id=id,
         reference_id=reference_id,
@@ -230,7 +234,7 @@ def _found(hit: Hit, snippets: Snippets) -> Found:
     )
 
 
-def _corrected(asked: SearchQuery, found_by: SearchQuery) -> str | None:
+def _corrected(asked: ParsedQuery, found_by: ParsedQuery) -> str | None:
     if asked.groups == found_by.groups:
         return None
     return " ".join(group.words[0] for group in found_by.groups)
@@ -418,13 +422,13 @@ async def update_view(
     tool=False,
     destructive=True,
 )
-async def delete_view(work: Work, *, id: Id) -> Deleted:
+async def delete_view(work: Work, *, id: Id) -> Deletion:
     """Delete a saved view of yours."""
     row = await lists.find_view(work.db, work.caller.user_id, id)
     work.caller.require_own(row.owner_id, f"the view {row.name!r}")
     await rows.delete(work.db, "saved_views", {"id": row.id})
     work.did(rows.effect("deleted", "saved_view", row.stored(), row.name))
-    return Deleted(deleted=row.name, also_deleted=[])
+    return Deletion(deleted=row.name, also_deleted=[])
 
 
 @view_operations.read(rest=Rest("GET", "/views"), tag="views", tool=False, snapshot=True)

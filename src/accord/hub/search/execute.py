@@ -17,7 +17,7 @@ from accord.hub.search import words
 from accord.hub.search.query import (
     LAST_POSITION,
     IndexQuery,
-    SearchQuery,
+    ParsedQuery,
     WordGroup,
     few,
     many,
@@ -68,7 +68,7 @@ class BestHits(Struct, frozen=True):
     """The matches, and the query that found them."""
 
     matches: Matches
-    asked: SearchQuery
+    asked: ParsedQuery
     attempt: int
 
 
@@ -76,7 +76,7 @@ async def find_best(
     db: Database,
     engine: Engine,
     query: str,
-    asked: SearchQuery,
+    asked: ParsedQuery,
     place: SearchPosition | None,
     most: int,
 ) -> BestHits:
@@ -96,7 +96,7 @@ async def find_best(
     return BestHits(Matches(), asked, 0)
 
 
-async def _tried(db: Database, asked: SearchQuery, attempt: int) -> SearchQuery | None:
+async def _tried(db: Database, asked: ParsedQuery, attempt: int) -> ParsedQuery | None:
     """Return the query of an attempt; None if it equals the one before."""
     if attempt == 0:
         return asked
@@ -107,7 +107,7 @@ async def _tried(db: Database, asked: SearchQuery, attempt: int) -> SearchQuery 
 
 
 async def _best(
-    db: Database, engine: Engine, query: str, asked: SearchQuery, place: SearchPosition, most: int
+    db: Database, engine: Engine, query: str, asked: ParsedQuery, place: SearchPosition, most: int
 ) -> Matches:
     first = few(engine, asked)
     if first is not None:
@@ -134,7 +134,7 @@ async def _best_of_few(
     db: Database,
     engine: Engine,
     query: str,
-    asked: SearchQuery,
+    asked: ParsedQuery,
     question: IndexQuery,
     place: SearchPosition,
     most: int,
@@ -176,7 +176,7 @@ def _rank(hit: Hit) -> tuple[int, int]:
     return hit.score, hit.sequence
 
 
-def _ranking(query: str, asked: SearchQuery) -> search.RankingQuery:
+def _ranking(query: str, asked: ParsedQuery) -> search.RankingQuery:
     reference = parse_reference(query)
     return search.RankingQuery(
         groups=tuple((group.words, group.is_beginning) for group in asked.groups),

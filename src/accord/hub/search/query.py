@@ -57,7 +57,7 @@ class UnassignedFilter(Struct, frozen=True):
     """Facets of assignees with items that match too."""
 
 
-class SearchQuery(Struct, frozen=True, kw_only=True):
+class ParsedQuery(Struct, frozen=True, kw_only=True):
     """A parsed query with its filters."""
 
     groups: tuple[WordGroup, ...]
@@ -84,12 +84,12 @@ def facet(name: Facet, value: str) -> str:
 
 
 @lru_cache(256)
-def match(asked: SearchQuery, engine: Engine) -> str:
+def match(asked: ParsedQuery, engine: Engine) -> str:
     """Return the query in the language of the database."""
     return _fts5(asked) if engine == "sqlite" else _tsquery(asked)
 
 
-def _fts5(asked: SearchQuery) -> str:
+def _fts5(asked: ParsedQuery) -> str:
     parts = ["facets : " + _any(some, '"{}"', " OR ") for some in asked.facets]
     if asked.unassigned is not None:
         parts.append("facets : " + _nobody(asked.unassigned, '"{}"', " OR ", "{} NOT {}"))
@@ -101,7 +101,7 @@ def _fts5(asked: SearchQuery) -> str:
     return " AND ".join(parts)
 
 
-def _tsquery(asked: SearchQuery) -> str:
+def _tsquery(asked: ParsedQuery) -> str:
     parts = [_any(some, "'{}'", " | ") for some in asked.facets]
     if asked.unassigned is not None:
         parts.append(_nobody(asked.unassigned, "'{}'", " | ", "{} & !{}"))
@@ -171,7 +171,7 @@ class _Common:
 _common: Final = _Common()
 
 
-def few(engine: Engine, asked: SearchQuery) -> IndexQuery | None:
+def few(engine: Engine, asked: ParsedQuery) -> IndexQuery | None:
     """Return the first query to try; None if trying a few entries is of no use."""
     if engine != "sqlite" or not asked.groups:
         return None
@@ -186,7 +186,7 @@ def remember(question: IndexQuery) -> None:
     _common.add(question.match)
 
 
-async def many(db: Database, engine: Engine, asked: SearchQuery) -> IndexQuery:
+async def many(db: Database, engine: Engine, asked: ParsedQuery) -> IndexQuery:
     """Return the query for many matching entries."""
     if engine == "sqlite":
         asked = replace(asked, groups=tuple([await _known(db, each) for each in asked.groups]))

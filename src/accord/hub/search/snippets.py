@@ -1,4 +1,4 @@
-"""Where a text says what was asked for: a piece of it, and which parts of that to mark. Pure.
+"""Snippets: the part of a text around the first match, and the positions to mark. Pure.
 
 Marks are places, not signs within the text: a text may contain any sign.
 """

@@ -1,4 +1,4 @@
-"""What is under an item, page by page, as rows of a tree. Knows the tables, not who asks.
+"""The tree of items as rows: the children of an item, page by page. Knows only the tables.
 
 Every statement goes along one index, so that a page costs the same wherever in a list of thousands
 it is.

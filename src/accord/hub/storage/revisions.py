@@ -153,13 +153,13 @@ class RevisionRow(Struct, frozen=True):
     after: dict[str, Any] | None
 
 
-class HistoryRow(RevisionRow, frozen=True):
+class ItemHistoryRow(RevisionRow, frozen=True):
     """A revision with the sequence of its change."""
 
     sequence: int
 
 
-class About(Struct, frozen=True):
+class ChangeSubject(Struct, frozen=True):
     """A short list of the entities that a change affected."""
 
     named: tuple[str, ...]
@@ -282,14 +282,14 @@ async def after(db: Database, sequence: int, place: int, limit: int) -> list[Row
 
 async def history(
     db: Database, entity_id: str, *, related: bool, before: tuple[int, int], limit: int
-) -> list[HistoryRow]:
+) -> list[ItemHistoryRow]:
     """Return revisions of an entity before a sequence and place, newest first.
 
     `related` adds those of an item's links, labels, comments and suppressed lint rules.
     """
     statement = HISTORY.format(which=WITH_RELATED if related else OF_ENTITY)
     found = await db.fetch(statement, entity_id, *before, limit)
-    return [HistoryRow(*(*_values(row), row["sequence"])) for row in found]
+    return [ItemHistoryRow(*(*_values(row), row["sequence"])) for row in found]
 
 
 async def count_history(db: Database, entity_id: str, *, related: bool) -> int:
@@ -303,7 +303,7 @@ async def former_entity(db: Database, reference: Reference) -> str | None:
     return found[0]["entity_id"] if found else None
 
 
-async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
+async def about(db: Database, change_ids: Sequence[str]) -> dict[str, ChangeSubject]:
     """Return the affected entities by change; changes without effects are missing."""
     if not change_ids:
         return {}
@@ -312,7 +312,8 @@ async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
     for row in await db.fetch(ABOUT.format(places=places, most=MAX_ABOUT), *change_ids):
         named.setdefault(row["change_id"], []).append(row["reference_id"] or row["kind"])
     return {
-        id: About(tuple(named[id]), total) for id, total in (await totals(db, change_ids)).items()
+        id: ChangeSubject(tuple(named[id]), total)
+        for id, total in (await totals(db, change_ids)).items()
     }
 
 

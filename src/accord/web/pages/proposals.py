@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.operations.proposals import Checked, Proposal
+from accord.hub.operations.proposals import Proposal, ProposalCheck
 from accord.operations.errors import ServiceError
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
@@ -57,18 +57,18 @@ async def _one(request: PageRequest, error: ServiceError | None = None) -> PageR
         tab="open" if found.state == "open" else "decided",
         proposal=found,
         error=error,
-        hints=check.follows if isinstance(check, Checked) else (),
+        hints=check.follows if isinstance(check, ProposalCheck) else (),
         refusal=check if isinstance(check, ServiceError) else None,
     )
 
 
-async def _checked(request: PageRequest, found: Proposal) -> Checked | ServiceError | None:
+async def _checked(request: PageRequest, found: Proposal) -> ProposalCheck | ServiceError | None:
     """What accepting it would lead to; None where that is not to be asked. What was changed since
     is told anyway."""
     if found.state != "open" or found.stale or not request.user.may("write"):
         return None
     try:
-        check: Checked = await request.run("check_proposal", id=found.id)
+        check: ProposalCheck = await request.run("check_proposal", id=found.id)
     except ServiceError as error:
         return error
     return check

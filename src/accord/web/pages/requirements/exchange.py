@@ -6,7 +6,7 @@ from typing import Final
 
 from accord.hub.exchange.decoding import content_of, is_archive
 from accord.hub.exchange.formats import Formats
-from accord.hub.exchange.matching import Report, Row
+from accord.hub.exchange.matching import ImportReport, ImportRow
 from accord.hub.exchange.project import FormatError
 from accord.operations.errors import InvalidError, ServiceError
 from accord.web.request import PageRequest, Pages
@@ -66,7 +66,7 @@ async def import_file(request: PageRequest) -> PageResponse:
         format = _format(request, text)
         partial = bool(request.form["partial"])
         if request.form["sure"]:
-            report: Report = await request.run(
+            report: ImportReport = await request.run(
                 "import_items", format=format, content=text, partial=partial, **asked
             )
             return request.go("/requirements", _said(report))
@@ -133,7 +133,7 @@ def _is_csv(text: str) -> bool:
     return "kind" in (each.strip() for each in head.replace(";", ",").split(","))
 
 
-def _said(report: Report) -> str:
+def _said(report: ImportReport) -> str:
     parts = (f"{report.created:,} created", f"{report.updated:,} changed")
     left = f", {report.failed:,} left out" if report.failed else ""
     return f"Imported: {' and '.join(parts)}{left}"
@@ -155,7 +155,9 @@ async def _form(request: PageRequest, *, error: ServiceError | None = None) -> P
     )
 
 
-async def _report(request: PageRequest, format: str, text: str, report: Report) -> PageResponse:
+async def _report(
+    request: PageRequest, format: str, text: str, report: ImportReport
+) -> PageResponse:
     rows = sorted(report.rows, key=_urgency)
     return await request.page(
         "requirements/report.html",
@@ -173,6 +175,6 @@ async def _report(request: PageRequest, format: str, text: str, report: Report) 
     )
 
 
-def _urgency(row: Row) -> tuple[int, int]:
+def _urgency(row: ImportRow) -> tuple[int, int]:
     """What somebody has to look at comes first."""
     return (1 if row.notes and row.action != "failed" else _URGENCY[row.action], row.row)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from msgspec import UNSET, Struct
 
-from accord.hub.operations.relationships import Impact, Line, Neighbour, Neighbourhood
+from accord.hub.operations.relationships import Impact, Neighbour, Neighbourhood, NeighbourLink
 from accord.operations.errors import ServiceError
 from accord.web.drawing.graph import Edge, Graph, GraphNode
 from accord.web.drawing.svg import draw
@@ -145,7 +145,7 @@ def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> G
     )
 
 
-def _drawn(found: Neighbourhood) -> list[Line]:
+def _drawn(found: Neighbourhood) -> list[NeighbourLink]:
     """All lines but those from a story to a requirement whose criteria stand between them."""
     above: dict[str, set[str]] = {}
     for line in found.lines:
@@ -180,7 +180,7 @@ def _node(item: Neighbour, is_affected: bool, asked: GraphQuery) -> GraphNode:
     )
 
 
-def _edge(line: Line, is_way: bool) -> Edge:
+def _edge(line: NeighbourLink, is_way: bool) -> Edge:
     name = "" if line.type in PLACES else line.type.replace("_", " ")
     if line.suspect:
         return Edge(

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from msgspec import UNSET, Struct
 
-from accord.hub.operations.coverage import Traced
+from accord.hub.operations.coverage import TracedRequirement
 from accord.hub.operations.reference_data import RelationshipType
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.web.pages.traceability.coverage import epics_offered
@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True):
 class MatrixRow(Struct, frozen=True):
     """A requirement, and its cells in the order of the columns."""
 
-    traced: Traced
+    traced: TracedRequirement
     cells: tuple[tuple[Cell, ...], ...]
 
 
@@ -113,7 +113,7 @@ async def _types(request: PageRequest) -> Sequence[RelationshipType]:
 
 
 def _table(
-    traced: Sequence[Traced], chosen: Sequence[str], *, is_crossed: bool
+    traced: Sequence[TracedRequirement], chosen: Sequence[str], *, is_crossed: bool
 ) -> tuple[list[MatrixRow], list[Column], int]:
     """Rows, columns, and how many columns were left out."""
     if not is_crossed:
@@ -128,7 +128,7 @@ def _table(
     return rows, columns, len(ends) - len(shown)
 
 
-def _linked(traced: Traced, name: str) -> list[str]:
+def _linked(traced: TracedRequirement, name: str) -> list[str]:
     """What is at the other ends; acceptance criteria verify what belongs to them."""
     found = list(traced.links.get(name, ()))
     if name == VERIFIED_BY and traced.acceptance_criteria:
@@ -139,7 +139,7 @@ def _linked(traced: Traced, name: str) -> list[str]:
     return found
 
 
-def _ends(traced: Traced, name: str) -> tuple[Cell, ...]:
+def _ends(traced: TracedRequirement, name: str) -> tuple[Cell, ...]:
     in_links = set(traced.links.get(name, ()))
     return tuple(
         Cell(end, f"/items/{end}", is_suspect=end in in_links and end in traced.suspect)
@@ -147,7 +147,7 @@ def _ends(traced: Traced, name: str) -> tuple[Cell, ...]:
     )
 
 
-def _crossing(traced: Traced, end: str, chosen: Sequence[str]) -> tuple[Cell, ...]:
+def _crossing(traced: TracedRequirement, end: str, chosen: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(
         Cell(label(name), is_suspect=end in traced.links.get(name, ()) and end in traced.suspect)
         for name in chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.hub.relations.shop import Shop
+from tests.hub.operations.shop import Shop
 from tests.hub.world import World
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.hub.search import query as asking
-from accord.hub.search.query import SearchQuery, facet, groups_of, many
+from accord.hub.search.query import ParsedQuery, facet, groups_of, many
 from tests.hub.world import World
 
 KIND = (facet("kind", "requirement"),)
@@ -45,7 +45,7 @@ async def test_sqlite_is_asked_for_longer_words_only_where_there_are_any(world: 
     await fill(world)
 
     async def asked(query: str, *facets: tuple[str, ...]) -> str:
-        asked = SearchQuery(groups=groups_of(query), facets=facets)
+        asked = ParsedQuery(groups=groups_of(query), facets=facets)
         return (await many(world.store, "sqlite", asked)).match
 
     assert await asked("ferry") == '{title body} : (("ferry"*))'

@@ -10,7 +10,7 @@ from accord.operations.errors import (
     InvalidError,
     NotFoundError,
 )
-from tests.hub.relations.shop import Shop
+from tests.hub.operations.shop import Shop
 
 
 async def test_requirement_types_are_listed_for_everybody(shop: Shop) -> None:

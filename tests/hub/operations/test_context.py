@@ -7,7 +7,7 @@ import pytest
 from accord.hub.entities import Difference
 from accord.hub.operations.context import Ancestor, InBaseline, Surroundings
 from accord.operations.errors import InvalidError, StaleError
-from tests.hub.relations.shop import Shop
+from tests.hub.operations.shop import Shop
 
 pytestmark = pytest.mark.req("H-21")
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from accord.operations.errors import ServiceError
 from accord.operations.outcome import Outcome
-from tests.hub.items.state import state
+from tests.hub.operations.state import state
 from tests.hub.world import World
 
 UNHURRIED = settings(

@@ -12,7 +12,7 @@ from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.operations.caller import Caller
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.rights import Scope
-from tests.hub.items.state import state
+from tests.hub.operations.state import state
 from tests.hub.world import World
 
 

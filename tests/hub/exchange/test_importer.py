@@ -1,14 +1,27 @@
-"""Imports: what is created, what is changed, what is refused, and what is told about it."""
+"""Imports: rows, limits, long texts, and repeated imports."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from accord.hub.demo.loading import demo_operation
+from accord.hub.exchange.formats import FORMATS, Formats
 from accord.hub.exchange.matching import MAX_NUMBER
+from accord.hub.exchange.project import Numbered
+from accord.hub.operations.exchange import IMPORTED
+from accord.hub.registry import hub_operations
+from accord.operations.arguments import convert
 from accord.operations.errors import ForbiddenError, InvalidError
-from tests.hub.world import World
+from accord.operations.runner import Runner
+from tests.hub.world import RECORDERS, World, world_at
+from tests.patience import PATIENCE
 
 TABLE = """\
 kind,reference_id,parent,title,priority,labels,links
@@ -258,3 +271,170 @@ When a ticket is scanned, the scanner shall show the result within 1 s.
     ]
     requirement = await world.call("get_requirement", id="REQ-001")
     assert (requirement.type, requirement.user_story_reference_id) == ("Non-Functional", "US-001")
+
+
+@pytest.mark.req("F-43")
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_others_write_while_a_text_is_read(world: World, dry_run: bool) -> None:
+    begun, written = threading.Event(), threading.Event()
+
+    def read(text: str) -> Iterator[Numbered]:
+        begun.set()
+        assert written.wait(PATIENCE)
+        return FORMATS["csv"].read(text)
+
+    slow = replace(FORMATS["csv"], read=read)
+    services = (Formats([slow]), world.policy)
+    world.runner = Runner(
+        hub_operations(), world.store, world.trail, services=services, recorders=RECORDERS
+    )
+    importing = asyncio.create_task(
+        world.call("import_items", format="csv", content=TABLE, dry_run=dry_run)
+    )
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.to_thread(begun.wait)
+        epic = await world.call("create_epic", title="Meanwhile")
+        written.set()
+        report = await importing
+    found = report.result if dry_run else report
+    assert (epic.reference_id, found.created, found.failed) == ("EP-001", 5, 0)
+
+
+@pytest.mark.req("F-43")
+async def test_a_dry_run_tells_what_the_import_then_does(world: World) -> None:
+    changed = TABLE.replace("Boarding", "Embarking").replace("Scan quickly", "Scan in a second")
+    for content in (TABLE, TABLE, changed):
+        before = await rows(world)
+        options: dict[str, Any] = {
+            "format": "csv",
+            "content": content,
+            "on_conflict": "update",
+        }
+        preview = await world.call("import_items", **options, dry_run=True)
+        assert await rows(world) == before
+        report = await world.call("import_items", **options)
+        assert [(row.row, row.action, row.reference_id) for row in preview.result.rows] == [
+            (row.row, row.action, row.reference_id) for row in report.rows
+        ]
+
+
+@pytest.mark.req("F-43")
+async def test_an_import_writes_to_no_table_but_those_it_is_rehearsed_on(world: World) -> None:
+    if world.store.engine == "postgresql":
+        pytest.skip("only on SQLite, which tells of all tables alike")
+    tables = await world.store.fetch(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "AND name NOT LIKE 'search_texts%' AND name <> 'search_vocabulary'"
+    )
+    names = [row["name"] for row in tables]
+
+    async def contents() -> dict[str, list[tuple[object, ...]]]:
+        return {
+            name: [tuple(row) for row in await world.store.fetch(f'SELECT * FROM "{name}"')]
+            for name in names
+        }
+
+    before = await contents()
+    await world.call("import_items", format="csv", content=TABLE)
+    changed = TABLE.replace("Boarding", "Embarking")
+    await world.call("import_items", format="csv", content=changed, on_conflict="update")
+    after = await contents()
+    written = {name for name in names if before[name] != after[name]}
+    assert {"items", "changes", "revisions", "relationships", "counters"} <= written
+    assert written <= set(IMPORTED)
+
+
+async def rows(world: World) -> list[object]:
+    """What there is of everything that an import changes."""
+    counts = [f"SELECT count(*) AS total FROM {table}" for table in IMPORTED]
+    return [[row["total"] for row in await world.store.fetch(count)] for count in counts]
+
+
+@pytest.fixture
+async def elsewhere(tmp_path: Path) -> AsyncIterator[World]:
+    """A hub with the sample project, whose people nobody else knows."""
+    async with world_at(f"sqlite://{tmp_path}/elsewhere.db") as found:
+        operation = demo_operation()
+        await found.runner.run(operation, convert(operation, {}), found.admin)
+        yield found
+
+
+async def take(world: World, content: str, format: str, **options: Any) -> Any:
+    return await world.call("import_items", world.admin, format=format, content=content, **options)
+
+
+@pytest.mark.req("H-24")
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_project_of_people_who_are_not_known_here_can_be_imported_twice(
+    world: World, elsewhere: World, format: str
+) -> None:
+    content = (await elsewhere.call("export_items", format=format)).content
+    first = await take(world, content, format)
+    assert (first.updated, first.failed) == (0, 0)
+    assert any("is not known here" in note for row in first.rows for note in row.notes)
+    second = await take(world, content, format)
+    assert (second.created, second.updated, second.failed) == (0, 0, 0)
+    assert second.unchanged == first.created + first.unchanged
+
+
+@pytest.mark.req("H-24")
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_project_comes_back_into_its_own_hub_unchanged(
+    elsewhere: World, format: str
+) -> None:
+    content = (await elsewhere.call("export_items", format=format)).content
+    report = await take(elsewhere, content, format)
+    assert (report.created, report.updated, report.failed) == (0, 0, 0)
+    assert [row.notes for row in report.rows if row.notes] == []
+    assert (report.sources, report.not_kept) == ([], [])
+
+
+@pytest.mark.req("H-24")
+async def test_an_assignee_who_is_not_known_takes_nothing_from_anybody(world: World) -> None:
+    epic = await world.call("create_epic", title="One", assignee="otto")
+    content = f"id,kind,title,assignee\n{epic.id},epic,Two,zoe\n"
+    for action in ("updated", "unchanged"):
+        report = await take(world, content, "csv")
+        assert [(row.action, row.notes) for row in report.rows] == [
+            (action, ["assignee: 'zoe' is not known here, otto stays"]),
+        ]
+    found = await world.call("get_epic", id=epic.id)
+    assert (found.title, found.assignee) == ("Two", "otto")
+    # Nobody is somebody else.
+    report = await take(world, f"id,kind,assignee\n{epic.id},epic,\n", "csv")
+    assert report.updated == 1
+    assert (await world.call("get_epic", id=epic.id)).assignee is None
+
+
+@pytest.mark.req("H-24")
+async def test_what_is_unchanged_makes_no_change(world: World, elsewhere: World) -> None:
+    content = (await elsewhere.call("export_items", format="json")).content
+    await take(world, content, "json")
+    latest = (await world.call("list_changes", limit=1)).items
+    await take(world, content, "json")
+    assert (await world.call("list_changes", limit=1)).items == latest
+
+
+@pytest.mark.req("H-24")
+async def test_a_status_that_went_on_here_stays(world: World) -> None:
+    content = "kind,reference_id,title,status\nepic,EP-001,One,Draft\n"
+    await take(world, content, "csv")
+    await world.call("update_epic", id="EP-001", status="In Progress")
+    report = await take(world, content.replace("One", "Two"), "csv", on_conflict="update")
+    assert [row.action for row in report.rows] == ["updated"]
+    assert any(note.startswith("status stays In Progress: ") for note in report.rows[0].notes)
+    epic = await world.call("get_epic", id="EP-001")
+    assert (epic.title, epic.status) == ("Two", "In Progress")
+    report = await take(world, content.replace("Draft", "Nonsense"), "csv", partial=True)
+    assert report.failed == 1
+
+
+@pytest.mark.req("H-24")
+@pytest.mark.parametrize("format", FORMATS)
+async def test_spaces_around_a_title_are_no_change(world: World, format: str) -> None:
+    await world.call("create_epic", title=" One ")
+    content = (await world.call("export_items", format=format)).content
+    report = await take(world, content, format)
+    assert [(row.action, row.notes) for row in report.rows if row.kind == "epic"] == [
+        ("unchanged", []),
+    ]

@@ -1,17 +1,19 @@
-"""What is missing, how everything is connected, and what a change affects."""
+"""Coverage: gaps, figures, the matrix, shares by epic and by type."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from accord.hub.domain.lint import RULES
 from accord.hub.entities import GAPS
-from accord.hub.operations.coverage import CoverageFigures, Traced, percent
-from accord.hub.operations.relationships import Affected
+from accord.hub.operations.coverage import CoverageFigures, Share, TracedRequirement, percent
+from accord.hub.operations.relationships import AffectedItem
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.web.drawing import svg
-from tests.hub.relations.shop import Shop
+from tests.hub.operations.shop import Shop
 
 EXPECTED = {"REQ-001": True, "REQ-002": True, "REQ-003": True, "REQ-004": False}
 
@@ -101,7 +103,7 @@ async def test_the_matrix_connects_requirements_with_all_that_they_touch(shop: S
     page = await shop.call("traceability_matrix", limit=2)
     assert (page.total, page.has_more) == (4, True)
     assert page.items == [
-        Traced(
+        TracedRequirement(
             reference_id="REQ-001",
             title="Charge",
             status="Draft",
@@ -112,7 +114,7 @@ async def test_the_matrix_connects_requirements_with_all_that_they_touch(shop: S
             verified=True,
             suspect=["REQ-002"],
         ),
-        Traced(
+        TracedRequirement(
             reference_id="REQ-002",
             title="Refund",
             status="Draft",
@@ -144,7 +146,7 @@ async def test_what_a_change_affects_is_told_with_the_ways_there(shop: Shop) -> 
     await shop.link("AC-001", "verifies", "REQ-001")
     found = await shop.call("impact_analysis", id="REQ-001")
     assert found.items == [
-        Affected(
+        AffectedItem(
             reference_id="REQ-002",
             kind="requirement",
             title="Refund",
@@ -152,7 +154,7 @@ async def test_what_a_change_affects_is_told_with_the_ways_there(shop: Shop) -> 
             distance=1,
             path="REQ-001 is_depended_on_by REQ-002",
         ),
-        Affected(
+        AffectedItem(
             reference_id="AC-001",
             kind="acceptance_criteria",
             title="Paid once.",
@@ -160,7 +162,7 @@ async def test_what_a_change_affects_is_told_with_the_ways_there(shop: Shop) -> 
             distance=1,
             path="REQ-001 is_verified_by AC-001",
         ),
-        Affected(
+        AffectedItem(
             reference_id="REQ-003",
             kind="requirement",
             title="Log",
@@ -268,3 +270,59 @@ async def test_everything_that_tells_coverage_agrees(shop: Shop) -> None:
     assert figures.verified_active_requirements == 3
     assert (sum(it.verified for it in by_epic), sum(it.verified for it in by_type)) == (3, 3)
     assert (await shop.call("get_surroundings", id="EP-001")).verified is None
+
+
+def share(name: str, title: str, *counts: int) -> Share:
+    requirements, active, verified, satisfied = counts
+    return Share(
+        name=name,
+        title=title,
+        requirements=requirements,
+        active=active,
+        verified=verified,
+        satisfied=satisfied,
+    )
+
+
+async def test_shares_count_what_is_verified_and_satisfied(shop: Shop) -> None:
+    for id in ("REQ-001", "REQ-002", "REQ-003"):
+        await shop.call("update_requirement", id=id, status="Active")
+    await shop.call("update_requirement", id="REQ-002", type="Data")
+    await shop.call("update_requirement", id="REQ-001", acceptance_criteria_id="AC-001")
+    await shop.link("REQ-004", "verifies", "REQ-002")
+    await shop.link("REQ-004", "satisfies", "REQ-003")
+    await shop.call("create_epic", title="Empty")
+    epics = await shop.call("coverage_by_epic")
+    assert epics.items == [
+        share("EP-001", "Checkout", 4, 3, 2, 1),
+        share("EP-002", "Empty", *[0] * 4),
+    ]
+    types = await shop.call("coverage_by_type")
+    assert types.items == [share("Data", "", 1, 1, 1, 0), share("Functional", "", 3, 2, 1, 1)]
+    assert (await shop.call("coverage_by_type", epic_id="EP-002")).items == []
+    with pytest.raises(NotFoundError):
+        await shop.call("coverage_by_type", epic_id="US-001")
+
+
+async def test_the_shares_of_epics_come_page_by_page(shop: Shop) -> None:
+    await shop.call("create_epic", title="Empty")
+    first = await shop.call("coverage_by_epic", limit=1)
+    rest = await shop.call("coverage_by_epic", limit=1, cursor=first.next_cursor)
+    assert [each.name for each in (*first.items, *rest.items)] == ["EP-001", "EP-002"]
+    assert (first.total, first.has_more, rest.has_more) == (2, True, False)
+
+
+PAGE = (Path(__file__).parents[3] / "docs/hub/quality.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_rule_and_every_gap() -> None:
+    assert [name for name in (*RULES, *GAPS) if f"`{name}`" not in PAGE] == []
+
+
+async def test_the_page_names_every_type_of_relationships(shop: Shop) -> None:
+    types = await shop.call("list_relationship_types")
+    rows = [line.split("|")[1:4] for line in PAGE.splitlines() if line.startswith("| `")]
+    told = {row[0].strip(" `"): (row[1].strip(" `"), row[2].strip()) for row in rows}
+    for each in types.items:
+        note = "no circles" if each.acyclic else "the same from both ends" if each.symmetric else ""
+        assert told[each.name] == (each.inverse, note)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from accord.hub.entities import Difference
-from accord.hub.operations.baselines import BaselineEntry, Compared
+from accord.hub.operations.baselines import BaselineDifference, BaselineEntry
 from accord.operations.errors import (
     ConflictError,
     ForbiddenError,
@@ -14,7 +14,7 @@ from accord.operations.errors import (
     NotFoundError,
 )
 from accord.store.store import StoreError
-from tests.hub.relations.shop import Shop
+from tests.hub.operations.shop import Shop
 from tests.hub.world import World
 
 
@@ -108,7 +108,7 @@ async def test_a_comparison_tells_what_was_added_removed_and_changed(shop: Shop)
     await shop.link("REQ-001", "blocks", "REQ-003")
     await shop.call("create_baseline", name="After")
     expected = [
-        Compared(
+        BaselineDifference(
             reference_id="REQ-001",
             kind="requirement",
             title="Charge once",
@@ -118,14 +118,14 @@ async def test_a_comparison_tells_what_was_added_removed_and_changed(shop: Shop)
                 Difference(field="status", before="Draft", after="Active"),
             ],
         ),
-        Compared(
+        BaselineDifference(
             reference_id="REQ-002",
             kind="requirement",
             title="Refund",
             change="removed",
             differences=[],
         ),
-        Compared(
+        BaselineDifference(
             reference_id="REQ-005",
             kind="requirement",
             title="New",
