@@ -161,7 +161,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.sources.mounting", "tests"): (
         ("M-16", "A server in a few lines: decorators, injection, middleware, mounting, proxies."),
     ),
-    ("accord.mcp.protocol.codes", "tests"): (
+    ("accord.mcp.protocol.messages", "tests"): (
         ("M-21", "The reason of an error decides which entry of the catalogue it has."),
         (
             "M-27",
@@ -174,7 +174,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.core", "tests"): (
         ("M-24", "A method is served if its capability is declared; null params are none."),
     ),
-    ("accord.mcp.client.http.endpoint", "tests"): (
+    ("accord.mcp.client.http.channel", "tests"): (
         ("M-25", "Clients follow 307 and 308 within an origin, and send nothing to another one."),
     ),
     ("accord.mcp.server.components.parameters", "tests"): (

@@ -29,6 +29,19 @@ MOVED: Final[Mapping[str, str]] = {
     "accord.exposure.spelling": "accord.exposure.serialization",
     "accord.exposure.statuses": "accord.exposure.response",
     "accord.exposure.undescribed": "accord.exposure.find",
+    "accord.mcp.client.auth.assertions": "accord.mcp.client.auth.client_credentials",
+    "accord.mcp.client.auth.attempt": "accord.mcp.client.auth.registration",
+    "accord.mcp.client.auth.challenges": "accord.mcp.client.auth.discovery",
+    "accord.mcp.client.auth.keys": "accord.mcp.client.auth.dpop",
+    "accord.mcp.client.auth.metadata": "accord.mcp.client.auth.discovery",
+    "accord.mcp.client.auth.pkce": "accord.mcp.client.auth.dpop",
+    "accord.mcp.client.auth.records": "accord.mcp.client.auth.tokens",
+    "accord.mcp.client.auth.redirects": "accord.mcp.client.auth.authorization_code",
+    "accord.mcp.client.auth.registering": "accord.mcp.client.auth.registration",
+    "accord.mcp.client.auth.registrations": "accord.mcp.client.auth.tokens",
+    "accord.mcp.client.auth.scopes": "accord.mcp.client.auth.discovery",
+    "accord.mcp.client.auth.storage": "accord.mcp.client.auth.tokens",
+    "accord.mcp.client.auth.trust": "accord.mcp.client.auth.web",
     "accord.mcp.server.auth.challenges": "accord.mcp.server.auth.authenticator",
     "accord.mcp.server.auth.claims": "accord.mcp.server.auth.verifier",
     "accord.mcp.server.auth.credentials": "accord.mcp.server.auth.authenticator",
@@ -70,17 +83,14 @@ MOVED: Final[Mapping[str, str]] = {
 RENAMED: Final[Mapping[str, str]] = {
     "accord.exposure.parameters:flat": "accord.exposure.find:flat_parameters",
     "accord.exposure.parameters:nested": "accord.exposure.find:nested_parameters",
-    "accord.mcp.server.auth.challenges:MAX_SCOPES": (
-        "accord.mcp.server.auth.authenticator:MAX_CHALLENGE_SCOPES"
-    ),
+    "accord.mcp.client.auth.attempt:Attempt": "accord.mcp.client.auth.registration:TokenAttempt",
+    "accord.mcp.client.auth.redirects:Redirect": "accord.mcp.client.auth.authorization_code:RedirectListener",
+    "accord.mcp.client.auth.registering:Identity": "accord.mcp.client.auth.registration:RegisteredIdentity",
+    "accord.mcp.server.auth.challenges:MAX_SCOPES": "accord.mcp.server.auth.authenticator:MAX_CHALLENGE_SCOPES",
     "accord.mcp.server.auth.claims:Expected": "accord.mcp.server.auth.verifier:ExpectedClaims",
     "accord.mcp.server.auth.claims:MAX_SCOPES": "accord.mcp.server.auth.verifier:MAX_TOKEN_SCOPES",
-    "accord.mcp.server.auth.credentials:Credentials": (
-        "accord.mcp.server.auth.authenticator:PresentedToken"
-    ),
-    "accord.mcp.server.auth.credentials:Malformed": (
-        "accord.mcp.server.auth.authenticator:MalformedCredentials"
-    ),
+    "accord.mcp.server.auth.credentials:Credentials": "accord.mcp.server.auth.authenticator:PresentedToken",
+    "accord.mcp.server.auth.credentials:Malformed": "accord.mcp.server.auth.authenticator:MalformedCredentials",
     "accord.mcp.server.auth.places:canonical": "accord.mcp.server.auth.resource_url:canonical_url",
     "accord.mcp.server.auth.places:trusted": "accord.mcp.server.auth.resource_url:trusted_url",
 }

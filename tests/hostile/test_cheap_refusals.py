@@ -20,7 +20,7 @@ from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.sse import SseDecoder
 from accord.mcp import Server as McpServer
-from accord.mcp.client.http.replies import reply_to
+from accord.mcp.client.http.channel import reply_to
 from accord.mcp.server.serving import serve as serve_mcp
 from accord.transports.http.answers import answer_in
 from accord.transports.http.requester import Response as Streamed

@@ -28,7 +28,7 @@ import pytest
 from accord import Peer, Router
 from accord.jsonrpc.channel import Channel, ChannelInfo, Receiver
 from accord.jsonrpc.errors import RpcError, TransportError
-from accord.mcp.protocol.meta import PROTOCOL_VERSION
+from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.versions import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,

@@ -22,7 +22,7 @@ from accord.mcp import (
     ToolAnnotations,
 )
 from accord.mcp.protocol.content import Annotations, Icon
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS
 from tests.mcp.schemas import connected
 

@@ -34,9 +34,9 @@ from accord.cli.output import paint, pretty, print_error_line, print_json, print
 from accord.cli.parser import Command, Parser
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.nesting import decode_json
+from accord.mcp.client.calls import all_items
 from accord.mcp.client.client import Client
-from accord.mcp.client.paging import all_items
-from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.client.tasks import ToolResult
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,
@@ -47,7 +47,7 @@ from accord.mcp.protocol.content import (
     TextContent,
 )
 from accord.mcp.protocol.definitions import Prompt, Resource, ResourceTemplate, Tool
-from accord.mcp.protocol.params import LogParams, ProgressParams
+from accord.mcp.protocol.messages import LogParams, ProgressParams
 from accord.mcp.protocol.versions import VERSIONS
 
 # The server to talk to

@@ -14,10 +14,10 @@ _HOMES = {
     "Annotations": "accord.mcp.protocol.content",
     "Audio": "accord.mcp.server.components.content",
     "AudioContent": "accord.mcp.protocol.content",
-    "CallToolResult": "accord.mcp.protocol.results",
+    "CallToolResult": "accord.mcp.protocol.messages",
     "Cancelled": "accord.mcp.server.input_requests.elicitation",
     "Client": "accord.mcp.client.client",
-    "Completion": "accord.mcp.protocol.results",
+    "Completion": "accord.mcp.protocol.messages",
     "Context": "accord.mcp.server.context",
     "Declined": "accord.mcp.server.input_requests.elicitation",
     "Depends": "accord.mcp.server.components.handler",
@@ -25,13 +25,13 @@ _HOMES = {
     "ElicitUrl": "accord.mcp.server.input_requests.elicitation",
     "EmbeddedResource": "accord.mcp.protocol.content",
     "File": "accord.mcp.server.components.content",
-    "GetPromptResult": "accord.mcp.protocol.results",
+    "GetPromptResult": "accord.mcp.protocol.messages",
     "Icon": "accord.mcp.protocol.content",
     "Image": "accord.mcp.server.components.content",
     "ImageContent": "accord.mcp.protocol.content",
     "McpLimits": "accord.mcp.server.server_state",
     "Principal": "accord.mcp.server.session",
-    "PromptMessage": "accord.mcp.protocol.results",
+    "PromptMessage": "accord.mcp.protocol.messages",
     "Request": "accord.mcp.server.middleware",
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from accord.mcp.protocol.definitions import (
         ToolAnnotations as ToolAnnotations,
     )
-    from accord.mcp.protocol.results import (
+    from accord.mcp.protocol.messages import (
         CallToolResult as CallToolResult,
         Completion as Completion,
         GetPromptResult as GetPromptResult,

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from accord.mcp.client.auth.dpop import Proofs
-from accord.mcp.client.auth.keys import PrivateKey, new_key, public_jwk
+from accord.mcp.client.auth.dpop import PrivateKey, Proofs, new_key, public_jwk
 from accord.mcp.server.auth import BearerAuth, Principal, ProtectedResource, StaticTokens
 from accord.mcp.server.auth.dpop import MAX_SEEN, DpopProofs
 from accord.mcp.server.auth.signatures import base64url

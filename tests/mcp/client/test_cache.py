@@ -8,9 +8,8 @@ import pytest
 
 from accord.jsonrpc.errors import InvalidResultError
 from accord.mcp import Client
-from accord.mcp.client.cache import MAX_KEPT, MAX_SECONDS, Cache
-from accord.mcp.client.paging import MAX_PAGES
-from accord.mcp.protocol.results import CacheableResult
+from accord.mcp.client.calls import MAX_KEPT, MAX_PAGES, MAX_SECONDS, Cache
+from accord.mcp.protocol.messages import CacheableResult
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import complete, modern
 

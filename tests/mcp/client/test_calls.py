@@ -16,11 +16,10 @@ from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.errors import InvalidResultError
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.client.tool_result import ToolFailedError
+from accord.mcp.client.tasks import ToolFailedError
 from accord.mcp.protocol.content import ResourceContents, TextContent
 from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.params import LogParams, ProgressParams
-from accord.mcp.protocol.results import Completion, PromptMessage
+from accord.mcp.protocol.messages import Completion, LogParams, ProgressParams, PromptMessage
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import legacy, modern, refuse, watched_server
 from tests.patience import PATIENCE

@@ -8,7 +8,7 @@ import pytest
 
 from accord import Peer, Router, RpcError, State
 from accord.jsonrpc.limits import Limits
-from accord.mcp.client.direct import PATIENCE, direct_pair
+from accord.mcp.client.wire import PATIENCE, direct_pair
 
 
 async def test_an_answer_is_there_when_the_call_has_been_sent() -> None:

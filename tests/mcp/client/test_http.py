@@ -14,8 +14,8 @@ from accord import ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Client
 from accord.mcp.client.auth_hook import AuthRequest
-from accord.mcp.client.listening import Change
-from accord.mcp.protocol.params import ProgressParams
+from accord.mcp.client.subscriptions import Change
+from accord.mcp.protocol.messages import ProgressParams
 from tests.mcp.client.scripted import complete, text
 from tests.mcp.client.web import Request, Stream, sessions, stateless, web
 from tests.patience import PATIENCE

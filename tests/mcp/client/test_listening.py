@@ -10,7 +10,7 @@ import pytest
 from accord import ConnectionClosedError, RpcError
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
-from accord.mcp.client.listening import MAX_WAITING, Change, Changes, Wanted
+from accord.mcp.client.subscriptions import MAX_WAITING, Change, Changes, SubscriptionRequest
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import legacy, modern, never, refuse
 from tests.patience import PATIENCE
@@ -135,7 +135,7 @@ async def test_subscriptions_that_the_server_does_not_declare_are_refused_here()
 
 
 def test_parts_of_a_subscribed_resource_count() -> None:
-    wanted = Wanted(uris=("file:///dir/",))
+    wanted = SubscriptionRequest(uris=("file:///dir/",))
     assert wanted.includes(Change("resource", "file:///dir/a"))
     assert not wanted.includes(Change("resource", "file:///other"))
 

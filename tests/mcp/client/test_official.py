@@ -15,8 +15,8 @@ import pytest
 from accord.jsonrpc.errors import RpcError
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
-from accord.mcp.client.http.wire import HttpWire
-from accord.mcp.protocol.params import ProgressParams
+from accord.mcp.client.http.detect import HttpWire
+from accord.mcp.protocol.messages import ProgressParams
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
 from accord.transports.web_address import parse

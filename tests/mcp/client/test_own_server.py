@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.client.listening import Change
-from accord.mcp.protocol.params import ProgressParams
+from accord.mcp.client.subscriptions import Change
+from accord.mcp.protocol.messages import ProgressParams
 from accord.mcp.server.http import McpEndpoint
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.mcp.client.auth.challenges import Challenge, challenge_in, read_challenges
+from accord.mcp.client.auth.discovery import Challenge, challenge_in, read_challenges
 
 
 @pytest.mark.parametrize(

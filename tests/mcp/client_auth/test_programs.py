@@ -15,7 +15,7 @@ from accord.mcp.client.auth import (
     UntrustedError,
     WorkloadIdentity,
 )
-from accord.mcp.client.auth.keys import new_key
+from accord.mcp.client.auth.dpop import new_key
 from tests.mcp.client_auth.authority import Authority
 from tests.mcp.client_auth.conftest import World
 from tests.mcp.client_auth.site import Answer, served

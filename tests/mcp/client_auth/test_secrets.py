@@ -10,8 +10,7 @@ import pytest
 
 from accord.mcp import Client
 from accord.mcp.client.auth import AuthorizationError, ClientCredentials, PrivateKey
-from accord.mcp.client.auth.registrations import Registration
-from accord.mcp.client.auth.tokens import Token, TokenResponse
+from accord.mcp.client.auth.tokens import Registration, Token, TokenResponse
 from accord.mcp.client.auth_hook import AuthRequest
 from tests.mcp.client_auth.conftest import World
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.mcp.client.auth import UntrustedError
-from accord.mcp.client.auth.trust import covers, trusted
+from accord.mcp.client.auth.web import covers, trusted
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord.mcp import Server
-from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.messages import failure
 from accord.mcp.protocol.versions import Era
 from tests.mcp.http.service import Carrier, initialize, make_server, notification, request, serving
 

@@ -12,7 +12,7 @@ import pytest
 
 from accord.mcp import Client, TextContent
 from accord.mcp.client.client import Mode
-from accord.mcp.protocol.params import ProgressParams
+from accord.mcp.protocol.messages import ProgressParams
 from tests.interop.programs import environment, serving
 from tests.mcp.interop.commands import PATIENCE, PEERS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.mcp.protocol.capabilities import Feature, feature_of
+from accord.mcp.protocol.definitions import Feature, feature_of
 
 
 @pytest.mark.req("M-24")

@@ -9,7 +9,7 @@ import pytest
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.errors import RpcError, from_wire, own_error
 from accord.jsonrpc.ids import RequestFault
-from accord.mcp.protocol.codes import (
+from accord.mcp.protocol.messages import (
     CASES,
     Profile,
     failure,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from accord.mcp.protocol.capabilities import Elicitation
 from accord.mcp.protocol.content import (
     AudioContent,
     ImageContent,
@@ -13,7 +12,8 @@ from accord.mcp.protocol.content import (
     SamplingContent,
     TextContent,
 )
-from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.definitions import Elicitation
+from accord.mcp.protocol.messages import InputRequiredResult
 from accord.mcp.protocol.tasks import TRANSITIONS, TaskStatus, is_over
 
 

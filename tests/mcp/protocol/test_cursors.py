@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.mcp.protocol.cursors import decode_cursor, encode_cursor
+from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor
 
 
 @given(st.integers(min_value=0, max_value=999_999_999))

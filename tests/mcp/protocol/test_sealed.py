@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.mcp.protocol.sealed import Sealer, SealError, request_digest
+from accord.mcp.protocol.opaque_state import Sealer, SealError, request_digest
 
 OLD, NEW = b"o" * 32, b"n" * 32
 DIGEST = request_digest("book", b'{"from":"A","to":"B"}')

@@ -10,14 +10,6 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from accord.mcp.protocol.capabilities import (
-    ClientCapabilities,
-    Elicitation,
-    ListFeature,
-    ResourcesFeature,
-    Sampling,
-    ServerCapabilities,
-)
 from accord.mcp.protocol.content import (
     Annotations,
     AudioContent,
@@ -31,11 +23,17 @@ from accord.mcp.protocol.content import (
     ToolUseContent,
 )
 from accord.mcp.protocol.definitions import (
+    ClientCapabilities,
+    Elicitation,
     Implementation,
+    ListFeature,
     Prompt,
     PromptArgument,
     Resource,
+    ResourcesFeature,
     ResourceTemplate,
+    Sampling,
+    ServerCapabilities,
     Tool,
     ToolAnnotations,
     ToolExecution,
@@ -53,24 +51,22 @@ from accord.mcp.protocol.input_requests import (
     SamplingMessage,
     ToolChoice,
 )
-from accord.mcp.protocol.params import (
-    CancelledParams,
-    ElicitationCompleteParams,
-    LogParams,
-    ProgressParams,
-    PromptReference,
-    ResourceReference,
-    TaskRequest,
-    UpdatedParams,
-)
-from accord.mcp.protocol.results import (
+from accord.mcp.protocol.messages import (
     CallToolResult,
+    CancelledParams,
     Completion,
+    ElicitationCompleteParams,
     GetPromptResult,
     InputRequiredResult,
+    LogParams,
+    ProgressParams,
     PromptMessage,
+    PromptReference,
     ReadResourceResult,
+    ResourceReference,
     Result,
+    TaskRequest,
+    UpdatedParams,
 )
 from accord.mcp.protocol.tasks import (
     CancelledTask,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from accord.mcp import Server
-from accord.mcp.protocol.capabilities import Feature
+from accord.mcp.protocol.definitions import Feature
 from tests.mcp.http.service import modern_headers, request, serving, with_meta
 
 BOTH_ERAS: dict[Feature, dict[str, dict[str, Any]]] = {

@@ -19,7 +19,7 @@ from accord.mcp.protocol.input_requests import (
     ElicitForm,
     ElicitUrl,
 )
-from accord.mcp.protocol.params import LogParams, ProgressParams
+from accord.mcp.protocol.messages import LogParams, ProgressParams
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.req("M-16")

@@ -9,9 +9,8 @@ import pytest
 from accord import RpcError
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.definitions import Prompt, Resource
-from accord.mcp.protocol.results import GetPromptResult
+from accord.mcp.protocol.messages import GetPromptResult, failure
 from accord.mcp.server.components.lists import SourcePage
 from accord.mcp.server.components.prompts import ServedPrompt, user_message
 from accord.mcp.server.incoming import Incoming

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
 from accord.mcp.server.cluster.sessions import (
     SessionState,
     decode_state,

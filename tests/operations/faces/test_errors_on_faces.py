@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.mcp.protocol.codes import Profile
+from accord.mcp.protocol.messages import Profile
 from accord.mcp.protocol.versions import Era
 from accord.operations.errors import KINDS, UnavailableError
 from accord.operations.faces.mapping import is_for_models, kind_of, mcp_error

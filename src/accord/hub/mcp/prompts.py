@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from accord.hub.mcp.resources import PROMPT_FORBIDDEN
 from accord.hub.storage import resources
-from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.definitions import Prompt
-from accord.mcp.protocol.results import GetPromptResult, PromptMessage
+from accord.mcp.protocol.messages import GetPromptResult, PromptMessage, failure
 from accord.mcp.server.components.lists import SourcePage
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.context import Context

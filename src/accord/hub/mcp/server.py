@@ -20,8 +20,7 @@ from accord.hub.mcp.resources import PROMPT_FORBIDDEN, RESOURCE_ROWS, HubResourc
 from accord.hub.storage import resources
 from accord.hub.storage.resources import Named
 from accord.jsonrpc.errors import RpcError
-from accord.mcp.protocol.codes import Profile
-from accord.mcp.protocol.results import Completion
+from accord.mcp.protocol.messages import Completion, Profile
 from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.components.completions import matching
 from accord.mcp.server.incoming import Incoming

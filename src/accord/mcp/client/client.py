@@ -20,13 +20,9 @@ from msgspec import UNSET, UnsetType
 import accord
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import ConnectionClosedError
-from accord.mcp.client.agreement import Agreement
 from accord.mcp.client.auth_hook import Auth, StaticAuth
-from accord.mcp.client.cache import Cache
-from accord.mcp.client.connecting import ClientTransportOptions, Connecting
-from accord.mcp.client.conversation import DEFAULT, Conversation, Options
-from accord.mcp.client.identity import Identity
-from accord.mcp.client.inbox import Inbox, LogHandler, News, ProgressHandler
+from accord.mcp.client.calls import DEFAULT, Cache, CallOptions, Conversation, all_items
+from accord.mcp.client.connection import ClientTransportOptions, Connector, Target
 from accord.mcp.client.input_requests import (
     ElicitationHandler,
     ElicitationMode,
@@ -34,24 +30,22 @@ from accord.mcp.client.input_requests import (
     RootsHandler,
     SamplingHandler,
 )
-from accord.mcp.client.listening import Listening, Wanted
-from accord.mcp.client.paging import all_items
-from accord.mcp.client.target import Target
-from accord.mcp.client.tasks import RunningTask
-from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.client.notifications import Inbox, LogHandler, News, ProgressHandler
+from accord.mcp.client.subscriptions import Listening, SubscriptionRequest
+from accord.mcp.client.tasks import RunningTask, ToolResult
 from accord.mcp.client.tools import Tools
-from accord.mcp.protocol.capabilities import ServerCapabilities
+from accord.mcp.client.wire import Agreement, ClientIdentity
+from accord.mcp.protocol.content import Meta
 from accord.mcp.protocol.definitions import (
     Implementation,
     Prompt,
     Resource,
     ResourceTemplate,
+    ServerCapabilities,
     Tool,
 )
 from accord.mcp.protocol.input_requests import Root
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.params import LogLevel
-from accord.mcp.protocol.results import (
+from accord.mcp.protocol.messages import (
     CacheableResult,
     CompleteResult,
     Completion,
@@ -60,6 +54,7 @@ from accord.mcp.protocol.results import (
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
+    LogLevel,
     ReadResourceResult,
 )
 from accord.transports.options import check_options
@@ -125,13 +120,13 @@ class Client:
             roots=roots,
         )
         info = Implementation(name=name, version=version, title=title)
-        identity = Identity(info, asked.capabilities)
+        identity = ClientIdentity(info, asked.capabilities)
         if logging is not None:
             identity.log_level = "info"
         self._inbox = Inbox(asked, logging=logging, progress=progress)
         self._inbox.add(self)
         self._cache = Cache() if cache else None
-        self._connecting = Connecting(
+        self._connecting = Connector(
             target,
             identity,
             self._inbox,
@@ -459,7 +454,7 @@ class Client:
         as `resources=["*", uri, …]`.
         """
         uris = () if isinstance(resources, bool) else tuple(resources)
-        wanted = Wanted(
+        wanted = SubscriptionRequest(
             tools=tools,
             prompts=prompts,
             resources=resources is True or "*" in uris,
@@ -531,7 +526,7 @@ def _options(
     longest: float | None | UnsetType,
     progress: Callable[..., Any] | None,
     meta: Meta | None,
-) -> Options:
+) -> CallOptions:
     if timeout is UNSET and longest is UNSET and progress is None and meta is None:
         return DEFAULT
-    return Options(timeout=timeout, longest=longest, progress=progress, meta=meta)
+    return CallOptions(timeout=timeout, longest=longest, progress=progress, meta=meta)

@@ -18,13 +18,8 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.capabilities import (
-    ClientCapabilities,
-    Elicitation,
-    ListFeature,
-    Sampling,
-)
 from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.definitions import ClientCapabilities, Elicitation, ListFeature, Sampling
 from accord.mcp.protocol.input_requests import (
     CreateMessage,
     CreateMessageResult,

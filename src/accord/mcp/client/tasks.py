@@ -1,7 +1,7 @@
-"""Calls that go on after their answer: their status, their result, and how to stop them.
+"""Results of tool calls, and tasks: calls that continue after their first answer.
 
-Two forms with one face. In 2025-11-25 a status is asked for and `tasks/result` gives the
-result; in the extension of 2026-07-28 `tasks/get` has everything, questions included.
+Two forms of tasks have one interface. In 2025-11-25 the status is polled and `tasks/result`
+gives the result; in the extension of 2026-07-28 `tasks/get` has everything, questions included.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final, Generic, Self, TypeVar
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import RpcError, from_wire, own_error
-from accord.mcp.client.conversation import Conversation, Options
-from accord.mcp.client.tool_result import ToolResult
+from accord.jsonrpc.errors import AccordError, RpcError, from_wire, own_error
+from accord.mcp.client.calls import CallOptions, Conversation
+from accord.mcp.protocol.content import Content, Meta, TextContent
 from accord.mcp.protocol.tasks import (
     EXTENSION,
     CompletedTask,
@@ -31,6 +31,47 @@ from accord.mcp.protocol.tasks import (
 )
 
 T = TypeVar("T")
+
+
+class ToolFailedError(AccordError):
+    """The tool ran and reports a failure; the message is its text."""
+
+
+class ToolResult(Generic[T]):
+    """The result of one call. `is_error` says that the tool failed, and the content how."""
+
+    __slots__ = ("_structured", "content", "is_error", "meta")
+
+    def __init__(
+        self, content: list[Content], structured: Any, *, is_error: bool, meta: Meta | None
+    ) -> None:
+        self.content = content
+        self.is_error = is_error
+        self.meta = meta
+        self._structured = structured
+
+    def __repr__(self) -> str:
+        return f"ToolResult(content={self.content!r}, is_error={self.is_error})"
+
+    @property
+    def text(self) -> str:
+        """All text in the content, a line each."""
+        return "\n".join(each.text for each in self.content if isinstance(each, TextContent))
+
+    @property
+    def has_structured(self) -> bool:
+        return self._structured is not UNSET
+
+    @property
+    def structured(self) -> T:
+        """The value for programs, None where there is none. Raises ToolFailedError where there
+        is none because the tool failed."""
+        if self._structured is UNSET:
+            if self.is_error:
+                raise ToolFailedError(self.text)
+            return None  # type: ignore[return-value]  # nothing, and T is what was hoped for
+        return self._structured  # type: ignore[no-any-return]
+
 
 POLL_SECONDS: Final = 1.0
 """How often to look where the server does not say."""
@@ -200,7 +241,7 @@ class LegacyTask(RunningTask[T]):
         if self.status == "cancelled":
             raise self._cancelled()
         raw = await self._conversation.ask(
-            "tasks/result", {"taskId": self.id}, Options(timeout=None)
+            "tasks/result", {"taskId": self.id}, CallOptions(timeout=None)
         )
         self.status = "completed"
         return self._read(raw)

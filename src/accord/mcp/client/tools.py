@@ -18,13 +18,12 @@ from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import InvalidResultError, RpcError
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.client.agreement import lacking
-from accord.mcp.client.conversation import Answered, Conversation, Options
-from accord.mcp.client.tasks import FinishedTask, LegacyTask, ModernTask, RunningTask
-from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.client.calls import CallOptions, CallOutcome, Conversation
+from accord.mcp.client.tasks import FinishedTask, LegacyTask, ModernTask, RunningTask, ToolResult
+from accord.mcp.client.wire import lacking
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.headers import HeaderParameter, parameter_headers, request_headers
-from accord.mcp.protocol.results import CallToolResult, ListToolsResult
+from accord.mcp.protocol.messages import CallToolResult, ListToolsResult
 from accord.mcp.protocol.tasks import CreateTaskResult, TaskCreated
 from accord.schema.validator import JsonSchema, TooComplexError
 
@@ -42,11 +41,11 @@ class _Result(CallToolResult, frozen=True, kw_only=True, rename="camel"):
 _decode = msgspec.json.Decoder(_Result).decode
 
 
-class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
+class _WrappedResult(msgspec.Struct, forbid_unknown_fields=True):
     result: Raw
 
 
-class _Known:
+class _ToolFacts:
     """What follows from the definition of a tool."""
 
     __slots__ = ("output", "parameters")
@@ -65,7 +64,7 @@ class Tools:
         self._conversation = conversation
         self._refresh = refresh
         """Lists all tools anew."""
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _ToolFacts] = {}
 
     def learn(self, listed: ListToolsResult) -> ListToolsResult:
         """Take in a page of definitions; the page without those that must not be used."""
@@ -83,10 +82,12 @@ class Tools:
                 continue
             usable.append(tool)
             if len(self._known) < MAX_KNOWN:
-                self._known[tool.name] = _Known(tool, parameters)
+                self._known[tool.name] = _ToolFacts(tool, parameters)
         return replace(listed, tools=usable)
 
-    async def call(self, name: str, arguments: Any, into: Any, options: Options) -> ToolResult[Any]:
+    async def call(
+        self, name: str, arguments: Any, into: Any, options: CallOptions
+    ) -> ToolResult[Any]:
         """Call a tool and wait for its result, also where the server makes a task of it."""
         params = _params(name, arguments)
         conversation = self._conversation()
@@ -103,7 +104,7 @@ class Tools:
         return self._result(name, answered, into)
 
     async def start(
-        self, name: str, arguments: Any, into: Any, options: Options, ttl: float | None
+        self, name: str, arguments: Any, into: Any, options: CallOptions, ttl: float | None
     ) -> RunningTask[Any]:
         """Call a tool as a task."""
         conversation = self._conversation()
@@ -129,7 +130,7 @@ class Tools:
 
     # Requests
 
-    async def _ask(self, name: str, params: dict[str, Any], options: Options) -> Answered:
+    async def _ask(self, name: str, params: dict[str, Any], options: CallOptions) -> CallOutcome:
         conversation = self._conversation()
         try:
             headers = self._headers(name, params)
@@ -153,14 +154,14 @@ class Tools:
 
     # Results
 
-    def _task_in(self, name: str, answered: Answered, into: Any) -> RunningTask[Any]:
+    def _task_in(self, name: str, answered: CallOutcome, into: Any) -> RunningTask[Any]:
         created: TaskCreated = decode_result(answered.raw, TaskCreated, _METHOD)
         return ModernTask(self._conversation(), created, self._reader(name, into))
 
     def _reader(self, name: str, into: Any) -> Callable[[Any], ToolResult[Any]]:
         return lambda raw: self._read(name, raw, into)
 
-    def _result(self, name: str, answered: Answered, into: Any) -> ToolResult[Any]:
+    def _result(self, name: str, answered: CallOutcome, into: Any) -> ToolResult[Any]:
         if answered.kind != "complete":
             raise InvalidResultError(f"the result of {name} is of the unknown type {answered.kind}")
         return self._read(name, answered.raw, into)
@@ -187,7 +188,7 @@ class Tools:
             # Up to 2025-11-25 structured content is an object, and a value that is none is put
             # into the member `result` of one.
             try:
-                return decode_result(decode_result(raw, _Wrapped, what).result, into, what)
+                return decode_result(decode_result(raw, _WrappedResult, what).result, into, what)
             except InvalidResultError:
                 raise error from None
 

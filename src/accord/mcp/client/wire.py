@@ -1,18 +1,43 @@
-"""What carries the messages of a client: a connection that goes both ways, or HTTP.
+"""Wires, which carry the messages of a client: duplex connections, HTTP, or one process.
 
-A wire sends requests and notifications. What the server sends is served by the peer's router.
+A wire sends requests and notifications; messages of the server are served by its peer. Also the
+name and capabilities that a client declares, and what client and server agreed on.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from accord.jsonrpc.calls import Call
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.peer import Peer
-from accord.mcp.protocol.params import CancelledParams
+from accord.mcp.protocol.content import (
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PROTOCOL_VERSION,
+    Meta,
+)
+from accord.mcp.protocol.definitions import (
+    ClientCapabilities,
+    Elicitation,
+    Implementation,
+    ListFeature,
+    Sampling,
+    ServerCapabilities,
+)
+from accord.mcp.protocol.messages import CancelledParams, LogLevel
+from accord.mcp.protocol.versions import V2025_06_18, V2025_11_25, Era, era
 
 PING_SECONDS = 30.0
 
@@ -92,3 +117,181 @@ class DuplexWire:
         # 2026-07-28, stdio: there is no stream to close, so a request is cancelled in words.
         if method not in _NOT_CANCELLED and isinstance(id, int | str):
             self._peer.post("notifications/cancelled", CancelledParams(request_id=id))
+
+
+PATIENCE: Final = 64
+"""After how many messages in a row others get a turn of the event loop."""
+
+_INFO: Final = ChannelInfo(scheme="memory", address="memory:")
+
+
+class DirectChannel:
+    """One end of a pair. See `Channel` for its methods."""
+
+    __slots__ = (
+        *("_ended", "_ending", "_inbox", "_loop", "_most", "_receiver", "_since", "_taking"),
+        "other",
+    )
+
+    def __init__(self, limits: Limits) -> None:
+        self.other: DirectChannel = self
+        self._most = limits.max_message_bytes
+        self._receiver: Receiver | None = None
+        self._inbox: deque[bytes] = deque()
+        self._taking = False
+        """Whether messages are being handed over, or will be in the next turn."""
+        self._since = 0
+        self._ending = self._ended = False
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def info(self) -> ChannelInfo:
+        return _INFO
+
+    @property
+    def writable(self) -> bool:
+        return True
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def send(self, data: bytes) -> None:
+        if self._ending:
+            return
+        other = self.other
+        other._inbox.append(data)
+        if other._taking:
+            return
+        other._taking = True
+        other._since += 1
+        if other._since < PATIENCE:
+            other._take()
+        else:
+            other._since = 0
+            self._loop.call_soon(other._take)
+
+    def close(self) -> None:
+        if not self._ending:
+            self._ending = self.other._ending = True
+            self._loop.call_soon(self._end)
+            self._loop.call_soon(self.other._end)
+
+    abort = close
+
+    def _take(self) -> None:
+        receiver = self._receiver
+        assert receiver is not None
+        try:
+            while self._inbox:
+                data = self._inbox.popleft()
+                if self._most is None or len(data) <= self._most:
+                    receiver.message_received(data)
+                else:
+                    receiver.message_refused(_too_large(len(data), self._most))
+        finally:
+            self._taking = False
+
+    def _end(self) -> None:
+        if not self._ended and self._receiver is not None:
+            self._ended = True
+            self._receiver.connection_lost(None)
+
+
+def direct_pair(limits: Limits) -> tuple[DirectChannel, DirectChannel]:
+    """Two channels, each the other end of the other."""
+    one, two = DirectChannel(limits), DirectChannel(limits)
+    one.other, two.other = two, one
+    return one, two
+
+
+def _too_large(size: int, most: int) -> RpcError:
+    return own_error(
+        "message_too_large",
+        f"message of {size:,} bytes is over the limit of {most:,}",
+        maxSize=most,
+        unit="bytes",
+    )
+
+
+class ClientIdentity:
+    """What a client says about itself: once in a handshake, or with every request."""
+
+    def __init__(self, info: Implementation, capabilities: ClientCapabilities) -> None:
+        self.info = info
+        self._capabilities = capabilities
+        self.log_level: LogLevel | None = None
+        """The least severe level of the messages that are wanted, where every request says so."""
+
+    def capabilities(self, version: str) -> ClientCapabilities:
+        """What this client can do, without what `version` does not know."""
+        can = self._capabilities
+        if era(version) is Era.STATELESS:
+            # 2026-07-28, roots: nobody is told of changed roots any more.
+            return replace(can, roots=can.roots and ListFeature())
+        if version < V2025_11_25:
+            can = replace(
+                can, sampling=can.sampling and Sampling(), elicitation=_plain(can, version)
+            )
+        return replace(can, extensions=None)
+
+    def meta(self, version: str) -> Meta:
+        """The `_meta` of a request in the stateless era (2026-07-28, overview)."""
+        meta: dict[str, Any] = {
+            PROTOCOL_VERSION: version,
+            CLIENT_INFO: Raw(encode(self.info)),
+            CLIENT_CAPABILITIES: Raw(encode(self.capabilities(version))),
+        }
+        if self.log_level is not None:
+            meta[LOG_LEVEL] = self.log_level
+        return meta
+
+
+def _plain(can: ClientCapabilities, version: str) -> Elicitation | None:
+    """Elicitation before it had modes, which came with forms alone."""
+    takes_form = can.elicitation is not None and can.elicitation.takes_form
+    return Elicitation() if takes_form and version >= V2025_06_18 else None
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """The negotiated version, and the server's capabilities, info and instructions."""
+
+    version: str
+    capabilities: ServerCapabilities
+    server: Implementation | None
+    """The server's name and version; optional in 2026-07-28."""
+    instructions: str = ""
+    """Instructions of the server for a model."""
+
+    @property
+    def era(self) -> Era:
+        return era(self.version)
+
+    def need(self, feature: str, method: str) -> None:
+        """Raise capability_not_supported (-32004) unless the server declares `feature`."""
+        if getattr(self.capabilities, feature) is None:
+            raise lacking(feature, method)
+
+    def need_subscribing(self) -> None:
+        """Raise the same error unless the server sends notifications of resource updates."""
+        self.need("resources", "resources/subscribe")
+        if self.capabilities.resources is not None and not self.capabilities.resources.subscribe:
+            raise lacking("resources.subscribe", "resources/subscribe")
+
+    def need_extension(self, name: str, method: str) -> None:
+        if name not in (self.capabilities.extensions or {}):
+            raise lacking(f"extensions.{name}", method)
+
+    @property
+    def runs_tools_as_tasks(self) -> bool:
+        """Return whether tool calls may become tasks (2025-11-25, tasks: capabilities)."""
+        requests = (self.capabilities.tasks or {}).get("requests")
+        tools = requests.get("tools") if isinstance(requests, dict) else None
+        return isinstance(tools, dict) and "call" in tools
+
+
+def lacking(feature: str, method: str) -> Exception:
+    """Return the error of a call to a feature that the server does not declare."""
+    details: dict[str, Any] = {"capability": feature, "method": method}
+    return own_error(
+        "capability_not_supported", f"the server does not declare {feature}: {method}", **details
+    )

@@ -1,17 +1,46 @@
-"""Content: what tools return, prompts say and models read.
+"""Content that tools return, prompts say and models read, and the `_meta` of messages.
 
-Absent members are left out when encoded. Binary content is base64 in `data` and `blob`;
-`of` of each binary class takes bytes.
+Absent members are left out when encoded. Binary content is base64 in `data` and `blob`. Only the
+members of `_meta` that the protocol defines are read; others belong to the application.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.mcp.protocol.meta import Meta
+PREFIX: Final = "io.modelcontextprotocol/"
+PROTOCOL_VERSION: Final = PREFIX + "protocolVersion"
+CLIENT_INFO: Final = PREFIX + "clientInfo"
+CLIENT_CAPABILITIES: Final = PREFIX + "clientCapabilities"
+SERVER_INFO: Final = PREFIX + "serverInfo"
+LOG_LEVEL: Final = PREFIX + "logLevel"
+SUBSCRIPTION_ID: Final = PREFIX + "subscriptionId"
+RELATED_TASK: Final = PREFIX + "related-task"
+
+Meta: TypeAlias = dict[str, Any]
+"""A `_meta` object as an application sees it."""
+
+ProgressToken: TypeAlias = int | str
+
+
+class RequestMeta(Struct, frozen=True, gc=False):
+    """The protocol's own members of a request's `_meta`.
+
+    Members that are rarely read stay raw.
+    """
+
+    progress_token: ProgressToken | UnsetType = field(name="progressToken", default=UNSET)
+    protocol_version: str | UnsetType = field(name=PROTOCOL_VERSION, default=UNSET)
+    client_info: Raw | UnsetType = field(name=CLIENT_INFO, default=UNSET)
+    client_capabilities: Raw | UnsetType = field(name=CLIENT_CAPABILITIES, default=UNSET)
+    log_level: str | UnsetType = field(name=LOG_LEVEL, default=UNSET)
+
+
+NO_META: Final = RequestMeta()
+
 
 Role: TypeAlias = Literal["user", "assistant"]
 

@@ -1,13 +1,91 @@
-"""What lists are made of: the definitions of tools, resources and prompts, and who is who."""
+"""Definitions of tools, resources and prompts, names of programs, and capabilities.
+
+An absent capability means that the feature is absent; an empty object is as good as `true`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from accord.mcp.protocol.content import Annotations, Icon
-from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.content import Annotations, Icon, Meta
+
+Settings: TypeAlias = dict[str, Any]
+
+
+class ListFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A feature with a list that may change."""
+
+    list_changed: bool = False
+
+
+class ResourcesFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    subscribe: bool = False
+    list_changed: bool = False
+
+
+Feature: TypeAlias = Literal["tools", "resources", "prompts", "completions", "tasks"]
+"""A capability of a server that enables the methods of the same name."""
+
+_FEATURES: Final[dict[str, Feature]] = {
+    "tools": "tools",
+    "resources": "resources",
+    "prompts": "prompts",
+    "completion": "completions",
+    "tasks": "tasks",
+}
+
+
+def feature_of(method: str) -> Feature | None:
+    """Return the feature that a method needs.
+
+    None for methods that every server has.
+    """
+    return _FEATURES.get(method.partition("/")[0])
+
+
+class ServerCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    tools: ListFeature | None = None
+    resources: ResourcesFeature | None = None
+    prompts: ListFeature | None = None
+    completions: Settings | None = None
+    logging: Settings | None = None
+    tasks: Settings | None = None
+    """2025-11-25 only."""
+    extensions: dict[str, Settings] | None = None
+    """From 2026-07-28 on."""
+    experimental: dict[str, Settings] | None = None
+
+
+class Elicitation(Struct, frozen=True, omit_defaults=True):
+    form: Settings | None = None
+    url: Settings | None = None
+
+    @property
+    def takes_form(self) -> bool:
+        """True if the client shows forms.
+
+        2025-11-25, elicitation: an empty object means forms only.
+        """
+        return self.form is not None or self.url is None
+
+
+class Sampling(Struct, frozen=True, omit_defaults=True):
+    context: Settings | None = None
+    tools: Settings | None = None
+
+
+class ClientCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    roots: ListFeature | None = None
+    sampling: Sampling | None = None
+    elicitation: Elicitation | None = None
+    tasks: Settings | None = None
+    """2025-11-25 only."""
+    extensions: dict[str, Settings] | None = None
+    """From 2026-07-28 on."""
+    experimental: dict[str, Settings] | None = None
+
 
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]
 

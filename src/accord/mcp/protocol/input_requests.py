@@ -10,10 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.mcp.protocol.content import Role, SamplingContent
+from accord.mcp.protocol.content import Meta, Role, SamplingContent
 from accord.mcp.protocol.definitions import Tool
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.params import TaskRequest
+from accord.mcp.protocol.messages import TaskRequest
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 Method: TypeAlias = Literal["elicitation/create", "sampling/createMessage", "roots/list"]

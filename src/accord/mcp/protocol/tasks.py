@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.mcp.protocol.params import Params
-from accord.mcp.protocol.results import Result
+from accord.mcp.protocol.messages import Params, Result
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 """The extension of 2026-07-28, a member of `extensions` of both ends' capabilities."""

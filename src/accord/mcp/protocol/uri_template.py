@@ -1,12 +1,350 @@
-"""URI templates (RFC 6570, all levels), expanded and matched."""
+"""URI templates (RFC 6570, all levels): parsed, expanded and matched.
+
+RFC 6570 leaves matching to others. A template matches every URI that it can expand to; the rules in
+`match` decide which part of a URI each variable gets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
-from accord.mcp.protocol.uri_grammar import Expression, Operator, Variable, escape, parse
-from accord.mcp.protocol.uri_matching import Matcher, Values
+from msgspec import Struct
+
+MAX_TEMPLATE: Final = 8_192
+"""The limit of a template, in characters."""
+MAX_EXPRESSIONS: Final = 64
+
+_PIECE: Final = re.compile(r"\{([^{}]*)\}|([^{}]+)")
+_VARCHAR: Final = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})"
+_VARIABLE: Final = re.compile(rf"({_VARCHAR}(?:\.?{_VARCHAR})*)(?:(\*)|:([1-9][0-9]{{0,3}}))?")
+_NO_LITERAL: Final = re.compile(r'[\x00-\x20"<>\\^`|\x7f]|%(?![0-9A-Fa-f]{2})')
+_ENCODED: Final = r"%[0-9A-Fa-f]{2}"
+_NOT_UNRESERVED: Final = re.compile(r"[^A-Za-z0-9\-._~]")
+_NOT_RESERVED_EITHER: Final = re.compile(
+    rf"{_ENCODED}|[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]",
+)
+_TRIPLETS: Final = re.compile(rf"(?:{_ENCODED})+")
+
+
+class Operator(Struct, frozen=True):
+    """The expansion rules of an operator (RFC 6570, appendix A)."""
+
+    symbol: str
+    first: str
+    separator: str
+    named: bool = False
+    if_empty: str = ""
+    reserved: bool = False
+    """True if reserved characters are not escaped."""
+
+
+OPERATORS: Final = {
+    operator.symbol: operator
+    for operator in (
+        Operator("", "", ","),
+        Operator("+", "", ",", reserved=True),
+        Operator("#", "#", ",", reserved=True),
+        Operator(".", ".", "."),
+        Operator("/", "/", "/"),
+        Operator(";", ";", ";", named=True),
+        Operator("?", "?", "&", named=True, if_empty="="),
+        Operator("&", "&", "&", named=True, if_empty="="),
+    )
+}
+
+
+class Variable(Struct, frozen=True):
+    """A variable as one expression uses it."""
+
+    name: str
+    explode: bool = False
+    prefix: int | None = None
+
+
+class Expression(Struct, frozen=True):
+    operator: Operator
+    variables: tuple[Variable, ...]
+
+
+Part: TypeAlias = str | Expression
+"""A literal, escaped as in a URI, or an expression."""
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """Return the parts of a template.
+
+    Raises ValueError for a malformed one.
+    """
+    if len(text) > MAX_TEMPLATE:
+        raise ValueError(
+            f"URI template of {len(text):,} characters is over the limit of {MAX_TEMPLATE:,}"
+        )
+    parts: list[Part] = []
+    end = 0
+    for piece in _PIECE.finditer(text):
+        if piece.start() != end:
+            break
+        end = piece.end()
+        parts.append(_expression(text, piece[1]) if piece[2] is None else _literal(text, piece[2]))
+    if end != len(text):
+        raise ValueError(f"'{text}' is no URI template: a brace at {end} has no partner")
+    if sum(isinstance(part, Expression) for part in parts) > MAX_EXPRESSIONS:
+        raise ValueError(f"URI template has more than {MAX_EXPRESSIONS} expressions")
+    return tuple(parts)
+
+
+def escape(text: str, *, reserved: bool = False) -> str:
+    """Return a value escaped for a URI.
+
+    With `reserved`, reserved characters and existing escapes stay as they are.
+    """
+    unsafe = _NOT_RESERVED_EITHER if reserved else _NOT_UNRESERVED
+    return unsafe.sub(_percent, text)
+
+
+def unescape(text: str) -> str:
+    """Return the value of an escaped text.
+
+    Raises UnicodeDecodeError for bytes that are not UTF-8.
+    """
+    return _TRIPLETS.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(), text)
+
+
+def _percent(found: re.Match[str]) -> str:
+    text = found[0]
+    return text if len(text) == 3 else "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def _literal(template: str, text: str) -> str:
+    if _NO_LITERAL.search(text):
+        raise ValueError(f"'{template}' is no URI template: '{text}' cannot be in a URI")
+    return escape(text, reserved=True)
+
+
+def _expression(template: str, text: str) -> Expression:
+    operator = OPERATORS.get(text[:1], OPERATORS[""])
+    found = [_VARIABLE.fullmatch(it) for it in text[len(operator.symbol) :].split(",")]
+    variables = [
+        Variable(it[1], explode=it[2] is not None, prefix=int(it[3]) if it[3] else None)
+        for it in found
+        if it is not None
+    ]
+    if len(variables) != len(found):
+        raise ValueError(f"'{template}' is no URI template: '{{{text}}}' is no expression")
+    return Expression(operator, tuple(variables))
+
+
+MAX_URI: Final = 8_192
+"""The limit of a URI to match, in characters."""
+
+Value: TypeAlias = str | list[str] | dict[str, str]
+Values: TypeAlias = dict[str, Value]
+
+_SEGMENT: Final = re.compile(r"[^/?#]*")
+_PATH: Final = re.compile(r"[^?#]*")
+_QUERY: Final = re.compile(r"[^#]*")
+_ANYTHING: Final = re.compile(r".*", re.DOTALL)
+
+
+class Matcher:
+    """The matcher of one template."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._literal = parts[0] if parts and isinstance(parts[0], str) else ""
+        self._steps = [_Literal(it) if isinstance(it, str) else _Hole(it) for it in _grouped(parts)]
+
+    def match(self, uri: str) -> Values | None:
+        """Return the variables of a matching URI; None for any other."""
+        if len(uri) > MAX_URI:
+            return None
+        if not uri.isascii():
+            uri = "".join(it if it.isascii() else escape(it) for it in uri)
+        if not uri.startswith(self._literal):
+            return None
+        after = 1 << len(uri)
+        rests: list[tuple[int, int]] = [(after, 0)]
+        for step in reversed(self._steps):
+            present = step.present(uri, after)
+            after = present | after if step.optional else present
+            rests.append((after, present))
+        if not after & 1:
+            return None
+        try:
+            return self._take(uri, rests[-2::-1])
+        except UnicodeDecodeError:
+            return None
+
+    def _take(self, uri: str, rests: Iterable[tuple[int, int]]) -> Values | None:
+        """Return the variables, step by step.
+
+        `rests` has two bit sets per step: the positions from which the rest can match, and those
+        from which it can match with the next step present.
+        """
+        found: list[tuple[Variable, Value]] = []
+        position = 0
+        for step, (after, preferred) in zip(self._steps, rests, strict=True):
+            end = step.end(uri, position, after, preferred)
+            values = step.values(uri[position:end])
+            if values is None:
+                return None
+            found += values
+            position = end
+        return _agreed(found)
+
+
+class _Literal:
+    optional = False
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def present(self, uri: str, after: int) -> int:
+        """Return the positions from which it can end at one of `after`."""
+        found, position = 0, uri.find(self._text)
+        while position >= 0:
+            found |= 1 << position
+            position = uri.find(self._text, position + 1)
+        return found & (after >> len(self._text))
+
+    def end(self, uri: str, position: int, after: int, preferred: int) -> int:
+        return position + len(self._text)
+
+    def values(self, text: str) -> list[tuple[Variable, Value]]:
+        return []
+
+
+class _Hole:
+    """An expression, or several of one query: an optional sign, then characters."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self._operator = expressions[0].operator
+        self._signs = "".join(it.operator.first for it in expressions)
+        self.optional = self._signs != ""
+        self._variables = [it for each in expressions for it in each.variables]
+        self._several = len(self._variables) > 1 or self._variables[0].explode
+        self._kind = self._characters()
+
+    def present(self, uri: str, after: int) -> int:
+        """Return the positions from which it is present and ends at one of `after`."""
+        inside = self._reaching(uri, after)
+        if not self._signs:
+            return inside
+        signs = sum(1 << index for index, it in enumerate(uri) if it in self._signs)
+        return signs & ((inside | after) >> 1)
+
+    def end(self, uri: str, position: int, after: int, preferred: int) -> int:
+        """Return the end of a match that begins at `position`.
+
+        The longest one that lets the rest match, and preferably with the next step present.
+        """
+        least = position + 1
+        if self._signs and uri[position:least] not in tuple(self._signs):
+            return position
+        longest = self._kind.match(uri, position + len(self._signs[:1]))
+        assert longest is not None  # of no characters at least
+        ends = after & (((2 << longest.end()) - 1) ^ ((1 << least) - 1))
+        return ((ends & preferred) or ends or 1 << position).bit_length() - 1
+
+    def values(self, text: str) -> list[tuple[Variable, Value]] | None:
+        """Return the variables of a match; None if the text is invalid."""
+        if not text:
+            return []
+        inside = text[1:] if self._signs else text
+        if self._operator.named:
+            return self._named(inside)
+        if not self._several:
+            return self._listed([inside])
+        return self._listed(inside.split(self._operator.separator))
+
+    def _characters(self) -> re.Pattern[str]:
+        match self._operator.symbol:
+            case "+" | "#":
+                return _ANYTHING
+            case "?" | "&":
+                return _QUERY
+            case "/" if self._several:
+                return _PATH
+            case _:
+                return _SEGMENT
+
+    def _reaching(self, uri: str, after: int) -> int:
+        """Return the positions with one or more characters up to one of `after`."""
+        found = 0
+        for run in self._kind.finditer(uri):
+            ends = (after >> (run.start() + 1)) & ((1 << (run.end() - run.start())) - 1)
+            found |= ((1 << ends.bit_length()) - 1) << run.start()
+        return found
+
+    def _listed(self, texts: list[str]) -> list[tuple[Variable, Value]] | None:
+        found: list[tuple[Variable, Value]] = []
+        for index, variable in enumerate(self._variables):
+            if variable.explode and texts:
+                later = len(self._variables) - index - 1
+                taken = max(1, len(texts) - later)
+                found.append((variable, [unescape(it) for it in texts[:taken]]))
+                texts = texts[taken:]
+            elif texts:
+                found.append((variable, unescape(texts[0])))
+                texts = texts[1:]
+        return None if texts else found
+
+    def _named(self, text: str) -> list[tuple[Variable, Value]] | None:
+        separator = self._operator.separator
+        pairs = [it.partition("=")[::2] for it in text.split(separator) if it]
+        found: list[tuple[Variable, Value]] = []
+        for variable in self._variables:
+            own = [unescape(value) for name, value in pairs if name == variable.name]
+            pairs = [pair for pair in pairs if pair[0] != variable.name]
+            if own and (variable.explode or len(own) == 1):
+                found.append((variable, own if variable.explode else own[0]))
+            elif own:
+                return None
+        taken = {variable.name for variable, _ in found}
+        open_to_all = [it for it in self._variables if it.explode and it.name not in taken]
+        others = {unescape(name): unescape(value) for name, value in pairs}
+        if len(others) != len(pairs) or (others and not open_to_all):
+            return None
+        return [*found, (open_to_all[0], others)] if others else found
+
+
+def _grouped(parts: Iterable[Part]) -> list[str | list[Expression]]:
+    """Return the parts, with neighbours in a query as one.
+
+    Their variables may be in any order.
+    """
+    grouped: list[str | list[Expression]] = []
+    for part in parts:
+        last = grouped[-1] if grouped else ""
+        if isinstance(part, str):
+            grouped.append(part)
+        elif isinstance(last, list) and _is_query(last[0]) and part.operator.symbol == "&":
+            last.append(part)
+        else:
+            grouped.append([part])
+    return grouped
+
+
+def _is_query(expression: Expression) -> bool:
+    return expression.operator.symbol in ("?", "&")
+
+
+def _agreed(found: Iterable[tuple[Variable, Value]]) -> Values | None:
+    """Return the values by name; None if two of them differ."""
+    values: Values = {}
+    prefixes: list[tuple[Variable, Value]] = []
+    for variable, value in found:
+        if variable.prefix is not None:
+            prefixes.append((variable, value))
+        elif values.setdefault(variable.name, value) != value:
+            return None
+    for variable, value in sorted(prefixes, key=lambda it: -len(it[1])):
+        whole = values.setdefault(variable.name, value)
+        if not isinstance(whole, str) or whole[: variable.prefix] != value:
+            return None
+    return values
+
 
 Scalar: TypeAlias = str | int | float
 Expandable: TypeAlias = Scalar | Sequence[Scalar | None] | Mapping[str, Scalar | None] | None

@@ -15,12 +15,6 @@ from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import fields, replace
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.protocol.capabilities import (
-    ClientCapabilities,
-    Elicitation,
-    Sampling,
-    ServerCapabilities,
-)
 from accord.mcp.protocol.content import (
     Annotations,
     AudioContent,
@@ -31,11 +25,15 @@ from accord.mcp.protocol.content import (
     TextContent,
 )
 from accord.mcp.protocol.definitions import (
+    ClientCapabilities,
+    Elicitation,
     Implementation,
     Prompt,
     PromptArgument,
     Resource,
     ResourceTemplate,
+    Sampling,
+    ServerCapabilities,
     Tool,
 )
 from accord.mcp.protocol.input_requests import (
@@ -47,8 +45,15 @@ from accord.mcp.protocol.input_requests import (
     Root,
     SamplingMessage,
 )
-from accord.mcp.protocol.params import CallToolParams, ProgressParams, PromptReference
-from accord.mcp.protocol.results import COMPLETE, CacheableResult, CallToolResult, Result
+from accord.mcp.protocol.messages import (
+    COMPLETE,
+    CacheableResult,
+    CallToolParams,
+    CallToolResult,
+    ProgressParams,
+    PromptReference,
+    Result,
+)
 from accord.mcp.protocol.versions import (
     V2025_03_26,
     V2025_06_18,

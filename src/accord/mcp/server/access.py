@@ -12,9 +12,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.errors import RpcError
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import ListParams, SubscriptionFilter
-from accord.mcp.protocol.results import CacheScope
+from accord.mcp.protocol.messages import CacheScope, ListParams, SubscriptionFilter, failure
 from accord.mcp.server.components.lists import ComponentSource, ReadyList, SourcedList
 from accord.mcp.server.components.registry import (
     Component,

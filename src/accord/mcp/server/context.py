@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation, Tool
+from accord.mcp.protocol.definitions import ClientCapabilities, Implementation, Tool
 from accord.mcp.protocol.input_requests import (
     CreateMessageResult,
     ModelPreferences,
     Root,
     SamplingMessage,
 )
-from accord.mcp.protocol.params import AnswerableParams, LogLevel, LogParams, ProgressParams
+from accord.mcp.protocol.messages import AnswerableParams, LogLevel, LogParams, ProgressParams
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming

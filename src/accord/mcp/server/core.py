@@ -23,10 +23,8 @@ from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
-from accord.mcp.protocol.capabilities import feature_of
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import AnswerableParams, Params
-from accord.mcp.protocol.results import Result
+from accord.mcp.protocol.definitions import feature_of
+from accord.mcp.protocol.messages import AnswerableParams, Params, Result, failure
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
 from accord.mcp.server.handler_runner import HandlerRunner

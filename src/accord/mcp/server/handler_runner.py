@@ -20,16 +20,17 @@ from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.failures import is_foreseen
-from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.content import SERVER_INFO
 from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.meta import SERVER_INFO
-from accord.mcp.protocol.params import AnswerableParams
-from accord.mcp.protocol.results import (
+from accord.mcp.protocol.messages import (
     COMPLETE,
+    AnswerableParams,
     CallToolResult,
     GetPromptResult,
+    Profile,
     ReadResourceResult,
     Result,
+    failure,
 )
 from accord.mcp.protocol.versioned import result_in
 from accord.mcp.protocol.versions import Era

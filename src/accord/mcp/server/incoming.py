@@ -20,16 +20,9 @@ from accord.jsonrpc.params_errors import (
     invalid_params,
     undecodable,
 )
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.codes import Profile, failure, request_error
-from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.meta import (
-    CLIENT_CAPABILITIES,
-    NO_META,
-    PROTOCOL_VERSION,
-    RequestMeta,
-)
-from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.content import CLIENT_CAPABILITIES, NO_META, PROTOCOL_VERSION, RequestMeta
+from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
+from accord.mcp.protocol.messages import Params, Profile, failure, request_error
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSIONS, Era
 from accord.mcp.server.session import LINK, ClientLink, DuplexLink, Phase, link_of
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import is_async
-from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.messages import Params
 from accord.mcp.server.context import Context
 
 

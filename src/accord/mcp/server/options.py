@@ -12,8 +12,8 @@ from accord.jsonrpc.threads import ThreadPool
 from accord.transports.options import TransportOptions
 
 if TYPE_CHECKING:
-    from accord.mcp.client.inbox import ProgressHandler
     from accord.mcp.client.input_requests import ElicitationMode
+    from accord.mcp.client.notifications import ProgressHandler
     from accord.mcp.server.auth.authenticator import Authenticator
     from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.http.events import EventStore

@@ -18,15 +18,15 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overload
 
 from accord.jsonrpc.router import Router
-from accord.mcp.protocol.capabilities import (
+from accord.mcp.protocol.content import Icon
+from accord.mcp.protocol.definitions import (
     Feature,
+    Implementation,
     ListFeature,
     ResourcesFeature,
     ServerCapabilities,
 )
-from accord.mcp.protocol.codes import Profile
-from accord.mcp.protocol.content import Icon
-from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.messages import Profile
 from accord.mcp.protocol.tasks import EXTENSION
 from accord.mcp.protocol.versions import V2025_11_25, Era, era
 from accord.mcp.server.components.completions import Completions
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from accord.exposure.routes import Naming, Selection
     from accord.mcp.client.auth_hook import Auth
     from accord.mcp.client.client import Client
-    from accord.mcp.client.target import Target
+    from accord.mcp.client.connection import Target
     from accord.mcp.server.auth.authenticator import Authenticator
     from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.core import Core

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from msgspec import Struct
 
 from accord.jsonrpc.limits import MIB
-from accord.mcp.protocol.capabilities import Feature, ServerCapabilities
-from accord.mcp.protocol.codes import Profile
-from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.definitions import Feature, Implementation, ServerCapabilities
+from accord.mcp.protocol.messages import Profile
 from accord.mcp.server.components.completions import Completions
 from accord.mcp.server.components.lists import PromptSource, ResourceSource
 from accord.mcp.server.components.prompts import ServedPrompt

@@ -20,9 +20,8 @@ from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.states import State
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.params import LogLevel, RequestId
+from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
+from accord.mcp.protocol.messages import LogLevel, RequestId
 from accord.mcp.protocol.versions import LATEST_HANDSHAKE
 
 

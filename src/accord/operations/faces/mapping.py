@@ -2,7 +2,7 @@
 
     REST       a problem (RFC 9457) with the status of its kind
     JSON-RPC   an error with the code of its kind; the HTTP status goes with a single call only
-    MCP        the codes of the version and profile (`accord.mcp.protocol.codes`); what a model
+    MCP        the codes of the version and profile (`accord.mcp.protocol.messages`); what a model
                can correct by itself is a result with `isError`, and never gets here
 
 Each says the kind's name (`code`, `data.reason`) and the correlation id. Of what failed for no
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from accord.jsonrpc.errors import RpcError, from_wire
-from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.messages import Profile, failure
 from accord.mcp.protocol.versions import Era
 from accord.operations.errors import KINDS, Kind, ServiceError
 from accord.operations.logs.redaction import masked

@@ -14,9 +14,8 @@ from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.definitions import Tool, ToolAnnotations
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult, Profile, failure
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.tools import ServedTool, whole_numbers
 from accord.mcp.server.context import Context

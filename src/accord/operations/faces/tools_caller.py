@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import encode_failure
-from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.messages import failure
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.auth.authenticator import (
     MalformedCredentials,

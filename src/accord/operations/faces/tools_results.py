@@ -15,7 +15,7 @@ from msgspec import Raw, to_builtins
 
 from accord.jsonrpc.codec import encode
 from accord.mcp.protocol.content import TextContent
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult
 from accord.operations.errors import KINDS, ServiceError
 from accord.operations.faces.mapping import fields_of, message_of
 from accord.operations.faces.tools_size import MAX_BYTES, fit

@@ -33,7 +33,7 @@ from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.messages import Request
 from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.mcp.client.client import Client
-from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.client.tasks import ToolResult
 from accord.operations.errors import InvalidError
 from accord.workflows.bridge.client_pool import MAX_ANSWER, web_address
 from accord.workflows.bridge.task import (

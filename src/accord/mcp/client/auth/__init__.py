@@ -13,16 +13,16 @@ _HOMES = {
     "AuthorizationError": "accord.mcp.client.auth.errors",
     "ClientCredentials": "accord.mcp.client.auth.client_credentials",
     "DiscoveryError": "accord.mcp.client.auth.errors",
-    "EnterpriseManaged": "accord.mcp.client.auth.assertions",
-    "FileStorage": "accord.mcp.client.auth.storage",
+    "EnterpriseManaged": "accord.mcp.client.auth.client_credentials",
+    "FileStorage": "accord.mcp.client.auth.tokens",
     "InsufficientScopeError": "accord.mcp.client.auth.errors",
-    "MemoryStorage": "accord.mcp.client.auth.storage",
+    "MemoryStorage": "accord.mcp.client.auth.tokens",
     "OAuth": "accord.mcp.client.auth.oauth",
     "OAuthError": "accord.mcp.client.auth.errors",
-    "PrivateKey": "accord.mcp.client.auth.keys",
-    "Storage": "accord.mcp.client.auth.storage",
+    "PrivateKey": "accord.mcp.client.auth.dpop",
+    "Storage": "accord.mcp.client.auth.tokens",
     "UntrustedError": "accord.mcp.client.auth.errors",
-    "WorkloadIdentity": "accord.mcp.client.auth.assertions",
+    "WorkloadIdentity": "accord.mcp.client.auth.client_credentials",
 }
 
 __all__ = list(_HOMES)
@@ -31,11 +31,12 @@ __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
-    from accord.mcp.client.auth.assertions import (
+    from accord.mcp.client.auth.client_credentials import (
+        ClientCredentials as ClientCredentials,
         EnterpriseManaged as EnterpriseManaged,
         WorkloadIdentity as WorkloadIdentity,
     )
-    from accord.mcp.client.auth.client_credentials import ClientCredentials as ClientCredentials
+    from accord.mcp.client.auth.dpop import PrivateKey as PrivateKey
     from accord.mcp.client.auth.errors import (
         AuthorizationError as AuthorizationError,
         DiscoveryError as DiscoveryError,
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
         OAuthError as OAuthError,
         UntrustedError as UntrustedError,
     )
-    from accord.mcp.client.auth.keys import PrivateKey as PrivateKey
     from accord.mcp.client.auth.oauth import OAuth as OAuth
-    from accord.mcp.client.auth.storage import (
+    from accord.mcp.client.auth.tokens import (
         FileStorage as FileStorage,
         MemoryStorage as MemoryStorage,
         Storage as Storage,

@@ -20,22 +20,24 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.mcp.client.auth.attempt import NONCE, Attempt, Grant
-from accord.mcp.client.auth.challenges import Challenge, challenge_in
-from accord.mcp.client.auth.discovery import Realm, authority_of, discover
-from accord.mcp.client.auth.dpop import Proofs
+from accord.mcp.client.auth.discovery import (
+    Challenge,
+    Realm,
+    authority_of,
+    challenge_in,
+    discover,
+    union,
+    wanted,
+)
+from accord.mcp.client.auth.dpop import Proofs, new_key, require_signing
 from accord.mcp.client.auth.errors import (
     AuthorizationError,
     OAuthError,
     insufficient_scope,
 )
-from accord.mcp.client.auth.keys import new_key, require_signing
-from accord.mcp.client.auth.records import Records
-from accord.mcp.client.auth.scopes import union, wanted
-from accord.mcp.client.auth.storage import MemoryStorage, Storage
-from accord.mcp.client.auth.tokens import Token
-from accord.mcp.client.auth.trust import is_local, origin_of
-from accord.mcp.client.auth.web import Web
+from accord.mcp.client.auth.registration import NONCE, Grant, TokenAttempt
+from accord.mcp.client.auth.tokens import MemoryStorage, Records, Storage, Token
+from accord.mcp.client.auth.web import Web, is_local, origin_of
 from accord.mcp.client.auth_hook import AuthRequest
 from accord.transports.urls import shown
 from accord.transports.web_address import parse
@@ -278,8 +280,8 @@ class Authorizer:
             return self._credentials.issuer
         return await self._records.issuer_of(self._credentials.client_id)
 
-    async def _attempt(self, web: Web, realm: Realm) -> Attempt:
-        return Attempt(web, realm, self._records, await self._proofs_of_possession())
+    async def _attempt(self, web: Web, realm: Realm) -> TokenAttempt:
+        return TokenAttempt(web, realm, self._records, await self._proofs_of_possession())
 
     async def _keep(self, access: _Access, token: Token) -> None:
         access.token = token

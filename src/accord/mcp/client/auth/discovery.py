@@ -1,32 +1,179 @@
-"""Finding out who gives tokens for a server.
+"""Discovery of the authorization server of a resource, its metadata, and the scopes to ask for.
 
-    401 ─▶ resource_metadata of the challenge, else the well-known places ─▶ authorization servers
-              │ nowhere                                                          │
-              ▼                                                                  ▼
-           2025-03-26: the server's own host                   RFC 8414, OpenID Connect Discovery
-
-Every document is held against what led to it, so that no server can speak for another.
+401 ─▶ resource_metadata of the challenge, else the well-known URLs ─▶ authorization servers
+    ─▶ their metadata (RFC 8414, OpenID Connect Discovery)
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+import re
+from collections.abc import Iterable
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from accord.mcp.client.auth.challenges import Challenge
 from accord.mcp.client.auth.errors import DiscoveryError, UntrustedError, shown
-from accord.mcp.client.auth.metadata import (
-    ResourceMetadata,
-    ServerMetadata,
-    default_server,
-    resource_metadata_urls,
-    server_metadata_urls,
-)
-from accord.mcp.client.auth.trust import base_of, covers, is_local, trusted
-from accord.mcp.client.auth.web import Web
+from accord.mcp.client.auth.web import Web, base_of, covers, is_local, trusted
 from accord.transports.urls import shown as without_query
-from accord.transports.web_address import parse
+from accord.transports.web_address import WebAddress, parse
+
+SCHEMES: Final = ("bearer", "dpop")
+
+_TOKEN: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_SEPARATORS = re.compile(r"[ \t,]*")
+_PARAMETER = re.compile(
+    rf'({_TOKEN})[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}))(?=[ \t]*(?:,|$))'
+)
+_SCHEME = re.compile(rf"({_TOKEN})(?=[ \t,]|$)")
+_TOKEN68 = re.compile(r"[ \t]+[A-Za-z0-9\-._~+/]+=*(?=[ \t]*(?:,|$))")
+_ESCAPED = re.compile(r"\\(.)")
+
+
+class Challenge(Struct, frozen=True, kw_only=True):
+    """One WWW-Authenticate challenge; missing parameters are empty."""
+
+    scheme: str = ""
+    """Lower case."""
+    resource_metadata: str = ""
+    scopes: tuple[str, ...] = ()
+    error: str = ""
+
+
+def challenge_in(header: str) -> Challenge:
+    """Return the OAuth challenge to answer: the first with metadata, else the first."""
+    ours = [each for each in read_challenges(header) if each.scheme in SCHEMES]
+    telling = [each for each in ours if each.resource_metadata]
+    return next(iter(telling or ours), Challenge())
+
+
+def read_challenges(header: str) -> list[Challenge]:
+    """Return all challenges of a header, up to the first malformed part."""
+    found: list[tuple[str, dict[str, str]]] = []
+    at = 0
+    while True:
+        at = _end(_SEPARATORS.match(header, at), at)
+        parameter = _PARAMETER.match(header, at)
+        if parameter is not None and found:
+            name, quoted, plain = parameter.groups()
+            value = plain if quoted is None else _ESCAPED.sub(r"\1", quoted)
+            found[-1][1].setdefault(name.lower(), value)
+            at = parameter.end()
+            continue
+        scheme = _SCHEME.match(header, at)
+        if scheme is None:
+            return [_challenge(scheme, parameters) for scheme, parameters in found]
+        found.append((scheme[1].lower(), {}))
+        at = _end(_TOKEN68.match(header, scheme.end()), scheme.end())
+
+
+def _challenge(scheme: str, parameters: dict[str, str]) -> Challenge:
+    return Challenge(
+        scheme=scheme,
+        resource_metadata=parameters.get("resource_metadata", ""),
+        scopes=tuple(dict.fromkeys(parameters.get("scope", "").split())),
+        error=parameters.get("error", ""),
+    )
+
+
+def _end(match: re.Match[str] | None, otherwise: int) -> int:
+    return otherwise if match is None else match.end()
+
+
+OFFLINE_ACCESS: Final = "offline_access"
+
+
+MAX_SCOPES: Final = 100
+MAX_SCOPE: Final = 200
+"""Maximum length of one scope; scopes are part of a URL."""
+
+_SCOPE = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{MAX_SCOPE}}}")
+"""The syntax of a scope (RFC 6749, section 3.3), of bounded length."""
+
+
+def union(*sets: Iterable[str]) -> tuple[str, ...]:
+    """Return all valid scopes once, in order, up to `MAX_SCOPES`."""
+    scopes = dict.fromkeys(scope for each in sets for scope in each if _SCOPE.fullmatch(scope))
+    return tuple(scopes)[:MAX_SCOPES]
+
+
+def wanted(
+    *,
+    challenged: tuple[str, ...],
+    supported: tuple[str, ...],
+    before: tuple[str, ...],
+    configured: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Return the scopes to request (2026-07-28, scope selection).
+
+    They are those of the challenge, or else of the resource; those requested before; and those that
+    the application configured.
+    """
+    return union(before, challenged or (() if before else supported), configured)
+
+
+def for_refreshing(scopes: tuple[str, ...], authority: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the scopes with `offline_access`, if the server supports it.
+
+    The server then issues refresh tokens (2026-07-28, refresh tokens). An empty list stays empty:
+    it stands for the default scopes of the server.
+    """
+    if scopes and authority is not None and OFFLINE_ACCESS in authority:
+        return union(scopes, (OFFLINE_ACCESS,))
+    return scopes
+
+
+class ResourceMetadata(Struct, frozen=True, kw_only=True):
+    """Metadata of a protected resource (RFC 9728)."""
+
+    resource: str
+    authorization_servers: list[str] = []
+    scopes_supported: list[str] | None = None
+    dpop_bound_access_tokens_required: bool = False
+
+
+class ServerMetadata(Struct, frozen=True, kw_only=True):
+    """Metadata of an authorization server (RFC 8414, OpenID Connect Discovery)."""
+
+    issuer: str
+    token_endpoint: str
+    authorization_endpoint: str | None = None
+    registration_endpoint: str | None = None
+    scopes_supported: list[str] | None = None
+    token_endpoint_auth_methods_supported: list[str] | None = None
+    code_challenge_methods_supported: list[str] | None = None
+    authorization_response_iss_parameter_supported: bool = False
+    client_id_metadata_document_supported: bool = False
+    dpop_signing_alg_values_supported: list[str] | None = None
+
+
+def resource_metadata_urls(server: WebAddress) -> list[str]:
+    """Return the metadata URLs of a server in order of trial (2026-07-28, discovery)."""
+    root = f"{base_of(server)}/.well-known/oauth-protected-resource"
+    target = server.target.removeprefix("/") if server.path == "/" else server.target
+    return [f"{root}{target}", root] if target else [root]
+
+
+def server_metadata_urls(issuer: WebAddress) -> list[str]:
+    """Return the metadata URLs of an authorization server in order of trial."""
+    base, path = base_of(issuer), issuer.path.rstrip("/")
+    urls = [
+        f"{base}/.well-known/oauth-authorization-server{path}",
+        f"{base}/.well-known/openid-configuration{path}",
+    ]
+    return [*urls, f"{base}{path}/.well-known/openid-configuration"] if path else urls
+
+
+def default_server(server: WebAddress) -> ServerMetadata:
+    """Return default endpoints for a server without metadata (2025-03-26, fallbacks)."""
+    base = base_of(server)
+    return ServerMetadata(
+        issuer=base,
+        authorization_endpoint=f"{base}/authorize",
+        token_endpoint=f"{base}/token",
+        registration_endpoint=f"{base}/register",
+        code_challenge_methods_supported=["S256"],  # 2025-03-26: all servers must support PKCE
+    )
+
 
 T = TypeVar("T")
 

@@ -1,23 +1,108 @@
-"""Demonstrating Proof of Possession (RFC 9449): a token that is of no use to whoever steals it.
+"""DPoP proofs (RFC 9449), signed JWTs, and the random values of PKCE (RFC 7636).
 
-Each request carries a proof, signed with a key that never leaves this client, for that request
-alone.
+A DPoP-bound token is useless to a thief: each request carries a proof, signed with a key that never
+leaves this client. PyJWT and cryptography are needed for signing only, and loaded then.
 """
 
 from __future__ import annotations
 
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
+from importlib import import_module
 from secrets import token_urlsafe
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct
 
-from accord.mcp.client.auth.keys import PrivateKey, public_jwk
-from accord.mcp.client.auth.pkce import base64url
-from accord.mcp.client.auth.trust import Origin, base_of, origin_of
+from accord.mcp.client.auth.errors import AuthorizationError
+from accord.mcp.client.auth.web import Origin, base_of, origin_of
 from accord.transports.web_address import WebAddress
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+
+def unguessable() -> str:
+    """Return 256 random bits, in the alphabet of code verifiers."""
+    return token_urlsafe(32)
+
+
+def code_challenge(verifier: str) -> str:
+    """Return the S256 challenge, the only method that does not reveal the verifier."""
+    return base64url(sha256(verifier.encode("ascii")).digest())
+
+
+def base64url(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+
+
+class PrivateKey(Struct, frozen=True):
+    """A private key in PEM, for signatures with `algorithm`."""
+
+    pem: str
+    algorithm: str = "ES256"
+    id: str | None = None
+    """The key id (`kid`) in the public key set."""
+
+    def __post_init__(self) -> None:
+        require_signing()
+
+    def __repr__(self) -> str:
+        return f"PrivateKey(…, algorithm={self.algorithm!r}, id={self.id!r})"
+
+    def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
+        """Return a signed JWT. Raise AuthorizationError for an unsuitable key."""
+        jwt = require_signing()
+        named = header if self.id is None else {**header, "kid": self.id}
+        try:
+            return str(jwt.encode(dict(claims), self.pem, algorithm=self.algorithm, headers=named))
+        except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError) as error:
+            raise AuthorizationError(
+                f"the private key cannot sign with {self.algorithm}",
+                advice="Give the key in PEM, and the algorithm that it is for.",
+            ) from error
+
+
+def new_key() -> PrivateKey:
+    """Return a new private key for DPoP."""
+    require_signing()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    made = ec.generate_private_key(ec.SECP256R1())
+    pem = made.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return PrivateKey(pem.decode("ascii"))
+
+
+def public_jwk(key: PrivateKey) -> dict[str, str]:
+    """Return the public JWK of a key made by `new_key`.
+
+    It has the required members only, in the order of RFC 7638.
+    """
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from jwt.algorithms import ECAlgorithm
+
+    private: EllipticCurvePrivateKey = load_pem_private_key(key.pem.encode("ascii"), None)  # type: ignore[assignment]
+    members: dict[str, str] = msgspec.json.decode(ECAlgorithm.to_jwk(private.public_key()))
+    return {name: members[name] for name in ("crv", "kty", "x", "y")}
+
+
+def require_signing() -> Any:
+    """Return the module `jwt`. Raise ImportError that names the extra to install."""
+    try:
+        import_module("cryptography")
+        import jwt
+    except ImportError as error:
+        raise ImportError("signing needs PyJWT and cryptography: install accord[auth]") from error
+    return jwt
+
 
 MAX_NONCES: Final = 64
 MAX_NONCE: Final = 1_000

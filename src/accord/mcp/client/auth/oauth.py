@@ -10,13 +10,16 @@ import ssl
 from collections.abc import Sequence
 from typing import Final
 
-from accord.mcp.client.auth.authorization_code import AuthorizationCode
+from accord.mcp.client.auth.authorization_code import (
+    AuthorizationCode,
+    Opener,
+    RedirectHandler,
+    loopback,
+)
 from accord.mcp.client.auth.authorizer import Authorizer, Credentials
-from accord.mcp.client.auth.keys import PrivateKey
-from accord.mcp.client.auth.redirects import Opener, RedirectHandler, loopback
-from accord.mcp.client.auth.registering import Identity
-from accord.mcp.client.auth.registrations import Method, Registration
-from accord.mcp.client.auth.storage import Storage
+from accord.mcp.client.auth.dpop import PrivateKey
+from accord.mcp.client.auth.registration import RegisteredIdentity
+from accord.mcp.client.auth.tokens import Method, Registration, Storage
 from accord.transports.web_address import parse
 
 REDIRECT: Final = "http://127.0.0.1:0/callback"
@@ -71,7 +74,7 @@ class OAuth(Authorizer):
             )
         elif client_secret is not None or issuer is not None:
             raise ValueError("client_secret and issuer belong to a client_id")
-        identity = Identity(
+        identity = RegisteredIdentity(
             client_name=client_name,
             client_uri=client_uri,
             registered=registered,

@@ -1,12 +1,13 @@
-"""Requests to those who give out tokens and describe themselves: small, bounded, and in time.
+"""HTTP requests to authorization servers, small and bounded, and the URLs that may be used.
 
-A redirect is followed only for a document, and only on the same host; what carries secrets is
-sent once. Which URLs may be asked at all is decided elsewhere.
+All of OAuth uses TLS, except for a server on this machine. A redirect is followed only for a
+document, and only on the same host.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from types import TracebackType
@@ -16,13 +17,74 @@ from urllib.parse import urlencode, urljoin
 import msgspec
 from msgspec import Struct
 
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.nesting import decode_json
-from accord.mcp.client.auth.errors import AuthorizationError
-from accord.mcp.client.auth.trust import base_of, origin_of
+from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
+from accord.transports.origins import is_loopback
+from accord.transports.urls import shown
 from accord.transports.web_address import WebAddress, parse
+
+Origin = tuple[str, str, int]
+
+_URL = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{1,2000}")
+"""The characters of RFC 3986 without fragments, at most 2,000."""
+
+
+def origin_of(address: WebAddress) -> Origin:
+    return address.scheme, address.host, address.port
+
+
+def base_of(address: WebAddress) -> str:
+    """Return the URL without path, query and trailing slash."""
+    return f"{address.scheme}://{address.authority}"
+
+
+def is_local(address: WebAddress) -> bool:
+    # Names below `localhost` may be resolved by DNS, so they do not count as local.
+    return is_loopback(address.host) and not address.host.endswith(".localhost")
+
+
+def trusted(url: str, what: str, *, local: bool) -> WebAddress:
+    """Return the address of an https URL, or of a local http URL if `local`.
+
+    Raises UntrustedError. Accepted URLs may be opened in a browser.
+    """
+    try:
+        address = parse(url if _URL.fullmatch(url) else "")
+    except ConnectError as error:
+        raise UntrustedError(f"{what} is not a usable URL: {_short(url)!r}") from error
+    # 2026-07-28, security considerations: endpoints of authorization servers use HTTPS.
+    if address.scheme == "https" and (local or not is_local(address)):
+        return address
+    if address.scheme == "http" and local and is_local(address):
+        return address
+    where = "" if local else ", and not on this machine"
+    raise UntrustedError(f"{what} must be an https URL{where}: {_short(url)!r}")
+
+
+def covers(resource: str, server: str) -> bool:
+    """Return whether `server` is the protected resource, or below it.
+
+    RFC 9728, section 3.3, requires the two to be identical. In practice the resource is often the
+    origin or a parent path, which grants no more than the server could request itself.
+    """
+    try:
+        whole, part = parse(resource), parse(server)
+    except ConnectError:
+        return False
+    if origin_of(whole) != origin_of(part):
+        return False
+    if whole.query:
+        return (whole.path, whole.query) == (part.path, part.query)
+    folder = whole.path.rstrip("/")
+    return part.path == folder or part.path.startswith(f"{folder}/")
+
+
+def _short(url: str) -> str:
+    return shown(url[:200])
+
 
 REQUEST_SECONDS: Final = 15.0
 MAX_BODY: Final = 256 * 1024

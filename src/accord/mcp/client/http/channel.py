@@ -1,8 +1,7 @@
-"""Streamable HTTP: every message is a POST, whose response is an answer or a stream of messages.
+"""Streamable HTTP: every message is a POST; its response is one answer or a stream of messages.
 
-In the stateless era a stream belongs to its request and ends with it; closing it cancels. In
-the handshake era there may be a session, a broken stream is resumed with the id of its last
-event, and a further stream brings what belongs to no request.
+In the stateless era a stream belongs to its request and ends with it; in the handshake era one more
+stream, opened by GET, brings what the server sends on its own.
 """
 
 from __future__ import annotations
@@ -10,31 +9,215 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import FIRST_COMPLETED
-from collections.abc import Awaitable, Coroutine, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Final, TypeAlias
+from urllib.parse import urljoin
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from accord.jsonrpc.calls import Call
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import ConnectionLostError, RpcError, TransportError
+from accord.jsonrpc.errors import ConnectError, ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.messages import Id, Notification
 from accord.jsonrpc.sse import SseDecoder
-from accord.mcp.client.conversation import SessionGoneError
-from accord.mcp.client.http.endpoint import Endpoint
-from accord.mcp.client.http.replies import (
-    EVENTS,
-    JSON,
-    NO_ANSWER,
-    check_coding,
-    is_stream,
-    refusal,
-    reply_to,
-)
+from accord.mcp.client.auth_hook import Auth, AuthRequest
+from accord.mcp.client.calls import SessionGoneError
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers
-from accord.mcp.protocol.params import CancelledParams
+from accord.mcp.protocol.messages import CancelledParams
 from accord.mcp.protocol.versions import Era, era
-from accord.transports.http.requester import Response
+from accord.transports.http.answers import no_answer
+from accord.transports.http.requester import Requester, Response
+from accord.transports.http.responses import Response as WholeResponse
+from accord.transports.options import Options
 from accord.transports.urls import host_and_port
+from accord.transports.web_address import WebAddress, parse
+
+MAX_CHALLENGES: Final = 5
+"""How often one request may be sent again with other credentials."""
+REDIRECTS: Final = frozenset((307, 308))
+"""RFC 9110, sections 15.4.8 and 15.4.9: the same request, with its body, at another URL."""
+MAX_REDIRECTS: Final = 5
+"""How often one request may be redirected."""
+MAX_DROPPED: Final = 64 * 1024
+"""How much of the body of a challenge is read so that its connection can be used again."""
+
+Around: TypeAlias = Callable[[Awaitable[bool]], Awaitable[bool]]
+"""Awaits what the user may take a while for."""
+
+
+class Endpoint:
+    """Where a server is."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        auth: Auth | None,
+        options: Options,
+        credentials_changed: Callable[[], None],
+    ) -> None:
+        self.address = parse(url)
+        self.max_bytes = options.limits.max_message_bytes
+        self._headers = {name.lower(): value for name, value in headers.items()}
+        self._auth = auth
+        self._credentials_changed = credentials_changed
+        self._requester = Requester(options)
+
+    async def request(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        address: WebAddress | None = None,
+        around: Around | None = None,
+    ) -> Response:
+        """Send a request, again after each challenge that the credentials' owner answers, and where
+        a redirect within the server's origin points.
+
+        Raises TransportError. A 401 or 403 that nobody answers is a response like any other.
+        """
+        address = self.address if address is None else address
+        asked = AuthRequest(method=method, url=_url(address), server=_url(self.address))
+        redirects = 0
+        while True:
+            credentials = {} if self._auth is None else await self._auth.headers(asked)
+            fields = {**self._headers, **headers, **credentials}
+            response = await self._requester.request(method, address, fields, body)
+            if response.status in REDIRECTS and "location" in response.headers:
+                await _drop(response)
+                redirects += 1
+                address = _redirected(address, response, redirects)
+                asked = replace(asked, url=_url(address))
+                continue
+            if self._auth is None or response.status not in (401, 403):
+                return response
+            asked = replace(asked, headers=credentials)
+            if asked.attempt >= MAX_CHALLENGES or not await self._again(asked, response, around):
+                return response
+            await _drop(response)
+            self._credentials_changed()
+            asked = replace(asked, attempt=asked.attempt + 1, headers={})
+
+    async def _again(self, asked: AuthRequest, response: Response, around: Around | None) -> bool:
+        assert self._auth is not None
+        challenged: Any = self._auth.challenged(asked, response.status, dict(response.headers))
+        try:
+            return await (challenged if around is None else around(challenged))
+        except BaseException:
+            response.close()
+            raise
+
+    def close(self) -> None:
+        self._requester.close()
+
+
+def _redirected(address: WebAddress, response: Response, redirects: int) -> WebAddress:
+    """Return where a redirect points. Raises TransportError for one that is not followed.
+
+    Requests carry credentials and what a user says: no server decides which other one gets them.
+    """
+    status, about = response.status, {"status": response.status}
+    if redirects > MAX_REDIRECTS:
+        raise TransportError(
+            f"the server redirected a request more than {MAX_REDIRECTS} times",
+            recoverable=False,
+            advice="Connect to the URL where the server answers.",
+            data=about,
+        )
+    location = response.headers["location"]
+    try:
+        target = parse(urljoin(_url(address), location).partition("#")[0])
+    except (ValueError, ConnectError) as error:
+        raise TransportError(
+            f"the server redirected a request to no URL of HTTP: {error}",
+            recoverable=False,
+            data=about,
+        ) from None
+    origin = target.scheme, target.host, target.port
+    if origin != (address.scheme, address.host, address.port):
+        raise TransportError(
+            f"the server redirects to {target.scheme}://{target.authority}{target.path} (HTTP "
+            f"{status}): another origin, which is not followed",
+            recoverable=False,
+            advice="Connect to that URL instead, if you trust it.",
+            data=about,
+        )
+    return target
+
+
+async def _drop(response: Response) -> None:
+    size = 0
+    while size <= MAX_DROPPED and (chunk := await response.receive()):
+        size += len(chunk)
+    response.close()
+
+
+def _url(address: WebAddress) -> str:
+    query = f"?{address.query}" if address.query else ""
+    return f"{address.scheme}://{address.authority}{address.path}{query}"
+
+
+EVENTS: Final = "text/event-stream"
+JSON: Final = "application/json"
+NO_ANSWER: Final = "the server's reply is not the answer to the request"
+
+
+class _Reply(Struct):
+    id: Any = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+_BLANKS: Final = b" \t\n\r"
+
+
+def is_stream(response: Response) -> bool:
+    return response.status == 200 and response.content_type == EVENTS
+
+
+def check_coding(response: Response) -> None:
+    """Raises TransportError for a body that is compressed, which nobody asked for."""
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise TransportError(
+            f"the server's answer is compressed ({coding[:40]}), though that was not asked for",
+            recoverable=False,
+            advice="Have the server, or the proxy before it, send answers as they are.",
+        )
+
+
+def reply_to(id: Id, response: Response, body: bytes) -> bytes:
+    """The answer to the request `id` that a response holds.
+
+    Raises TransportError where it holds none.
+    """
+    if body.lstrip(_BLANKS).startswith(b"["):  # 2025-03-26: the answer may come in a batch
+        return body  # whose limits and faults are the receiver's matter
+    try:
+        reply = _decode_reply(body)
+    except RecursionError:  # nested deeper than the stack: what is not so deep the codec refuses
+        raise TransportError(NO_ANSWER) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise refusal(response, body) from None
+    if reply.error is not UNSET and (reply.id is UNSET or reply.id is None):
+        # 2026-07-28, Streamable HTTP: an error about the whole request may have no id.
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (msgspec.json.encode(id), reply.error)
+    if reply.result is UNSET and reply.error is UNSET:
+        raise refusal(response, body)
+    return body
+
+
+def refusal(response: Response, body: bytes) -> TransportError:
+    """The error for a response that is no JSON-RPC."""
+    whole = WholeResponse(response.status, body, location=response.headers.get("location", ""))
+    return no_answer(whole)
+
 
 log = logging.getLogger("accord.mcp")
 

@@ -21,8 +21,8 @@ from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import RpcError, TransportError, own_error
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.states import State
-from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.messages import failure
 from accord.mcp.protocol.versions import Era, era
 from accord.mcp.server.auth.authenticator import (
     Authenticator,

@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.codec import decode as decode_message, encode as encode_message
 from accord.jsonrpc.messages import Failure, Success
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.params import LogLevel, RequestId
+from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
+from accord.mcp.protocol.messages import LogLevel, RequestId
 from accord.mcp.server.cluster.mailbox import (
     ClientAnnouncement,
     ClientListens,

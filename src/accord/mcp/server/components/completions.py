@@ -9,7 +9,7 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.parameters import Parameter
-from accord.mcp.protocol.params import CompleteParams, PromptReference
+from accord.mcp.protocol.messages import CompleteParams, PromptReference
 from accord.mcp.server.components.handler import Handler
 from accord.mcp.server.context import Context
 from accord.schema.schema import DEFINITIONS

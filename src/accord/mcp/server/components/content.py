@@ -26,7 +26,7 @@ from accord.mcp.protocol.content import (
     ResourceLink,
     TextContent,
 )
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult
 from accord.mcp.protocol.versions import Era
 from accord.schema.schema import Schema
 from accord.schema.types import returns as schema_of_results

@@ -19,10 +19,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.protocol.codes import Profile, failure
-from accord.mcp.protocol.cursors import decode_cursor, encode_cursor
 from accord.mcp.protocol.definitions import Prompt, Resource, ResourceTemplate, Tool, ToolExecution
-from accord.mcp.protocol.results import CacheScope
+from accord.mcp.protocol.messages import CacheScope, Profile, failure
+from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era, era
 from accord.mcp.server.components.prompts import ServedPrompt

@@ -11,11 +11,9 @@ from msgspec import UNSET, UnsetType
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.parameters import Parameter
-from accord.mcp.protocol.content import Icon
+from accord.mcp.protocol.content import Icon, Meta
 from accord.mcp.protocol.definitions import Prompt, PromptArgument
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.params import CompleteParams
-from accord.mcp.protocol.results import GetPromptResult, PromptMessage
+from accord.mcp.protocol.messages import CompleteParams, GetPromptResult, PromptMessage
 from accord.mcp.server.components.completions import Completions, choices_of
 from accord.mcp.server.components.content import block_of
 from accord.mcp.server.components.handler import Handler

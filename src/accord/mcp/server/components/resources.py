@@ -20,10 +20,9 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.parameters import innermost
-from accord.mcp.protocol.content import Annotations, Icon, ResourceContents
+from accord.mcp.protocol.content import Annotations, Icon, Meta, ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.params import CompleteParams
+from accord.mcp.protocol.messages import CompleteParams
 from accord.mcp.protocol.uri_template import UriTemplate
 from accord.mcp.server.components.completions import Completions, choices_of
 from accord.mcp.server.components.content import UNKNOWN, Media, mime_type_of, recognized

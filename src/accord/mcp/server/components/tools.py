@@ -16,11 +16,9 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.codes import Profile, failure
-from accord.mcp.protocol.content import Icon
+from accord.mcp.protocol.content import Icon, Meta
 from accord.mcp.protocol.definitions import TaskSupport, Tool, ToolAnnotations
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult, Profile, failure
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.content import Output, error_result, output_of, structured_by
 from accord.mcp.server.components.handler import Handler

@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.codes import CASES, Profile, failure
+from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.headers import (
     METHOD,
@@ -31,8 +31,7 @@ from accord.mcp.protocol.headers import (
     decode_value,
     parameter_headers,
 )
-from accord.mcp.protocol.meta import PROTOCOL_VERSION
-from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.messages import CASES, Params, Profile, failure
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.components.registry import ComponentRegistry
 from accord.mcp.server.components.tools import ServedTool

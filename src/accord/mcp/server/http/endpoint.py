@@ -40,7 +40,7 @@ from accord.jsonrpc.messages import (
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.threads import ThreadPool
-from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.messages import Params
 from accord.mcp.protocol.versions import (
     HANDSHAKE_VERSIONS,
     STATELESS_VERSIONS,

@@ -19,7 +19,7 @@ from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.messages import Id, Invalid
 from accord.jsonrpc.session import Statistics
-from accord.mcp.protocol.codes import request_error
+from accord.mcp.protocol.messages import request_error
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.core import ServableServer

@@ -22,7 +22,7 @@ from accord.jsonrpc.ids import Counter
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
 from accord.jsonrpc.session import Session as Asked
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event, encode_priming
-from accord.mcp.protocol.params import CancelledParams, RequestId
+from accord.mcp.protocol.messages import CancelledParams, RequestId
 from accord.mcp.protocol.versions import V2025_11_25
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.events import Event

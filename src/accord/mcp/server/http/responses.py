@@ -16,9 +16,9 @@ from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.codec import encode, encode_failure
 from accord.jsonrpc.errors import RpcError, from_wire, own_error
 from accord.jsonrpc.messages import Id, Notification
-from accord.mcp.protocol.codes import CASES, Profile, failure
+from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.headers import SESSION, VERSION
-from accord.mcp.protocol.meta import PROTOCOL_VERSION
+from accord.mcp.protocol.messages import CASES, Profile, failure
 from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
 
 

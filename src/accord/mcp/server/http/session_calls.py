@@ -19,7 +19,7 @@ from accord.jsonrpc.errors import ConnectionLostError
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
 from accord.mcp.protocol.headers import SESSION
-from accord.mcp.protocol.params import RequestId
+from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.checks import AdmittedRequest
 from accord.mcp.server.http.http_session import EventStream, HttpSession

@@ -19,7 +19,7 @@ from accord.jsonrpc.errors import ConnectionLostError, own_error
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 from accord.jsonrpc.running import Cancellable
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
-from accord.mcp.protocol.params import RequestId
+from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.checks import AdmittedRequest, McpHead
 from accord.mcp.server.http.endpoint_state import EndpointState

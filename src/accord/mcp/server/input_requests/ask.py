@@ -24,11 +24,9 @@ from msgspec import UNSET, Raw
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.definitions import ClientCapabilities
 from accord.mcp.protocol.input_requests import AnswerRefusedError, InputRequest, Method
-from accord.mcp.protocol.params import AnswerableParams
-from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.messages import AnswerableParams, InputRequiredResult, Profile, failure
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming

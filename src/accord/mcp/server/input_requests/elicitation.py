@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.params_errors import ValueRefusedError
-from accord.mcp.protocol.capabilities import ClientCapabilities
+from accord.mcp.protocol.definitions import ClientCapabilities
 from accord.mcp.protocol.input_requests import (
     AnswerRefusedError,
     ElicitForm,

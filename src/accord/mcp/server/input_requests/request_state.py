@@ -28,14 +28,14 @@ from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.parameter_types import choose_type
 from accord.jsonrpc.parameters import Parameter
 from accord.jsonrpc.params_errors import ValueRefusedError
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import (
+from accord.mcp.protocol.messages import (
     AnswerableParams,
     CallToolParams,
     GetPromptParams,
     ReadResourceParams,
+    failure,
 )
-from accord.mcp.protocol.sealed import MIN_KEY_BYTES, Sealer, SealError, request_digest
+from accord.mcp.protocol.opaque_state import MIN_KEY_BYTES, Sealer, SealError, request_digest
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 

@@ -9,9 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.content import SamplingContent, TextContent
-from accord.mcp.protocol.definitions import Tool
+from accord.mcp.protocol.definitions import ClientCapabilities, Tool
 from accord.mcp.protocol.input_requests import (
     AnswerRefusedError,
     CreateMessage,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import Any, Final
 
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import CompleteParams, PromptReference
-from accord.mcp.protocol.results import CompleteResult, Completion
+from accord.mcp.protocol.messages import (
+    CompleteParams,
+    CompleteResult,
+    Completion,
+    PromptReference,
+    failure,
+)
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.resources import ServedResource
 from accord.mcp.server.core import Core, MethodRow

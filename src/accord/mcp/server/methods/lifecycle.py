@@ -13,14 +13,16 @@ from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import (
+from accord.mcp.protocol.messages import (
     CancelledParams,
+    DiscoverResult,
     InitializeParams,
+    InitializeResult,
     Params,
+    Result,
     SetLevelParams,
+    failure,
 )
-from accord.mcp.protocol.results import DiscoverResult, InitializeResult, Result
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS, Era, negotiate
 from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, MethodRow

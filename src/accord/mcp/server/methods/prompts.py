@@ -8,9 +8,13 @@ from typing import Any
 
 from msgspec import UNSET
 
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import GetPromptParams, ListParams
-from accord.mcp.protocol.results import GetPromptResult, ListPromptsResult
+from accord.mcp.protocol.messages import (
+    GetPromptParams,
+    GetPromptResult,
+    ListParams,
+    ListPromptsResult,
+    failure,
+)
 from accord.mcp.server.components.lists import definition_in
 from accord.mcp.server.components.prompts import ServedPrompt, WrongArgumentsError
 from accord.mcp.server.context import Context

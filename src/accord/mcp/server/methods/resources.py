@@ -7,14 +7,16 @@ from typing import Any
 
 from msgspec import UNSET
 
-from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import ResourceContents
-from accord.mcp.protocol.params import ListParams, ReadResourceParams, ResourceParams
-from accord.mcp.protocol.results import (
+from accord.mcp.protocol.messages import (
+    ListParams,
     ListResourcesResult,
     ListResourceTemplatesResult,
+    ReadResourceParams,
     ReadResourceResult,
+    ResourceParams,
     Result,
+    failure,
 )
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.lists import definition_in

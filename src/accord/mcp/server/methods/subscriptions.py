@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from accord.mcp.protocol.meta import SUBSCRIPTION_ID
-from accord.mcp.protocol.params import ListenParams, SubscriptionFilter
-from accord.mcp.protocol.results import Result
+from accord.mcp.protocol.content import SUBSCRIPTION_ID
+from accord.mcp.protocol.messages import ListenParams, Result, SubscriptionFilter
 from accord.mcp.server.core import STATELESS, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.listeners import (

@@ -15,11 +15,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from accord.jsonrpc.errors import RpcError, TransportError, from_wire
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.cursors import decode_cursor, encode_cursor
 from accord.mcp.protocol.input_requests import InputRequest
-from accord.mcp.protocol.params import ListParams
-from accord.mcp.protocol.results import Result
+from accord.mcp.protocol.messages import ListParams, Result, failure
+from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor
 from accord.mcp.protocol.tasks import ListTasksResult, TaskParams, UpdateTaskParams
 from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, MethodRow

@@ -9,9 +9,13 @@ from typing import Any
 from msgspec import UNSET
 
 from accord.jsonrpc.errors import RpcError
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.params import CallToolParams, ListParams
-from accord.mcp.protocol.results import CallToolResult, ListToolsResult
+from accord.mcp.protocol.messages import (
+    CallToolParams,
+    CallToolResult,
+    ListParams,
+    ListToolsResult,
+    failure,
+)
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.lists import tool_in
 from accord.mcp.server.components.tools import ServedTool, late_result

@@ -28,7 +28,6 @@ from accord.exposure.routes import (
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,
@@ -37,7 +36,7 @@ from accord.mcp.protocol.content import (
     ResourceContents,
 )
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate, Tool, ToolAnnotations
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult, Profile
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.content import BYTES_URI, content_result, error_result, is_object
 from accord.mcp.server.components.parameters import checked_input, output_schema

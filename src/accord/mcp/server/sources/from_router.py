@@ -21,9 +21,8 @@ from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcErro
 from accord.jsonrpc.method import Method
 from accord.jsonrpc.parameters import Parameter
 from accord.jsonrpc.router import Router
-from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.definitions import Tool
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.messages import CallToolResult, Profile
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.content import error_result, output_of
 from accord.mcp.server.components.parameters import (

@@ -17,18 +17,20 @@ from typing import Any, TypeVar
 from msgspec import Raw, UnsetType
 from msgspec.structs import replace
 
-from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.content import EmbeddedResource, ResourceContents, ResourceLink
 from accord.mcp.protocol.definitions import Resource
-from accord.mcp.protocol.params import (
+from accord.mcp.protocol.messages import (
     CallToolParams,
+    CallToolResult,
     CompleteParams,
     GetPromptParams,
+    GetPromptResult,
+    Profile,
     PromptReference,
     ReadResourceParams,
+    ReadResourceResult,
     ResourceReference,
 )
-from accord.mcp.protocol.results import CallToolResult, GetPromptResult, ReadResourceResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.completions import Completions
 from accord.mcp.server.components.prompts import ServedPrompt

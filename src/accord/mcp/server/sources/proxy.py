@@ -19,17 +19,19 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.jsonrpc.errors import AccordError, InvalidResultError, TransportError
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.client import Client
-from accord.mcp.client.target import Target
-from accord.mcp.protocol.codes import Profile
+from accord.mcp.client.connection import Target
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.definitions import Prompt, Resource, ResourceTemplate, Tool
-from accord.mcp.protocol.params import (
+from accord.mcp.protocol.messages import (
+    CallToolResult,
     CompleteParams,
+    Completion,
+    GetPromptResult,
+    Profile,
     ProgressParams,
     PromptReference,
     ResourceReference,
 )
-from accord.mcp.protocol.results import CallToolResult, Completion, GetPromptResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.completions import Completions
 from accord.mcp.server.components.content import error_result

@@ -26,7 +26,7 @@ from accord.mcp.protocol.input_requests import (
     ElicitUrl,
     Root,
 )
-from accord.mcp.protocol.params import LogParams
+from accord.mcp.protocol.messages import LogParams
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.input_requests.ask import InputRequired

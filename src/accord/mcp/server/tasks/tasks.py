@@ -21,11 +21,8 @@ from msgspec.structs import replace
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.failures import is_foreseen, to_wire
-from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.content import TextContent
-from accord.mcp.protocol.meta import RELATED_TASK
-from accord.mcp.protocol.params import CallToolParams
-from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.content import RELATED_TASK, TextContent
+from accord.mcp.protocol.messages import CallToolParams, CallToolResult, failure
 from accord.mcp.protocol.tasks import EXTENSION, CreateTaskResult
 from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.components.tools import ServedTool

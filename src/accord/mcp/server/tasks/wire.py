@@ -16,10 +16,8 @@ from typing import Any, TypeVar
 from msgspec import UNSET, Raw, to_builtins
 
 from accord.jsonrpc.errors import from_wire, own_error
-from accord.mcp.protocol.codes import Profile, failure
-from accord.mcp.protocol.meta import RELATED_TASK, SUBSCRIPTION_ID
-from accord.mcp.protocol.params import RequestId
-from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.content import RELATED_TASK, SUBSCRIPTION_ID
+from accord.mcp.protocol.messages import InputRequiredResult, Profile, RequestId, failure
 from accord.mcp.protocol.tasks import (
     CancelledTask,
     CompletedTask,

@@ -14,10 +14,9 @@ from msgspec import Struct, to_builtins
 
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import ConnectionClosedError, TransportError, own_error
-from accord.mcp.client.conversation import Conversation
-from accord.mcp.client.inbox import News
-from accord.mcp.protocol.params import SubscriptionFilter
-from accord.mcp.protocol.results import Result
+from accord.mcp.client.calls import Conversation
+from accord.mcp.client.notifications import News
+from accord.mcp.protocol.messages import Result, SubscriptionFilter
 
 log = logging.getLogger("accord.mcp")
 
@@ -47,7 +46,7 @@ class Change(Struct, frozen=True):
     uri: str = ""
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class SubscriptionRequest(Struct, frozen=True, kw_only=True):
     """What is listened for."""
 
     tools: bool = False
@@ -139,7 +138,7 @@ class Changes:
 class Listening:
     """`async with client.listen(…) as changes`."""
 
-    def __init__(self, conversation: Conversation, wanted: Wanted) -> None:
+    def __init__(self, conversation: Conversation, wanted: SubscriptionRequest) -> None:
         self._conversation = conversation
         self._wanted = wanted
         self._changes = Changes()

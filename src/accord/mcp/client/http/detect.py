@@ -1,4 +1,6 @@
-"""Finding out what a URL speaks: the stateless era, a handshake, or the older HTTP+SSE.
+"""The wire of a client over Streamable HTTP.
+
+Finding out what a URL speaks: the stateless era, a handshake, or the older HTTP+SSE.
 
 server/discover ─▶ answered: stateless
      │
@@ -9,26 +11,63 @@ GET ─▶ a stream that begins with an endpoint: HTTP+SSE
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.errors import RpcError, TransportError
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.router import Router
-from accord.mcp.client.agreement import Agreement
-from accord.mcp.client.http.endpoint import Endpoint
-from accord.mcp.client.http.old_sse import open_old_sse
-from accord.mcp.client.http.wire import HttpWire
-from accord.mcp.client.identity import Identity
-from accord.mcp.client.negotiation import (
-    HandshakeOnlyError,
-    begin_as,
-    discover,
-    shake_hands,
-)
-from accord.mcp.client.wire import DuplexWire, Wire
+from accord.mcp.client.connection import HandshakeOnlyError, begin_as, discover, shake_hands
+from accord.mcp.client.http.channel import Endpoint, HttpChannel
+from accord.mcp.client.http.legacy_sse import open_old_sse
+from accord.mcp.client.wire import Agreement, ClientIdentity, DuplexWire, Wire
 from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE, Era, era
+
+
+class HttpWire:
+    """Requests and notifications of one client to one endpoint."""
+
+    mirrors = True
+
+    def __init__(self, endpoint: Endpoint, router: Router, limits: Limits) -> None:
+        self._channel = HttpChannel(endpoint)
+        self._peer = Peer(self._channel, router, limits=limits)
+        self._peer.on_abandoned = self._channel.abandon
+
+    @property
+    def session(self) -> str:
+        """The id of the session, empty where there is none."""
+        return self._channel.session
+
+    def agreed(self, version: str) -> None:
+        self._channel.agreed(version)
+
+    def begin(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None,
+        longest: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Call:
+        call, data = self._peer.prepare(method, params, timeout=timeout, longest=longest)
+        self._channel.post(call, data, params, headers or {})
+        return call
+
+    async def tell(self, method: str, params: Any) -> None:
+        await self._channel.tell(self._peer.prepare_notification(method, params))
+        if method == "notifications/initialized":
+            self._channel.listen()
+
+    async def listening(self) -> None:
+        await self._channel.listening()
+
+    async def close(self) -> None:
+        await self._peer.close(drain=0)
+
 
 OLD_STATUSES: Final = frozenset((400, 404, 405))
 """2026-07-28, Streamable HTTP: with these an old server refuses a POST to its stream's URL."""
@@ -37,7 +76,7 @@ OLD_STATUSES: Final = frozenset((400, 404, 405))
 async def reach(
     make_endpoint: Callable[[], Endpoint],
     router: Router,
-    identity: Identity,
+    identity: ClientIdentity,
     *,
     version: str | None,
     timeout: float | None,
@@ -58,7 +97,7 @@ async def reach(
 
 
 async def _agree(
-    wire: HttpWire, identity: Identity, version: str | None, timeout: float | None
+    wire: HttpWire, identity: ClientIdentity, version: str | None, timeout: float | None
 ) -> Agreement:
     if version is not None:
         return await begin_as(wire, identity, version, timeout=timeout)
@@ -71,7 +110,7 @@ async def _agree(
 async def _reach_old(
     endpoint: Endpoint,
     router: Router,
-    identity: Identity,
+    identity: ClientIdentity,
     version: str | None,
     timeout: float | None,
     limits: Limits,

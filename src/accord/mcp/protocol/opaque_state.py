@@ -1,16 +1,12 @@
-"""Sealed state: what a server gives to a client to bring back, and can trust when it returns.
+"""Opaque values that clients bring back: cursors of lists, and sealed request state.
 
-2026-07-28, multi round-trip requests: a `requestState` passes through the client, so that it
-must be protected against changes and bound to who it was given to, to the request that it
-belongs to, and in time. A seal is an HMAC-SHA256 over all of these. It does not hide what is
-in it: a client can read its state, and what the client must not see is not to be put there.
-
-Time comes in as an argument, in seconds since 1970: other workers and machines open what one
-has sealed, as long as they have the key.
+2026-07-28, multi round-trip requests: a `requestState` passes through the client, so it is sealed
+with a key, bound to its request and limited in time.
 """
 
 from __future__ import annotations
 
+import binascii
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -19,6 +15,29 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+
+MAX_LENGTH: Final = 64
+_CURSOR_FORM: Final = re.compile(rb"after:(0|[1-9][0-9]{0,8})")
+
+
+def encode_cursor(start: int) -> str:
+    """Return the cursor of the page that begins with item `start`."""
+    return urlsafe_b64encode(b"after:%d" % start).rstrip(b"=").decode("ascii")
+
+
+def decode_cursor(cursor: str) -> int | None:
+    """Return the first item of a cursor's page; None for a foreign cursor."""
+    if len(cursor) > MAX_LENGTH or not cursor.isascii():
+        return None
+    try:
+        text = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
+    except binascii.Error:
+        return None
+    found = _CURSOR_FORM.fullmatch(text)
+    if found is None or encode_cursor(int(found[1])) != cursor:
+        return None
+    return int(found[1])
+
 
 MIN_KEY_BYTES: Final = 32
 MAX_SEALED: Final = 64 * 1024
@@ -29,7 +48,7 @@ Refusal: TypeAlias = Literal[
 ]
 """The reason for refusing a sealed text, for logs; clients get one answer for all reasons."""
 
-_FORM: Final = re.compile(r"[A-Za-z0-9_-]+")
+_SEAL_FORM: Final = re.compile(r"[A-Za-z0-9_-]+")
 _PURPOSE: Final = b"accord requestState 1"
 _TIME: Final = 8
 _BINDING: Final = 16
@@ -110,7 +129,7 @@ class Sealer:
         """Return the body under the seal, and the key that sealed it."""
         if len(text) > self._max_sealed:
             raise SealError("too_large")
-        if not _FORM.fullmatch(text) or len(text) % 4 == 1:
+        if not _SEAL_FORM.fullmatch(text) or len(text) % 4 == 1:
             raise SealError("malformed")
         data = urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
         if len(data) < _OVERHEAD:

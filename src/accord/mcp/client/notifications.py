@@ -25,10 +25,9 @@ from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
 from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.protocol.codes import request_error
+from accord.mcp.protocol.content import SUBSCRIPTION_ID, ProgressToken
 from accord.mcp.protocol.input_requests import InputRequest
-from accord.mcp.protocol.meta import SUBSCRIPTION_ID, ProgressToken
-from accord.mcp.protocol.params import CancelledParams, LogParams, ProgressParams
+from accord.mcp.protocol.messages import CancelledParams, LogParams, ProgressParams, request_error
 from accord.mcp.protocol.versions import Era
 
 log = logging.getLogger("accord.mcp")
@@ -58,14 +57,14 @@ class News(Struct, frozen=True):
     meta: NewsMeta = field(name="_meta", default=NewsMeta())
 
 
-class Reader(Protocol):
+class NotificationReader(Protocol):
     """Someone who reads news."""
 
     def read(self, method: str, news: News) -> None:
         """Take what the server tells. Never raises."""
 
 
-class _Tracked:
+class _TrackedCall:
     """A request whose progress is followed."""
 
     __slots__ = ("call", "handler", "last")
@@ -96,8 +95,8 @@ class Inbox:
         self._logging = logging
         self._progress = progress
         self._tokens = count(1)
-        self._tracked: dict[ProgressToken, _Tracked] = {}
-        self._readers: dict[Reader, None] = {}
+        self._tracked: dict[ProgressToken, _TrackedCall] = {}
+        self._readers: dict[NotificationReader, None] = {}
 
     @property
     def follows_progress(self) -> bool:
@@ -128,7 +127,7 @@ class Inbox:
         """A token for a request whose progress is to be followed (2026-07-28, progress: unique
         among all requests that are under way)."""
         token = next(self._tokens)
-        self._tracked[token] = _Tracked(handler or self._progress)
+        self._tracked[token] = _TrackedCall(handler or self._progress)
         return token
 
     def sent(self, token: ProgressToken, call: Call) -> None:
@@ -151,10 +150,10 @@ class Inbox:
 
     # News
 
-    def add(self, reader: Reader) -> None:
+    def add(self, reader: NotificationReader) -> None:
         self._readers[reader] = None
 
-    def discard(self, reader: Reader) -> None:
+    def discard(self, reader: NotificationReader) -> None:
         self._readers.pop(reader, None)
 
     def _told(self, params: Any, context: Context | None) -> None:

@@ -1,35 +1,117 @@
-"""Talking to a server whose version is agreed on: every request goes through here.
+"""Requests to a server whose version is agreed on: every call of a client goes through here.
 
-Adds what each request says about itself, follows progress, begins a new session when the
-server has lost the last one, and repeats a request with the answers that it asks for. Does
-not know what the requests are about.
+Adds the request metadata, follows progress, starts a new session if the server forgot the old one,
+answers input requests, and caches results as the server allows.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.calls import Call
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.client.agreement import Agreement
-from accord.mcp.client.identity import Identity
-from accord.mcp.client.inbox import Inbox, ProgressHandler
 from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.client.wire import Wire
-from accord.mcp.protocol.codes import standard_reason
+from accord.mcp.client.notifications import Inbox, ProgressHandler
+from accord.mcp.client.wire import Agreement, ClientIdentity, Wire
+from accord.mcp.protocol.content import Meta
 from accord.mcp.protocol.input_requests import InputRequest
-from accord.mcp.protocol.meta import Meta
-from accord.mcp.protocol.params import LogLevel
-from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.messages import (
+    CacheableResult,
+    InputRequiredResult,
+    LogLevel,
+    standard_reason,
+)
 from accord.mcp.protocol.versions import Era
+
+MAX_KEPT: Final = 1_000
+MAX_SECONDS: Final = 24 * 3600.0
+"""How long anything is kept, whatever the server says."""
+
+
+class _CacheEntry(Struct, frozen=True):
+    result: CacheableResult
+    until: float
+
+
+class Cache:
+    """Results by method and what distinguishes one request of it from another."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], _CacheEntry] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, method: str, key: str, *, now: float) -> Any:
+        """The result of the same request, if it is fresh; else None."""
+        kept = self._kept.get((method, key))
+        if kept is None:
+            return None
+        if now < kept.until:
+            return kept.result
+        del self._kept[method, key]
+        return None
+
+    def put(self, method: str, key: str, result: CacheableResult, *, now: float) -> None:
+        """Keep a result as long as it says; 0, nothing and less than 0 mean not at all."""
+        ttl = result.ttl_ms
+        if ttl is UNSET or ttl <= 0:
+            return
+        self._kept.pop((method, key), None)
+        if len(self._kept) >= MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[method, key] = _CacheEntry(result, now + min(ttl / 1000, MAX_SECONDS))
+
+    def forget(self, *methods: str) -> None:
+        """Drop the results of these methods: what they list has changed."""
+        for each in [each for each in self._kept if each[0] in methods]:
+            del self._kept[each]
+
+    def forget_one(self, method: str, key: str) -> None:
+        self._kept.pop((method, key), None)
+
+    def forget_private(self) -> None:
+        """Drop what was for one set of credentials only."""
+        self._kept = {
+            each: kept for each, kept in self._kept.items() if kept.result.cache_scope == "public"
+        }
+
+
+MAX_PAGES: Final = 1_000
+MAX_ITEMS: Final = 100_000
+
+T = TypeVar("T")
+
+
+async def all_items(
+    method: str, page: Callable[[str | None], Awaitable[Any]], items: Callable[[Any], Sequence[T]]
+) -> list[T]:
+    """The items of all pages. Raises InvalidResultError for a list that does not end."""
+    found: list[T] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    while True:
+        result = await page(cursor)
+        found += items(result)
+        if result.next_cursor is UNSET:
+            return found
+        cursor = result.next_cursor
+        if cursor in seen:
+            raise InvalidResultError(f"the pages of {method} lead back to one that was there")
+        seen.add(result.next_cursor)
+        if len(seen) >= MAX_PAGES or len(found) > MAX_ITEMS:
+            raise InvalidResultError(
+                f"{method} has more than {MAX_PAGES:,} pages or {MAX_ITEMS:,} items, the limits"
+            )
+
 
 MAX_ROUNDS: Final = 16
 """How often one request is repeated with answers."""
@@ -50,7 +132,7 @@ class _Kind(msgspec.Struct):
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How one request is sent; what is UNSET is as the client has it."""
 
     timeout: float | None | UnsetType = UNSET
@@ -59,10 +141,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     meta: Meta | None = None
 
 
-DEFAULT: Final = Options()
+DEFAULT: Final = CallOptions()
 
 
-class Answered(msgspec.Struct, frozen=True):
+class CallOutcome(msgspec.Struct, frozen=True):
     """The result of a request that may have been repeated."""
 
     raw: Any
@@ -79,7 +161,7 @@ class Conversation:
         self,
         wire: Wire,
         agreement: Agreement,
-        identity: Identity,
+        identity: ClientIdentity,
         inbox: Inbox,
         asked: InputHandlers,
         *,
@@ -130,7 +212,7 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: Options = DEFAULT,
+        options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request; its result as raw JSON. `params` is taken over."""
@@ -158,7 +240,7 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: Options,
+        options: CallOptions,
         headers: Mapping[str, str] | None,
     ) -> Any:
         timeout = self._timeout if options.timeout is UNSET else options.timeout
@@ -175,7 +257,7 @@ class Conversation:
         finally:
             self.inbox.untrack(token)
 
-    def _put_meta(self, params: dict[str, Any], options: Options) -> Any:
+    def _put_meta(self, params: dict[str, Any], options: CallOptions) -> Any:
         """Say in `params` what this request says about itself; the token of its progress."""
         meta: dict[str, Any] = {**(options.meta or {}), **self._meta}
         token = None
@@ -204,9 +286,9 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: Options = DEFAULT,
+        options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
-    ) -> Answered:
+    ) -> CallOutcome:
         """`ask`, and again with answers as long as the result asks for some."""
         raw = await self.ask(method, params, options, headers)
         return await self.settle(method, params, raw, options, headers)
@@ -216,16 +298,16 @@ class Conversation:
         method: str,
         params: dict[str, Any],
         raw: Any,
-        options: Options = DEFAULT,
+        options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
-    ) -> Answered:
+    ) -> CallOutcome:
         """What a result comes to: it may ask for input, and the request is repeated then."""
         if not self.stateless:
-            return Answered(raw, "complete")
+            return CallOutcome(raw, "complete")
         for round in range(MAX_ROUNDS):
             kind = kind_of(raw, method)
             if kind != "input_required":
-                return Answered(raw, kind, repeated=round > 0)
+                return CallOutcome(raw, kind, repeated=round > 0)
             again = await self._repetition(method, params, raw)
             raw = await self.ask(method, again, options, headers)
         raise own_error("busy", f"{method} wants input after {MAX_ROUNDS} rounds, the limit")

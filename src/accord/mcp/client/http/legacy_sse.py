@@ -14,8 +14,7 @@ from urllib.parse import urljoin
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.sse import SseDecoder, SseEvent
-from accord.mcp.client.http.endpoint import Endpoint
-from accord.mcp.client.http.replies import EVENTS, JSON, is_stream, refusal
+from accord.mcp.client.http.channel import EVENTS, JSON, Endpoint, is_stream, refusal
 from accord.transports.http.requester import Response
 from accord.transports.urls import host_and_port
 from accord.transports.web_address import WebAddress, parse
