@@ -1,6 +1,6 @@
-"""A client's access to a server: visible components, pages of lists, time limits.
+"""A client's access to a server: visible components, pages of lists, call limits.
 
-Also the cache scope of its results.
+Results get their cache scope here too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a handler can know and do while it serves a request."""
+"""The context of a handler: its request, and the ways to its client."""
 
 from __future__ import annotations
 

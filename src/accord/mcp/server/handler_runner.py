@@ -149,11 +149,11 @@ def too_large(result: Result, size: int, most: int, incoming: Incoming, profile:
     Results that do not come from a component are returned as they are. Raises RpcError for results
     that cannot report an error.
     """
-    told = f"The result of {size:,} bytes is over the limit of {most:,}"
+    message = f"The result of {size:,} bytes is over the limit of {most:,}"
     if isinstance(result, CallToolResult):
-        return error_result(f"{told}. Ask for less.")
+        return error_result(f"{message}. Ask for less.")
     if isinstance(result, ReadResourceResult | GetPromptResult):
-        raise failure("content_too_large", told, era=incoming.era, profile=profile, maxSize=most)
+        raise failure("content_too_large", message, era=incoming.era, profile=profile, maxSize=most)
     return result
 
 

@@ -1,5 +1,7 @@
-"""A request that has been let in: its era and version are known and its client has told
-what it needs to tell."""
+"""Incoming requests: their era and version, and the admission that establishes both.
+
+An admitted request's client has stated everything that its era requires.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class _Run:
         except BaseException as error:
             if not self._ready.done():
                 self._ready.set_exception(error)
-                self._ready.exception()  # whoever waits has it; nobody else needs to hear of it
+                self._ready.exception()  # waiters have it; asyncio need not log it
             raise
         finally:
             self.value = None

@@ -5,8 +5,7 @@
     @server.tool
     async def forecast(city: str, days: int = 3) -> Forecast: ...
 
-Written once for every version of the protocol. Knows its components and their listeners. Does
-not know transports.
+One server serves every version of the protocol; it knows its components, not transports.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.content import Icon
@@ -54,7 +53,7 @@ from accord.mcp.server.listeners import (
 from accord.mcp.server.middleware import Middleware, check_middleware
 from accord.mcp.server.options import McpAsgiOptions, McpRunOptions, McpServeOptions, ProxyOptions
 from accord.mcp.server.server_state import Guard, Instructions, McpLimits
-from accord.mcp.server.tasks.store import TaskSettings
+from accord.mcp.server.tasks.store import LEGACY_TASK_CAPABILITY, TaskSettings
 from accord.transports.options import check_options
 
 if TYPE_CHECKING:
@@ -68,9 +67,6 @@ if TYPE_CHECKING:
     from accord.mcp.server.core import Core
     from accord.mcp.server.serving import serve
     from accord.transports.web.asgi import WebAsgi
-
-TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-"""The task capability of a server of 2025-11-25 with tools that may run as tasks."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
@@ -135,7 +131,7 @@ class Server:
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
-        self.introduce: Callable[[Implementation], Implementation] = _as_they_say
+        self.introduce: Callable[[Implementation], Implementation] = lambda client: client
         """Filters the names and versions that clients of sessions report, which may be anything."""
         self.tools: ComponentRegistry[ServedTool] = ComponentRegistry("tool")
         self.resources: ComponentRegistry[ServedResource] = ComponentRegistry("resource")
@@ -452,8 +448,6 @@ class Server:
         self.middlewares.append(function)
         return function
 
-    # What clients are told
-
     def prompts_changed(self) -> None:
         """Notify all listeners that the source of prompts has changed."""
         self.listeners.tell(PROMPTS_CHANGED)
@@ -475,6 +469,7 @@ class Server:
 
     def capabilities(self, version: str) -> ServerCapabilities:
         """Return the capabilities of this server in `version`."""
+        task_tools = self.has_task_tools
         return ServerCapabilities(
             tools=ListFeature(list_changed=True) if self.tools.is_used else None,
             resources=ResourcesFeature(subscribe=True, list_changed=True)
@@ -483,10 +478,8 @@ class Server:
             prompts=ListFeature(list_changed=True) if self.has_prompts else None,
             completions={} if self._completes else None,
             logging={},
-            tasks=TASKS if self.has_task_tools and version == V2025_11_25 else None,
-            extensions={EXTENSION: {}}
-            if self.has_task_tools and era(version) is Era.STATELESS
-            else None,
+            tasks=LEGACY_TASK_CAPABILITY if task_tools and version == V2025_11_25 else None,
+            extensions={EXTENSION: {}} if task_tools and era(version) is Era.STATELESS else None,
         )
 
     def has(self, feature: Feature) -> bool:
@@ -593,8 +586,6 @@ class Server:
             finally:
                 self.lifespan_value = None
 
-    # For the methods of the protocol
-
     @cached_property
     def core(self) -> Core:
         from accord.mcp.server.core import Core
@@ -606,7 +597,3 @@ class Server:
     def router(self) -> Router:
         """The methods of the protocol: `accord.serve(server.router, url)` serves them."""
         return self.core.router
-
-
-def _as_they_say(client: Implementation) -> Implementation:
-    return client

@@ -147,11 +147,11 @@ class BearerAuth(Authenticator):
         more = [implied[scope] for scope in principal.scopes if scope in implied]
         return replace(principal, scopes=principal.scopes.union(*more)) if more else principal
 
-    # What is said to those who are not let in
+    # Answers to refused requests
 
     def _refuse(self, found: MalformedCredentials | None, request: WebRequest) -> Refusal:
         if found is None:
-            # RFC 6750, section 3.1: who presents nothing is told of no error
+            # RFC 6750, section 3.1: a request without credentials gets no error code
             error = failure("authentication_failed", "A token is needed", era=_era(request))
             return Refusal(401, self._challenge(scope=scope_of(self._scopes)), _body(error))
         malformed = own_error("invalid_request", f"Invalid Request: {found.why}")

@@ -1,4 +1,4 @@
-"""`Introspection`: each token is looked up at an authorization server (RFC 7662).
+"""`Introspection`: token verification by an authorization server (RFC 7662).
 
 For opaque tokens, and for tokens that must end at the moment of revocation.
 """

@@ -1,5 +1,4 @@
-"""URLs of resources and of those who vouch for tokens: what they may be, when they are equal.
-Pure."""
+"""URLs of resources and issuers: trust, comparison and well-known forms. Pure."""
 
 from __future__ import annotations
 

@@ -52,13 +52,13 @@ class StaticTokens:
             raise ValueError("without any token nobody can be let in")
         self._key = token_bytes(32)
         self._principals: dict[bytes, Principal] = {}
-        for token, whose in tokens.items():
+        for token, owner in tokens.items():
             if not is_token(token) or len(token) > MAX_TOKEN:
                 raise ValueError(
                     "a token is made of letters, digits and - . _ ~ + /, with = at its end only, "
                     f"and has at most {MAX_TOKEN:,} characters"
                 )
-            principal = Principal(subject=whose) if isinstance(whose, str) else whose
+            principal = Principal(subject=owner) if isinstance(owner, str) else owner
             self._principals[self._digest(token)] = principal
 
     def __repr__(self) -> str:

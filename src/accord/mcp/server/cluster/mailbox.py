@@ -1,4 +1,4 @@
-"""What workers tell each other. Values only."""
+"""Messages between workers, as plain values."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One of the processes that serve the same clients.
+"""A worker: one of the processes that serve the same clients.
 
-Each has a number that no other ever has, and a mailbox in the store. Whoever puts something into
-it wakes its owner. Every worker shows that it is alive by a beat every now and then; one that has
-not been seen for long is gone, and the others are told so by whoever notices first. Times are those
-of the store: machines need not agree on them.
+Each has a unique number and a mailbox in the store; a sender wakes the recipient. Workers show by
+a regular heartbeat that they are alive. The first worker that notices a missing heartbeat removes
+the dead one and notifies the others. All times are those of the store, so clocks of machines may
+differ.
 """
 
 from __future__ import annotations

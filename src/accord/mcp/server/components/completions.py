@@ -1,4 +1,4 @@
-"""What completes arguments: the functions of the application, and what annotations say."""
+"""Completions of arguments: functions of the application, and enumerable annotations."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return function  # whoever reads the signature says what is wrong with it
+        return function  # the reader of the signature reports the error
     fields = {
         name: each.default
         for name, each in signature.parameters.items()
@@ -203,13 +203,15 @@ def _plain(parameter: inspect.Parameter, fields: dict[str, Any]) -> inspect.Para
     if not field.is_required():
         # What a factory makes is another thing each time, and no default to tell clients of.
         default = UNSET if field.default_factory is not None else field.default
-    said = _said_by(field)
+    constraints = _annotation_of_field(field)
     return parameter.replace(
-        kind=kind, annotation=Annotated[annotation, said] if said else annotation, default=default
+        kind=kind,
+        annotation=Annotated[annotation, constraints] if constraints else annotation,
+        default=default,
     )
 
 
-def _said_by(field: Any) -> Any:
+def _annotation_of_field(field: Any) -> Any:
     """Return the metadata of a field without its default.
 
     That is its description if the field has nothing else, so that types unknown to pydantic can be
@@ -217,9 +219,9 @@ def _said_by(field: Any) -> Any:
     """
     if not field.metadata and all(getattr(field, name, None) is None for name in _FURTHER):
         return field.description
-    said = copy(field)
-    said.default, said.default_factory = type(field)().default, None
-    return said
+    constraints = copy(field)
+    constraints.default, constraints.default_factory = type(field)().default, None
+    return constraints
 
 
 class TextArguments:
@@ -316,16 +318,16 @@ def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[s
         return None
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     value = bundle.add(schema)
-    told: dict[str, Any]
+    described: dict[str, Any]
     if era is Era.STATELESS:
-        told = dict(value) if isinstance(value, dict) else {}
+        described = dict(value) if isinstance(value, dict) else {}
     elif is_object:
-        told = _as_object(value, bundle)
+        described = _as_object(value, bundle)
     else:
-        told = {"type": "object", "properties": {"result": value}, "required": ["result"]}
+        described = {"type": "object", "properties": {"result": value}, "required": ["result"]}
     if bundle.definitions:
-        told["$defs"] = bundle.definitions
-    return told
+        described["$defs"] = bundle.definitions
+    return described
 
 
 def description_of(annotation: Any) -> str:

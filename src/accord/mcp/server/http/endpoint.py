@@ -1,10 +1,10 @@
 """`McpEndpoint`: a server at one path of HTTP, for clients of both eras.
 
-POST ─▶ gate ─▶ authentication ─▶ what does the body say?
+POST ─▶ gate ─▶ authentication ─▶ kind of the body:
                                     a version in `_meta`, or in a header of this era
                                       ─▶ headers are compared ─▶ StatelessCall
                                     `initialize` ─▶ a new session
-                                    nothing of MCP, where that is served ─▶ PlainCall
+                                    no MCP, if plain calls are on ─▶ PlainCall
                                     anything else ─▶ its session ─▶ SessionCall
 GET ─▶ … ─▶ its session: announcements, or a stream to be resumed
 DELETE ─▶ … ─▶ its session ends
@@ -269,7 +269,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     def _handle_later(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         """Handle a request once the server's lifespan has begun."""
         if self._closed_on is asyncio.get_running_loop():
-            # Whoever is late must not begin the server's lifespan again: nobody would end it.
+            # A late request must not begin the lifespan again: it would never end.
             refused = encode_failure(None, own_error("busy", "the server is closed"))
             exchange.reply(refused, status=503, headers=judged.json)
             return

@@ -1,7 +1,7 @@
-"""What was sent on streams, so that it can be sent again to a client that lost its connection.
+"""Events of streams, stored for clients that lost their connection.
 
-Kept in memory and bounded: the oldest is forgotten first. A client whose events are forgotten
-cannot resume its stream. Another store can keep them for several processes.
+In memory and bounded: the oldest events are dropped first. A client whose events were dropped
+cannot resume its stream. Several processes use another store (`accord.mcp.server.cluster`).
 """
 
 from __future__ import annotations

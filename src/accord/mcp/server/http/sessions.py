@@ -1,4 +1,4 @@
-"""The sessions of the handshake era: how many there may be, for how long, and whose they are."""
+"""The table of sessions of the handshake era: limits, lifetimes and owners."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ class MemorySessions:
         limits = self._limits
         for session in tuple(self._sessions.values()):
             ready = session.state.phase is Phase.READY
-            patience = limits.idle_seconds if ready else limits.handshake_seconds
-            if not session.is_busy and now - session.used > patience:
+            timeout = limits.idle_seconds if ready else limits.handshake_seconds
+            if not session.is_busy and now - session.used > timeout:
                 self.end(session)
         return bool(self._sessions)
 

@@ -5,7 +5,7 @@ of a result: the handler ends there, and is run again when the client repeats it
 the answers. Answers that were given before are found in the state that comes along, so that
 the handler gets as far as the first question without one.
 
-    run 1: elicit "name" ─▶ nobody has answered ─▶ result: input_required, state
+    run 1: elicit "name" ─▶ no answer yet ─▶ result: input_required, state
     run 2: elicit "name" ─▶ from inputResponses ─▶ elicit "sure?" ─▶ input_required, state
     run 3: elicit "name" ─▶ from the state ─▶ elicit "sure?" ─▶ from inputResponses ─▶ done
 """

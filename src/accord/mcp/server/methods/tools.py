@@ -68,7 +68,9 @@ class _Tools:
             tasks = self._tasks
             if tasks.wants(tool, params, incoming):
                 later = tool.starts_task and incoming.era is Era.STATELESS
-                return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
+                return (tasks.start_when_requested if later else tasks.start)(
+                    tool, params, incoming
+                )
         if tool.wants_context or params.request_state is not UNSET:
             return self._call_with_context(tool, params, incoming)
         if not tool.is_quick:

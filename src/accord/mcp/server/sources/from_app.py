@@ -110,7 +110,7 @@ class RouteTool(ServedTool):
         except InvalidParamsError as error:
             return refused_arguments(error, era, profile)
         except RpcError as error:
-            return error_result(_told(error))
+            return error_result(_error_text(error))
         except Exception as error:
             return failed_result(self.definition.name, error)
 
@@ -243,7 +243,7 @@ def _block(value: dict[str, str]) -> Content:
     return EmbeddedResource(resource=ResourceContents(uri=BYTES_URI, blob=data, mime_type=kind))
 
 
-def _told(error: RpcError) -> str:
+def _error_text(error: RpcError) -> str:
     """Return an application's error as text for a model: message and details."""
     body = error.data.get("body") if isinstance(error.data, dict) else None
     details = list(body.values()) if isinstance(body, dict) else [body]

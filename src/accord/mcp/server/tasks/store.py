@@ -6,7 +6,7 @@ The store here is in memory; several processes share another one (`accord.mcp.se
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
@@ -193,6 +193,14 @@ class MemoryTaskStore:
 
     def observe(self, hear: Hear) -> None:
         self._observers.append(hear)
+
+
+LEGACY_TASK_CAPABILITY: Final[dict[str, Any]] = {
+    "list": {},
+    "cancel": {},
+    "requests": {"tools": {"call": {}}},
+}
+"""The task capability of a server of 2025-11-25 with tools that may run as tasks."""
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True):

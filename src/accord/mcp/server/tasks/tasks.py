@@ -180,7 +180,7 @@ class Tasks:
         )
         return self._handle(record, incoming)
 
-    async def start_when_told(
+    async def start_when_requested(
         self, tool: ServedTool, params: CallToolParams, incoming: Incoming
     ) -> Any:
         """Run a call that becomes a task when its handler asks for it.
@@ -230,7 +230,7 @@ class Tasks:
                 record, most=settings.max_tasks, most_of_owner=settings.max_tasks_per_owner
             )
         except asyncio.CancelledError:
-            self._spawn(self.store.remove(record.id))  # nobody would ever run it
+            self._spawn(self.store.remove(record.id))  # no process would ever run it
             raise
         if not is_kept:
             raise failure(
@@ -280,9 +280,9 @@ class Tasks:
             await self._end(id, "cancelled", message="The task was cancelled.")
         except Exception as error:
             running.is_ending = True
-            told = self._told(id, error)
-            message = told.message[:MAX_MESSAGE]
-            await self._end(id, "failed", message=message, error=task_error(told))
+            wire_error = self._wire_error(id, error)
+            message = wire_error.message[:MAX_MESSAGE]
+            await self._end(id, "failed", message=message, error=task_error(wire_error))
         finally:
             running.context.is_held = False
             running.context.end()
@@ -309,7 +309,7 @@ class Tasks:
     async def _end(self, id: str, status: Any, **outcome: Any) -> None:
         await self.store.change(id, lambda record: record.ended(status, time.time(), **outcome))
 
-    def _told(self, id: str, error: Exception) -> RpcError:
+    def _wire_error(self, id: str, error: Exception) -> RpcError:
         correlation_id = token_hex(8)
         if not is_foreseen(error):
             log.error("task %s failed [%s]", id, correlation_id, exc_info=error)
