@@ -82,7 +82,7 @@ async def open_engine(
         if role != "bridge":
             await begun.executor(bus, member, worker)
         await begun.working(worker, callers)
-        bus.join(hands=worker.hands)
+        bus.join(local_worker=worker.handoff)
         yield Engine(member, tuple(begun.counts))
 
 
@@ -122,7 +122,7 @@ class _Begun:
             await self._run(bus)
         except BusError as error:
             raise EngineError(str(error)) from None
-        self.counts.append(bus.counts.write)
+        self.counts.append(bus.metrics.write)
         return bus
 
     async def member(self, kind: MemberKind) -> Membership:
@@ -134,13 +134,13 @@ class _Begun:
 
     async def executor(self, bus: Bus, member: Membership, worker: TaskWorker) -> None:
         executor = Executor(
-            self._store, bus, member, hands=bus.lend(worker.hands), spans=self._past
+            self._store, bus, member, local_worker=bus.lend(worker.handoff), spans=self._past
         )
         await self._run(executor)
-        bus.join(head=executor)
+        bus.join(local_executor=executor)
         await self._run(Scheduler(self._store, self._local.runner.trail))
         await self._run(old_runs(self._settings, self._store))
-        self.counts.append(executor.counts.write)
+        self.counts.append(executor.metrics.write)
 
     async def callers(self) -> dict[Kind, TaskCaller]:
         """Who does what a bridge does."""

@@ -103,7 +103,7 @@ async def test_what_was_told_is_not_asked_again_and_its_row_is_left_to_whoever_r
     id = await yard.ask("a")
     await told(crier)
     crier.afters[0](True)
-    assert yard.worker.held == 0
+    assert yard.worker.in_flight == 0
     await several_looks(yard)
     assert (agent.called, await yard.arrivals(id)) == ([id], [])
     assert (await yard.row(id))["state"] == "running"

@@ -181,7 +181,7 @@ async def test_what_ends_while_the_database_is_away_is_kept_and_nobody_is_asked_
 
 
 async def _holds(yard: Yard, count: int) -> bool:
-    return yard.worker.held == count
+    return yard.worker.in_flight == count
 
 
 async def _lost(lost: asyncio.Event) -> bool:

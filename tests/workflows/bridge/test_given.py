@@ -52,14 +52,14 @@ def task_of(name: str, **options: Any) -> NewTask:
 
 
 async def record(yard: Yard, *tasks: NewTask) -> None:
-    await yard.store.transact(lambda db: insert_owned(db, tasks, yard.worker.hands.owner))
+    await yard.store.transact(lambda db: insert_owned(db, tasks, yard.worker.handoff.owner))
 
 
 async def test_what_is_given_is_begun_without_being_taken(yard: Yard, agent: Agent) -> None:
     tasks = [task_of("one"), task_of("two")]
-    assert yard.worker.hands.claim(tasks) == tasks
+    assert yard.worker.handoff.claim(tasks) == tasks
     await record(yard, *tasks)
-    yard.worker.hands.give(tasks)
+    yard.worker.handoff.give(tasks)
     for task in tasks:
         assert (await yard.told(task.id)).output == "done"
         row = await yard.in_state(task.id, "done")
@@ -69,13 +69,13 @@ async def test_what_is_given_is_begun_without_being_taken(yard: Yard, agent: Age
 
 async def test_what_was_claimed_is_not_begun_before_it_is_given(yard: Yard, agent: Agent) -> None:
     task = task_of("one")
-    yard.worker.hands.claim([task])
+    yard.worker.handoff.claim([task])
     await record(yard, task)
     other = await yard.ask("a")  # by the time that it is done the worker has looked at the table
     await yard.told(other)
     await asyncio.sleep(0.2)
     assert [each.id for each in agent.called] == [other]
-    yard.worker.hands.give([task])
+    yard.worker.handoff.give([task])
     await yard.told(task.id)
     await asyncio.sleep(0.2)
     assert [each.id for each in agent.called] == [other, task.id]
@@ -83,9 +83,9 @@ async def test_what_was_claimed_is_not_begun_before_it_is_given(yard: Yard, agen
 
 async def test_what_was_recorded_and_never_given_is_found(yard: Yard, agent: Agent) -> None:
     task = task_of("one")
-    yard.worker.hands.claim([task])
+    yard.worker.handoff.claim([task])
     await record(yard, task)
-    yard.worker.hands.drop([task])
+    yard.worker.handoff.drop([task])
     await yard.told(task.id)
     row = await yard.in_state(task.id, "done")
     assert (row["fence"], [each.fence for each in agent.called]) == (2, [2])
@@ -96,25 +96,25 @@ async def test_no_more_is_claimed_than_there_is_room_for(yard: Yard, agent: Agen
     first = await yard.ask("a")  # now it is known how many the agent takes
     await until(lambda: _done(bool(agent.called)))
     tasks = [task_of(f"t{number}") for number in range(8)]
-    assert yard.worker.hands.claim(tasks) == tasks[:5]
+    assert yard.worker.handoff.claim(tasks) == tasks[:5]
     agent.gate.set()
     await yard.told(first)
 
 
 async def test_kinds_that_nobody_calls_are_not_claimed(yard: Yard) -> None:
     command = CallOperation(task="one", step="one", operation="get_run", input={})
-    assert yard.worker.hands.claim([NewTask(run_id=RUN, command=command, at=1.0)]) == []
+    assert yard.worker.handoff.claim([NewTask(run_id=RUN, command=command, at=1.0)]) == []
 
 
 async def test_nothing_is_claimed_while_the_lease_may_be_over(yard: Yard) -> None:
     yard.membership.lost.set()
-    assert yard.worker.hands.claim([task_of("one")]) == []
+    assert yard.worker.handoff.claim([task_of("one")]) == []
     yard.membership.lost.clear()
 
 
 async def test_who_is_closed_claims_nothing(yard: Yard) -> None:
     await yard.worker.close()
-    assert yard.worker.hands.claim([task_of("one")]) == []
+    assert yard.worker.handoff.claim([task_of("one")]) == []
 
 
 async def _done(done: bool) -> bool:

@@ -107,7 +107,7 @@ async def test_many_tasks_are_done_each_once(yard: Yard, hands: Hands) -> None:
 
 
 async def _empty(yard: Yard) -> bool:
-    return yard.worker.held == 0
+    return yard.worker.in_flight == 0
 
 
 async def _not_busy(hands: Hands) -> bool:
@@ -135,7 +135,7 @@ async def test_one_slow_target_does_not_starve_the_others(migrated_url: str, han
         fast = await yard.give(*(call(f"f{n}", "x", "fast") for n in range(50)))
         for id in fast:
             await yard.told(id)
-        assert yard.worker.held <= 100
+        assert yard.worker.in_flight <= 100
         assert hands.most == {"slow": 2, "fast": hands.most["fast"]}
         hands.gate.set()
         await yard.told(slow[-1])
@@ -499,4 +499,4 @@ async def test_a_worker_can_be_made_without_a_loop_of_its_own(migrated_url: str)
     async with open_store(migrated_url, durable=False) as store:
         worker = TaskWorker(store, Membership(store, "bridge"), EmbeddedBus(), {"agent": Hands()})
         await worker.close()
-        assert worker.held == 0
+        assert worker.in_flight == 0

@@ -61,7 +61,7 @@ async def test_what_is_given_by_the_broker_begins_when_its_message_arrives(
 ) -> None:
     bus, worker = await carrying.start(), Worker()
     hands = bus.lend(worker)
-    bus.join(hands=worker)
+    bus.join(local_worker=worker)
     tasks = [task(f"r{n}", "ask", time.time()) for n in range(20)]
     await carrying.until(lambda: hands.claim(tasks) == tasks)
     await give(carrying, bus, hands, *tasks)
@@ -70,7 +70,7 @@ async def test_what_is_given_by_the_broker_begins_when_its_message_arrives(
     heard = await carrying.heard(carrying.names.tasks, 20)
     assert {each.key().decode() for each in heard} == {each.run_id for each in tasks}
     assert set((await carrying.states()).values()) == {"running"}
-    assert bus.counts.duplicates[carrying.names.tasks] == 0
+    assert bus.metrics.duplicates[carrying.names.tasks] == 0
 
 
 async def test_what_is_too_large_for_the_broker_begins_at_once(carrying: Carrying) -> None:

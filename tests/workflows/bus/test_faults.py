@@ -37,10 +37,10 @@ async def test_duplicates_and_disorder_change_nothing(carrying: Carrying) -> Non
 
     await carrying.publish_by_hand(order)
     bus = await carrying.start()
-    await carrying.until(lambda: bus.counts.consumed.total() == 1_100)
+    await carrying.until(lambda: bus.metrics.consumed.total() == 1_100)
     assert await carrying.count("tasks WHERE state = 'ready'") == 500
     assert await carrying.count("run_inbox") == 500
-    assert bus.counts.duplicates[carrying.names.tasks] == repeated
+    assert bus.metrics.duplicates[carrying.names.tasks] == repeated
     assert await carrying.count("dead_letters") == 0
 
 
@@ -89,7 +89,7 @@ async def test_poison_is_put_aside_and_the_partition_moves_on(carrying: Carrying
     assert sorted(json.decode(each.value())["code"] for each in told) == [
         code for code, _, _ in sorted(letters)
     ]
-    assert bus.counts.dead_letters[carrying.names.tasks] == 11
+    assert bus.metrics.dead_letters[carrying.names.tasks] == 11
 
 
 @pytest.mark.req("W-08", "W-09")
@@ -112,7 +112,7 @@ async def test_consumers_come_and_go_and_every_run_keeps_its_order(carrying: Car
     buses: list[KafkaBus] = [await carrying.start(role="executor")]
     for n in range(REBALANCES):
         buses.append(await carrying.start(role="executor"))
-        await carrying.until(lambda: buses[-1].counts.rebalances > 0)
+        await carrying.until(lambda: buses[-1].metrics.rebalances > 0)
         if n % 3:  # up to several at a time
             await carrying.close(buses.pop(0))
         if len(buses) > 3:

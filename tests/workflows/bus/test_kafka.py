@@ -154,7 +154,7 @@ async def test_what_the_broker_will_not_have_holds_nothing_up(carrying: Carrying
         bus, task("r", "large", time.time(), noise), task("r", "small", time.time())
     )
     await carrying.until_states({"r/large": "published", "r/small": "ready"})
-    await carrying.until(lambda: bus.counts.outbox == 1)
+    await carrying.until(lambda: bus.metrics.outbox == 1)
     await carrying.dispatch(bus, task("r", "next", time.time()))
     await carrying.until_states({"r/large": "published", "r/small": "ready", "r/next": "ready"})
 
@@ -189,7 +189,7 @@ async def test_a_message_starts_a_run_once_as_a_person(carrying: Carrying) -> No
     bus = await carrying.start(role="executor")
     carrying.ask(start, start, {**start, "message_id": "order-8"})
     await carrying.until_count("runs", 2)
-    await carrying.until(lambda: bus.counts.duplicates[carrying.names.runs] == 1)
+    await carrying.until(lambda: bus.metrics.duplicates[carrying.names.runs] == 1)
     [row] = await carrying.store.fetch(
         "SELECT workflow, version, user_id, username, origin, correlation_id FROM runs"
         " WHERE id = $1",
@@ -321,10 +321,10 @@ async def test_what_happened_is_counted(carrying: Carrying) -> None:
     bus = await carrying.start()
     await carrying.dispatch(bus, task("r", "a", time.time()), task("r", "b", time.time()))
     await carrying.until_states({"r/a": "ready", "r/b": "ready"})
-    await carrying.until(lambda: bus.counts.consumed[carrying.names.tasks] == 2)
-    await carrying.until(lambda: bus.counts.published[carrying.names.tasks] == 2)
+    await carrying.until(lambda: bus.metrics.consumed[carrying.names.tasks] == 2)
+    await carrying.until(lambda: bus.metrics.published[carrying.names.tasks] == 2)
     page = Exposition()
-    bus.counts.write(page)
+    bus.metrics.write(page)
     lines = page.encode().decode().splitlines()
     topic = f'{{topic="{carrying.names.tasks}"}}'
     assert f"accord_bus_published_total{topic} 2" in lines

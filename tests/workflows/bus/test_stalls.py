@@ -62,7 +62,7 @@ async def test_a_consumer_that_fetches_nothing_from_the_start_is_replaced(
     bus = await carrying.start(role="bridge", check_seconds=0.5)
     await carrying.dispatch(bus, *(task("r", f"t{n}", time.time()) for n in range(10)))
     await carrying.until_states({f"r/t{n}": "ready" for n in range(10)})
-    assert (deaf.count, bus.counts.stalls) == (1, 1)
+    assert (deaf.count, bus.metrics.stalls) == (1, 1)
 
 
 @pytest.mark.req("W-09")
@@ -73,12 +73,12 @@ async def test_a_consumer_that_no_longer_fetches_is_replaced(
     bus = await carrying.start(role="bridge", check_seconds=0.5)
     await carrying.dispatch(bus, task("r", "early", time.time()))
     await carrying.until_states({"r/early": "ready"})
-    before = bus.counts.stalls  # a slow machine may be taken for one
+    before = bus.metrics.stalls  # a slow machine may be taken for one
     deaf.now = True
     await carrying.until(lambda: deaf.count == 1)
     await carrying.dispatch(bus, task("r", "late", time.time()))
     await carrying.until_states({"r/early": "ready", "r/late": "ready"})
-    assert bus.counts.stalls == before + 1
+    assert bus.metrics.stalls == before + 1
 
 
 async def test_consumers_are_not_replaced_again_and_again(
@@ -89,7 +89,7 @@ async def test_consumers_are_not_replaced_again_and_again(
     await carrying.dispatch(bus, task("r", "ask", time.time()))
     await carrying.until(lambda: deaf.count == 2)
     await asyncio.sleep(2.0)
-    assert bus.counts.stalls == 1
+    assert bus.metrics.stalls == 1
 
 
 async def test_a_consumer_that_has_everything_stays(carrying: Carrying) -> None:
@@ -102,6 +102,6 @@ async def test_a_consumer_that_has_everything_stays(carrying: Carrying) -> None:
     producer.produce(carrying.names.runs, json.encode({**START, "message_id": "m"}), "k")
     producer.commit_transaction(PATIENCE)  # which leaves a mark that nobody is given
     await carrying.until_count("runs", 1)
-    before = bus.counts.stalls
+    before = bus.metrics.stalls
     await asyncio.sleep(2.0)
-    assert bus.counts.stalls == before
+    assert bus.metrics.stalls == before

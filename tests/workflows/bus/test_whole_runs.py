@@ -59,7 +59,7 @@ async def bridging(carrying: Carrying, bus: KafkaBus, shouter: Shouter) -> Async
     await membership.start()
     worker = TaskWorker(carrying.store, membership, bus, {"agent": shouter})
     await worker.start()
-    bus.join(hands=worker.hands)
+    bus.join(local_worker=worker.handoff)
     try:
         yield
     finally:
@@ -85,7 +85,7 @@ async def test_runs_asked_for_by_messages_end_though_the_broker_is_killed(
         executing(carrying.store, bus=executor) as deciding,
         bridging(carrying, bridge, shouter),
     ):
-        executor.join(head=deciding)
+        executor.join(local_executor=deciding)
         carrying.ask(*({**start, "message_id": id} for id in ids))
         await carrying.until(lambda: len(shouter.calls) > 20)
         await loop.run_in_executor(None, kafka.kill)

@@ -34,11 +34,11 @@ async def main(url: str, runs: int) -> None:
                 await begin(store, "waiting", {"text": "x" * 1000, "list": [1, 2, 3]}, count=1000)
 
             async def is_quiet() -> bool:
-                return executor.counts.decided == runs
+                return executor.metrics.decided == runs
 
             await until(is_quiet, pause=0.05)
             [row] = await store.fetch("SELECT count(*) AS n FROM runs WHERE status = 'waiting'")
-            print(row["n"], executor.counts.held, most_megabytes())
+            print(row["n"], executor.metrics.held, most_megabytes())
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ async def main(url: str, lease: float, how: str) -> None:
         await asyncio.to_thread(sys.stdin.read)
         await executor.close()
         await membership.close()
-        counts = executor.counts
+        counts = executor.metrics
         print(f"fenced {counts.fenced} decided {counts.decided}", flush=True)
 
 

@@ -95,7 +95,7 @@ async def test_runs_that_are_not_held_go_on_all_the_same(store: Store) -> None:
         runs = await begin(store, "wait", "x" * 1000, count=20)
         for run in runs:
             await until_status(store, run, "waiting")
-        assert executor.counts.held <= 3
+        assert executor.metrics.held <= 3
         for run in runs:
             await send(store, run, SignalReceived(at=time(), name="s", id="1", payload=run))
         await until_finished(store, runs)
@@ -113,8 +113,8 @@ async def test_large_messages_are_read_a_few_at_a_time(store: Store) -> None:
         await send(store, run, SignalReceived(at=time(), name="s", id="1", payload=payload))
     async with executing(store, held=RunCache(bytes=8_000_000)) as executor:
         await until_finished(store, runs)
-    assert executor.counts.decided == 12
-    assert 0 < executor.counts.held < 12  # the others do not fit
+    assert executor.metrics.decided == 12
+    assert 0 < executor.metrics.held < 12  # the others do not fit
 
 
 async def test_ten_thousand_waiting_runs_take_less_than_300_megabytes(migrated_url: str) -> None:

@@ -153,7 +153,7 @@ def test_any_run_through_the_tables_comes_to_what_the_reference_says(
             driver = Driver(store, world)
             async with executing(store, now=driver.clock, held=RunCache(runs=held)) as executor:
                 await driver.run(case)
-            assert executor.counts.undecided == executor.counts.fenced == 0
+            assert executor.metrics.undecided == executor.metrics.fenced == 0
             state = (await load(store, RUN)).state
             code = None if state.error is None else state.error.code
             inputs = with_codes(driver.inputs)

@@ -109,7 +109,7 @@ async def test_a_run_of_every_type_of_step_ends(store: Store) -> None:
                 "by": "ann",
             },
         )
-    assert (executor.counts.started, executor.counts.finished) == (2, {"completed": 2})
+    assert (executor.metrics.started, executor.metrics.finished) == (2, {"completed": 2})
     kinds = await store.fetch("SELECT task, kind, target FROM tasks WHERE run_id = $1", run)
     assert {row["task"]: (row["kind"], row["target"]) for row in kinds} == {
         "first": ("agent", "a"),
@@ -390,7 +390,7 @@ async def test_watchers_are_woken_and_counts_and_logs_tell_what_happened(
         await until_finished(store, [run])
     stop()
     page = Exposition()
-    executor.counts.write(page)
+    executor.metrics.write(page)
     told = [record.getMessage() for record in caplog.records if run in record.getMessage()]
     assert told == [
         f"run {run} of one@1 started, correlation id c-7",

@@ -146,10 +146,10 @@ async def test_another_takes_over_when_the_lease_of_one_that_was_killed_is_over(
     async with process(migrated_url, lease=2.0) as first:
         await first.kill()
         async with executing(store, lease=0.2) as second, Bridge(store):
-            assert second.counts.shards == 0
+            assert second.metrics.shards == 0
             [run] = await begin(store, "few")
             await until_finished(store, [run])
-            assert second.counts.shards == 32
+            assert second.metrics.shards == 32
 
 
 @pytest.mark.req("W-09")

@@ -72,7 +72,7 @@ async def test_executors_share_the_shards_and_the_work(store: Store) -> None:
             await until_shares(store, 10, 11, 11)
             runs = await begin(store, "two", count=60)
             await until_finished(store, runs)
-        decided = [each.counts.decided for each in (first, second, third)]
+        decided = [each.metrics.decided for each in (first, second, third)]
         assert sum(decided) == 60 * 3
         assert min(decided) > 0
         await until_shares(store, SHARDS)
@@ -101,7 +101,7 @@ async def test_what_belongs_to_one_that_is_gone_is_taken_when_its_lease_is_over(
     await store.execute(GONE.format(now=NOW[store.engine]))
     await store.execute("UPDATE shards SET owner = 'gone', fence = 3")
     async with executing(store, lease=0.3) as executor, Bridge(store):
-        assert executor.counts.shards == 0
+        assert executor.metrics.shards == 0
         [run] = await begin(store, "two")
         await until_finished(store, [run])
         rows = await store.fetch("SELECT DISTINCT fence FROM shards")
@@ -145,8 +145,8 @@ async def test_what_was_decided_by_another_in_between_is_read_again(store: Store
         for run in runs:
             await send(store, run, SignalReceived(at=time(), name="s2", id="2"))
         await until_finished(store, runs)
-    assert other.counts.decided > 0
-    assert executor.counts.undecided == 0
+    assert other.metrics.decided > 0
+    assert executor.metrics.undecided == 0
 
 
 async def test_an_executor_whose_lease_is_over_takes_nothing(store: Store) -> None:
@@ -155,7 +155,7 @@ async def test_an_executor_whose_lease_is_over_takes_nothing(store: Store) -> No
     await store.execute("UPDATE members SET until = 0")
     executor = Executor(store, EmbeddedBus(), membership)
     await executor.start()
-    assert executor.counts.shards == 0
+    assert executor.metrics.shards == 0
     await executor.close()
     await membership.close()
 
@@ -186,7 +186,7 @@ async def _is_empty(store: Store) -> bool:
 
 
 async def _is_fenced(executor: Executor) -> bool:
-    return executor.counts.fenced > 0
+    return executor.metrics.fenced > 0
 
 
 async def _is_heard(membership: Membership) -> bool:

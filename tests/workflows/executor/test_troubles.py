@@ -132,7 +132,7 @@ async def test_a_message_that_cannot_be_read_waits_and_others_move_on(
         await store.notify(WAKE)
         await until_finished(store, [run])
     assert (await load(store, run)).problem is None
-    assert executor.counts.dead_letters == 0
+    assert executor.metrics.dead_letters == 0
 
 
 async def test_a_message_that_could_not_be_read_for_a_day_becomes_a_dead_letter(
@@ -154,7 +154,7 @@ async def test_a_message_that_could_not_be_read_for_a_day_becomes_a_dead_letter(
         ],
         key=lambda each: str(each["body"]),
     )
-    assert executor.counts.dead_letters == 2
+    assert executor.metrics.dead_letters == 2
     assert await store.fetch("SELECT id FROM run_inbox") == []
     assert MAX_TRIES * MAX_DELAY_SECONDS == 24 * 3_600
 
@@ -200,7 +200,7 @@ async def test_a_message_of_a_newer_release_waits_for_it_and_its_run_goes_on(
         [row] = await store.fetch(POSTPONED, run)
     assert 0 < row["due"] - clock() <= 60
     assert "schema 99" in row["problem"]
-    assert executor.counts.dead_letters == 0
+    assert executor.metrics.dead_letters == 0
     assert len(errors(caplog)) == 1
     problem = (await load(store, run)).problem
     assert problem is not None
@@ -295,7 +295,7 @@ async def test_a_run_whose_time_cannot_be_decided_on_does_not_hold_up_others(
         await store.execute(KEEP_HISTORY, run, row["events"])
         clock.ahead += 61.0
         await until_finished(store, [run])
-    assert executor.counts.undecided == 3
+    assert executor.metrics.undecided == 3
     assert len(errors(caplog)) == 1
     assert (await load(store, run)).problem is None
 
@@ -322,7 +322,7 @@ async def test_a_message_for_a_run_that_is_not_there_is_dropped(store: Store) ->
     async with executing(store) as executor:
         await send(store, "nobody", CancelRequested(at=time()))
         await until(lambda: _is_empty(store))
-    assert executor.counts.ignored == 1
+    assert executor.metrics.ignored == 1
 
 
 # Rule 6: one bad run must not take the others along
@@ -345,7 +345,7 @@ async def test_a_run_that_cannot_be_written_does_not_take_others_along(store: St
         clock.ahead += 60.0
         await store.notify(WAKE)
         await until_status(store, bad, "waiting")
-    assert (executor.counts.decided, executor.counts.dead_letters) == (5, 0)
+    assert (executor.metrics.decided, executor.metrics.dead_letters) == (5, 0)
 
 
 # Rule 3: one outcome, one event
@@ -375,7 +375,7 @@ async def test_the_first_outcome_of_a_task_wins_and_later_ones_are_counted(store
         await until(lambda: _is_empty(store))
     state = (await load(store, run)).state
     assert (state.steps["a"].output, state.status, state.applied) == ("first", "completed", 6)
-    assert executor.counts.ignored == 4
+    assert executor.metrics.ignored == 4
     assert await folded(store, run) == state
 
 
@@ -395,7 +395,7 @@ async def test_duplicates_and_any_order_are_ignored_and_counted(store: Store) ->
     expected = {f"b{each}": f"y{each}" for each in range(5)}
     assert [await outcome(store, run) for run in runs] == [("completed", expected)] * 40
     assert bridge.doubled > 10
-    assert executor.counts.ignored == bridge.doubled
+    assert executor.metrics.ignored == bridge.doubled
 
 
 # Clocks
@@ -422,7 +422,7 @@ async def test_a_clock_that_jumps_loses_nothing_and_does_nothing_twice(store: St
     results = {await outcome(store, run) for run in runs}
     # Some were late for the deadline of an hour, by a clock that is an hour ahead.
     assert results <= {("completed", "b"), ("failed", "timeout")}
-    assert executor.counts.undecided == 0
+    assert executor.metrics.undecided == 0
     for run in runs:
         state = await folded(store, run)
         assert state == (await load(store, run)).state

@@ -131,12 +131,12 @@ class AgentCaller:
         spans: Spans | None = None,
     ) -> None:
         self._agents = agents
-        self._lines = ClientPool(policy, secrets)
+        self._clients = ClientPool(policy, secrets)
         self._spans = spans
 
     async def close(self) -> None:
         """End all connections."""
-        await self._lines.close()
+        await self._clients.close()
 
     async def terms(self, target: str) -> Terms:
         agent = await self._agent(target)
@@ -148,34 +148,34 @@ class AgentCaller:
         agent = await self._agent(task.target)
         with span_of(self._spans, task) as traceparent:
             trace = trace_of(task, traceparent)
-            line = await self._lines.take(agent)
+            pooled = await self._clients.take(agent)
             try:
-                if isinstance(line.client, PlainClient):
-                    outcome = await _call_plain(line.client, task, trace)
+                if isinstance(pooled.client, PlainClient):
+                    outcome = await _call_plain(pooled.client, task, trace)
                 else:
-                    talk = _AgentCall(line.client, task, agent, trace, progress)
+                    talk = _AgentCall(pooled.client, task, agent, trace, progress)
                     outcome = await talk.run()
             except CallError as error:
                 if error.code in _OTHER_WIRE and agent.wire == "auto":
-                    self._lines.forget(agent)
-                _redact_error(error, line.secrets)
+                    self._clients.forget(agent)
+                _redact_error(error, pooled.secrets)
                 raise
             else:
-                return _redact_outcome(outcome, line.secrets)
+                return _redact_outcome(outcome, pooled.secrets)
             finally:
-                await self._lines.let_go(line)
+                await self._clients.release(pooled)
 
     async def cancel(self, task: ClaimedTask) -> None:
         if not task.remote_task:
             return
         agent = await self._agent(task.target)
-        line = await self._lines.take(agent)
+        pooled = await self._clients.take(agent)
         try:
-            if isinstance(line.client, Client):
+            if isinstance(pooled.client, Client):
                 trace = trace_of(task, task.traceparent)
-                await line.client.cancel(task.remote_task, trace=trace)
+                await pooled.client.cancel(task.remote_task, trace=trace)
         finally:
-            await self._lines.let_go(line)
+            await self._clients.release(pooled)
 
     async def _agent(self, name: str) -> AgentRow:
         """Raises RefusedError for an agent that is not there, or not to be called."""

@@ -38,16 +38,16 @@ class AttemptRunner:
         self,
         callers: Mapping[Kind, TaskCaller],
         outcomes: Outcomes,
-        holding: InFlightTasks,
-        tally: WorkerMetrics,
+        in_flight: InFlightTasks,
+        metrics: WorkerMetrics,
         *,
         now: Callable[[], float],
         freed: Callable[[CallTarget], None],
     ) -> None:
         self._callers = callers
         self._outcomes = outcomes
-        self._holding = holding
-        self._tally = tally
+        self._in_flight = in_flight
+        self._metrics = metrics
         self._now = now
         self._freed = freed
         self._jobs: set[asyncio.Task[None]] = set()
@@ -65,54 +65,54 @@ class AttemptRunner:
             self.start(target.waiting.popleft(), target)
             room -= 1
 
-    def start(self, held: InFlightTask, target: CallTarget) -> None:
+    def start(self, entry: InFlightTask, target: CallTarget) -> None:
         target.busy += 1
         target.breaker.began()
-        held.started = time.monotonic()
-        held.job = asyncio.create_task(self._work(held, target))
-        self._jobs.add(held.job)
-        held.job.add_done_callback(self._jobs.discard)
+        entry.started = time.monotonic()
+        entry.job = asyncio.create_task(self._work(entry, target))
+        self._jobs.add(entry.job)
+        entry.job.add_done_callback(self._jobs.discard)
 
     async def join(self, timeout: float | None = None) -> None:
         """Wait for all that are under way."""
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=timeout)
 
-    async def _work(self, held: InFlightTask, target: CallTarget) -> None:
+    async def _work(self, entry: InFlightTask, target: CallTarget) -> None:
         """One attempt, and what follows from it."""
         try:
-            if held.cancelled:
-                await self._stop(held)
+            if entry.cancelled:
+                await self._stop(entry)
                 return
-            outcome = await self._call(held, target)
-            if held.cancelled:
-                self._outcomes.cancel(held)
+            outcome = await self._call(entry, target)
+            if entry.cancelled:
+                self._outcomes.cancel(entry)
             elif isinstance(outcome, LateError):
-                self._outcomes.fail(held, outcome)
+                self._outcomes.fail(entry, outcome)
             else:
-                self._outcomes.settle(held, outcome, held.task.retry or target.terms.retry)
+                self._outcomes.settle(entry, outcome, entry.task.retry or target.terms.retry)
         except StoreError:  # nobody was called, as nobody knows where: it was no attempt
-            self._outcomes.let_go(held)
+            self._outcomes.let_go(entry)
         except asyncio.CancelledError:
-            if not held.cancelled or held.ending or held not in self._holding:
+            if not entry.cancelled or entry.ending or entry not in self._in_flight:
                 raise
-            await self._stop(held)
+            await self._stop(entry)
         finally:
             target.busy -= 1
-            if not held.reached:
+            if not entry.reached:
                 target.breaker.left()
             self._freed(target)
 
-    async def _call(self, held: InFlightTask, target: CallTarget) -> Outcome | CallError:
+    async def _call(self, entry: InFlightTask, target: CallTarget) -> Outcome | CallError:
         """What came of an attempt. Raises StoreError."""
-        task, now = held.task, self._now()
+        task, now = entry.task, self._now()
         within = None if task.deadline is None else task.deadline - now
         if within is not None and within <= 0:
             return LateError()
 
         async def progress(remote_task: str, remote_context: str) -> None:
-            self._reached(held, target, well=True)
-            await self._remember(held, remote_task, remote_context)
+            self._reached(entry, target, well=True)
+            await self._remember(entry, remote_task, remote_context)
 
         limit = asyncio.timeout(within)
         outcome: Outcome | CallError
@@ -125,32 +125,32 @@ class AttemptRunner:
             raise
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
-                await self._tell(held)
+                await self._tell(entry)
                 return LateError()
             log.exception("task %s: its caller failed", task.id)
             outcome = UnknownOutcomeError("internal", "the bridge failed; its log says why")
-        self._reached(held, target, well=not _is_unhealthy(outcome))
+        self._reached(entry, target, well=not _is_unhealthy(outcome))
         return outcome
 
-    async def _remember(self, held: InFlightTask, remote_task: str, remote_context: str) -> None:
+    async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
         """Store what the other side calls a task; the job ends where it is not to go on."""
-        if not await self._outcomes.remember(held, remote_task, remote_context):
-            log.warning("task %s was taken by another", held.task.id)
-            self._tally.lost += 1
-            self._holding.remove(held)
-        elif not held.cancelled:
+        if not await self._outcomes.remember(entry, remote_task, remote_context):
+            log.warning("task %s was taken by another", entry.task.id)
+            self._metrics.lost += 1
+            self._in_flight.remove(entry)
+        elif not entry.cancelled:
             return
         raise asyncio.CancelledError
 
-    def _reached(self, held: InFlightTask, target: CallTarget, *, well: bool) -> None:
+    def _reached(self, entry: InFlightTask, target: CallTarget, *, well: bool) -> None:
         """The other side answered, or is ill."""
-        if held.reached and well:
+        if entry.reached and well:
             return
-        if not held.reached:
-            held.reached = True
+        if not entry.reached:
+            entry.reached = True
             kind, name = target.key
-            self._tally.answered(
-                kind, shown_target(kind, name), time.monotonic() - held.started, well=well
+            self._metrics.answered(
+                kind, shown_target(kind, name), time.monotonic() - entry.started, well=well
             )
         if not target.terms.breaks:
             return
@@ -163,23 +163,23 @@ class AttemptRunner:
         """What waits for it goes back: others may have better luck, and it takes no place here."""
         kind, name = target.key
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
-        self._tally.opened += 1
+        self._metrics.opened += 1
         while target.waiting:
             self._outcomes.let_go(target.waiting.popleft())
 
-    async def _stop(self, held: InFlightTask) -> None:
-        await self._tell(held)
-        self._outcomes.cancel(held)
+    async def _stop(self, entry: InFlightTask) -> None:
+        await self._tell(entry)
+        self._outcomes.cancel(entry)
 
-    async def _tell(self, held: InFlightTask) -> None:
+    async def _tell(self, entry: InFlightTask) -> None:
         """Tell the other side that nobody waits any more."""
         try:
             async with asyncio.timeout(STOP_SECONDS):
-                await self._callers[held.task.kind].cancel(held.task)
+                await self._callers[entry.task.kind].cancel(entry.task)
         except (CallError, StoreError, TimeoutError) as error:
-            log.info("task %s: the other side did not stop: %s", held.task.id, error)
+            log.info("task %s: the other side did not stop: %s", entry.task.id, error)
         except Exception:
-            log.exception("task %s: its caller failed", held.task.id)
+            log.exception("task %s: its caller failed", entry.task.id)
 
 
 def _is_unhealthy(outcome: Outcome | CallError) -> bool:

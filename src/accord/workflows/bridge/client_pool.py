@@ -276,53 +276,53 @@ class ClientPool:
     def __init__(self, policy: AddressPolicy, secrets: Secrets) -> None:
         self._policy = policy
         self._secrets = secrets
-        self._lines: dict[str, PooledClient] = {}
+        self._clients: dict[str, PooledClient] = {}
 
     async def take(self, agent: AgentRow) -> PooledClient:
         """A line to this agent, to be let go of. Raises RefusedError where its secret cannot be
         had, or its URL is none."""
-        line = await self._line(agent)
-        line.users += 1
-        return line
+        pooled = await self._line(agent)
+        pooled.users += 1
+        return pooled
 
-    async def let_go(self, line: PooledClient) -> None:
-        line.users -= 1
-        if line.retired and not line.users:
-            await line.client.__aexit__(None, None, None)
+    async def release(self, pooled: PooledClient) -> None:
+        pooled.users -= 1
+        if pooled.retired and not pooled.users:
+            await pooled.client.__aexit__(None, None, None)
 
     def forget(self, agent: AgentRow) -> None:
         """Begin anew with an agent: its card may say something else by now."""
-        line = self._lines.pop(agent.name, None)
-        if line is not None:
-            line.retired = True
+        pooled = self._clients.pop(agent.name, None)
+        if pooled is not None:
+            pooled.retired = True
 
     async def close(self) -> None:
         """End all connections, and what is under way on them."""
-        lines, self._lines = self._lines, {}
-        for line in lines.values():
-            await line.client.__aexit__(None, None, None)
+        lines, self._clients = self._clients, {}
+        for pooled in lines.values():
+            await pooled.client.__aexit__(None, None, None)
 
     async def _line(self, agent: AgentRow) -> PooledClient:
         key = _ClientKey(
             agent.url, agent.wire, agent.timeout, agent.max_concurrency, self._auth(agent.auth)
         )
-        line = self._lines.get(agent.name)
-        if line is not None and line.key == key:
-            return line
+        pooled = self._clients.get(agent.name)
+        if pooled is not None and pooled.key == key:
+            return pooled
         await self._retire(agent.name)
-        if len(self._lines) >= MAX_CLIENTS:
-            await self._retire(next(iter(self._lines)))
+        if len(self._clients) >= MAX_CLIENTS:
+            await self._retire(next(iter(self._clients)))
         made = PooledClient(key, self._client(key))
-        self._lines[agent.name] = made
+        self._clients[agent.name] = made
         await made.client.__aenter__()
         return made
 
     async def _retire(self, name: str) -> None:
-        line = self._lines.pop(name, None)
-        if line is not None:
-            line.retired = True
-            if not line.users:
-                await line.client.__aexit__(None, None, None)
+        pooled = self._clients.pop(name, None)
+        if pooled is not None:
+            pooled.retired = True
+            if not pooled.users:
+                await pooled.client.__aexit__(None, None, None)
 
     def _client(self, key: _ClientKey) -> AgentClient:
         if key.wire == "plain":

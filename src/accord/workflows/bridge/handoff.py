@@ -22,7 +22,7 @@ class LocalHandoff:
         self,
         owner: str,
         kinds: Collection[Kind],
-        holding: InFlightTasks,
+        in_flight: InFlightTasks,
         targets: CallTargets,
         rows: TaskRows,
         *,
@@ -33,7 +33,7 @@ class LocalHandoff:
     ) -> None:
         self.owner = owner
         self._kinds = kinds
-        self._holding = holding
+        self._in_flight = in_flight
         self._targets = targets
         self._rows = rows
         self._is_open = is_open
@@ -69,7 +69,7 @@ class LocalHandoff:
         if not self._is_open():
             return []
         now = self._now()
-        room = self._holding.room - len(self._coming)
+        room = self._in_flight.room - len(self._coming)
         spare: dict[TargetKey, int] = {}
         reserved: list[str] = []
         for id, kind, target in tasks:

@@ -74,8 +74,8 @@ class InFlightTasks:
     def __len__(self) -> int:
         return len(self._held)
 
-    def __contains__(self, held: InFlightTask) -> bool:
-        return self._held.get(held.task.id) is held
+    def __contains__(self, entry: InFlightTask) -> bool:
+        return self._held.get(entry.task.id) is entry
 
     def get(self, id: str) -> InFlightTask | None:
         return self._held.get(id)
@@ -88,14 +88,14 @@ class InFlightTasks:
         """How many more may be taken."""
         return 0 if self._bytes >= MAX_BYTES else self._most - len(self._held)
 
-    def add(self, held: InFlightTask) -> None:
-        self._held[held.task.id] = held
-        self._bytes += held.size
+    def add(self, entry: InFlightTask) -> None:
+        self._held[entry.task.id] = entry
+        self._bytes += entry.size
 
-    def remove(self, held: InFlightTask) -> None:
-        if held in self:
-            del self._held[held.task.id]
-            self._bytes -= held.size
+    def remove(self, entry: InFlightTask) -> None:
+        if entry in self:
+            del self._held[entry.task.id]
+            self._bytes -= entry.size
 
 
 MAX_CONSECUTIVE_FAILURES: Final = 5

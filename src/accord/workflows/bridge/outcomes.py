@@ -89,84 +89,86 @@ class Outcomes:
 
     def __init__(
         self,
-        endings: ResultWriter,
+        writer: ResultWriter,
         bus: Bus,
-        holding: InFlightTasks,
+        in_flight: InFlightTasks,
         answered: UnrecordedSuccesses,
-        tally: WorkerMetrics,
+        metrics: WorkerMetrics,
         *,
         owner: str,
         now: Callable[[], float],
         wake: Callable[[], None],
         ended: Callable[[], None],
     ) -> None:
-        self._endings = endings
+        self._writer = writer
         self._bus = bus
-        self._holding = holding
-        self._answered = answered
-        self._tally = tally
+        self._in_flight = in_flight
+        self._unrecorded = answered
+        self._metrics = metrics
         self._owner = owner
         self._now = now
         self._wake = wake
         self._ended = ended
 
-    def settle(self, held: InFlightTask, outcome: Outcome | CallError, policy: Retry) -> None:
+    def settle(self, entry: InFlightTask, outcome: Outcome | CallError, policy: Retry) -> None:
         """Something came of an attempt."""
         match outcome:
             case TaskSuccess():
-                self._succeed(held, outcome)
+                self._succeed(entry, outcome)
             case TaskQuestion():
-                self._ask(held, outcome)
+                self._ask(entry, outcome)
             case TaskFailure():
                 failed = DefiniteError(outcome.code, outcome.message, body=outcome.body)
-                if outcome.code == TASK_CANCELED and held.task.command.resumes:
+                if outcome.code == TASK_CANCELED and entry.task.command.resumes:
                     # The call was cancelled with the run, as it now turns out: make a new one.
                     again = max(policy.attempts, 2)
                     policy = replace(policy, attempts=again, failures="all")
-                self._try_again(held, failed, policy, outcome.details)
+                self._try_again(entry, failed, policy, outcome.details)
             case CallError():
-                self._try_again(held, outcome, policy)
+                self._try_again(entry, outcome, policy)
 
-    def fail(self, held: InFlightTask, error: CallError, details: Any = None) -> None:
+    def fail(self, entry: InFlightTask, error: CallError, details: Any = None) -> None:
         """It failed for good."""
-        task, at = held.task, self._now()
+        task, at = entry.task, self._now()
         log_failure(task, error, again=False)
         details = _with_answer(error, details)
         failure = Failure(
             str(error.code), error.message, task.command.step, details, _is_unknown(task, error)
         )
         told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
-        self._tally.ended(task.kind, "error")
-        change = _change(held, "done", outcome="error", finished_at=at)
-        self._finish(held, change, _message(held, "done", told), dead_letter_of(task, failure, at))
+        self._metrics.ended(task.kind, "error")
+        change = _change(entry, "done", outcome="error", finished_at=at)
+        self._finish(
+            entry, change, _message(entry, "done", told), dead_letter_of(task, failure, at)
+        )
 
-    def cancel(self, held: InFlightTask) -> None:
+    def cancel(self, entry: InFlightTask) -> None:
         """It is over, and nobody wants to know."""
-        log_cancellation(held.task)
-        self._tally.ended(held.task.kind, "cancelled")
-        self._finish(held, _change(held, "done", outcome="cancelled", finished_at=self._now()))
+        log_cancellation(entry.task)
+        self._metrics.ended(entry.task.kind, "cancelled")
+        self._finish(entry, _change(entry, "done", outcome="cancelled", finished_at=self._now()))
 
-    def let_go(self, held: InFlightTask) -> None:
+    def let_go(self, entry: InFlightTask) -> None:
         """Give a task back as it was, for anybody to take."""
-        if held in self._holding and not held.ending:
-            self._finish(held, _change(held, "ready"))
+        if entry in self._in_flight and not entry.ending:
+            self._finish(entry, _change(entry, "ready"))
 
-    def put_off(self, held: InFlightTask, seconds: float) -> None:
+    def put_off(self, entry: InFlightTask, seconds: float) -> None:
         """Give a task back, for anybody to take later."""
-        self._finish(held, _change(held, "ready", due=self._now() + seconds))
+        self._finish(entry, _change(entry, "ready", due=self._now() + seconds))
 
-    async def remember(self, held: InFlightTask, remote_task: str, remote_context: str) -> bool:
+    async def remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> bool:
         """Store what the other side calls a task; whether it could be, as nobody else has it.
         Raises DefiniteError for a name that the database will not take."""
-        held.began(remote_task, remote_context)
+        entry.began(remote_task, remote_context)
         try:
-            return await self._endings.add(_change(held, "running", owner=self._owner))
+            return await self._writer.add(_change(entry, "running", owner=self._owner))
         except StoreError:
-            held.start_over()
+            entry.start_over()
             raise DefiniteError("malformed_answer", _UNWRITABLE) from None
 
-    def _succeed(self, held: InFlightTask, outcome: TaskSuccess) -> None:
-        task, at = held.task, self._now()
+    def _succeed(self, entry: InFlightTask, outcome: TaskSuccess) -> None:
+        task, at = entry.task, self._now()
         log_success(task, outcome.output)
         told = TaskSucceeded(
             at=at,
@@ -176,50 +178,50 @@ class Outcomes:
             artifacts=outcome.artifacts,
             attempts=task.attempt,
         )
-        self._tally.ended(task.kind, "success")
-        change = _change(held, "done", outcome="success", finished_at=at)
-        self._tell(held, change, _message(held, "done", told))
+        self._metrics.ended(task.kind, "success")
+        change = _change(entry, "done", outcome="success", finished_at=at)
+        self._tell(entry, change, _message(entry, "done", told))
 
-    def _tell(self, held: InFlightTask, change: TaskChange, message: RunMessage) -> None:
+    def _tell(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
         """By the bus alone, where that is possible: then whoever records it ends the task."""
         size = 0
-        if self._answered.has_room:
-            size = self._bus.tell(message, lambda done: self._told(held, change.id, is_done=done))
+        if self._unrecorded.has_room:
+            size = self._bus.tell(message, lambda done: self._told(entry, change.id, is_done=done))
         if size:
-            held.ending = True
-            self._answered.add(change, message, size)
+            entry.ending = True
+            self._unrecorded.add(change, message, size)
         else:
-            self._finish(held, change, message)
+            self._finish(entry, change, message)
 
-    def _told(self, held: InFlightTask, id: str, *, is_done: bool) -> None:
+    def _told(self, entry: InFlightTask, id: str, *, is_done: bool) -> None:
         if is_done:
-            self._answered.told(id)
-            self._holding.remove(held)
+            self._unrecorded.told(id)
+            self._in_flight.remove(entry)
             self._ended()
             return
-        answer = self._answered.take(id)
+        answer = self._unrecorded.take(id)
         if answer is not None:
-            self._finish(held, answer.change, answer.message)
+            self._finish(entry, answer.change, answer.message)
 
     def write(self, answer: UnrecordedSuccess) -> None:
         """Write what was told and is not known to be recorded. Where it is, nothing is changed."""
-        written = self._endings.add(answer.change, answer.message)
-        written.add_done_callback(lambda _: self._answered.take(answer.change.id))
+        written = self._writer.add(answer.change, answer.message)
+        written.add_done_callback(lambda _: self._unrecorded.take(answer.change.id))
 
-    def _ask(self, held: InFlightTask, outcome: TaskQuestion) -> None:
-        task = held.task
+    def _ask(self, entry: InFlightTask, outcome: TaskQuestion) -> None:
+        task = entry.task
         log_question(task, outcome.prompt)
-        held.began(outcome.remote_task, outcome.remote_context)
+        entry.began(outcome.remote_task, outcome.remote_context)
         told = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
-        self._tally.ended(task.kind, "asked")
-        message = _message(held, f"asked/{task.continued}", told)
-        self._finish(held, _change(held, "asking"), message)
+        self._metrics.ended(task.kind, "asked")
+        message = _message(entry, f"asked/{task.continued}", told)
+        self._finish(entry, _change(entry, "asking"), message)
 
     def _try_again(
-        self, held: InFlightTask, error: CallError, policy: Retry, details: Any = None
+        self, entry: InFlightTask, error: CallError, policy: Retry, details: Any = None
     ) -> None:
         """Another attempt later, if policy and deadline allow one."""
-        task, now = held.task, self._now()
+        task, now = entry.task, self._now()
         unknown = isinstance(error, UnknownOutcomeError)
         again = next_attempt(
             policy,
@@ -231,38 +233,38 @@ class Outcomes:
             retry_after=error.retry_after or 0.0,
         )
         if again is None:
-            self.fail(held, error, details)
+            self.fail(entry, error, details)
             return
         log_failure(task, error, again=True)
-        self._tally.retried += 1
+        self._metrics.retried += 1
         if not unknown or error.code == TASK_NOT_FOUND:
-            held.start_over()
-        change = _change(held, "ready", attempt=again, due=again.at)
-        self._finish(held, change)
+            entry.start_over()
+        change = _change(entry, "ready", attempt=again, due=again.at)
+        self._finish(entry, change)
         asyncio.get_running_loop().call_later(max(again.at - now, 0.0), self._wake)
 
     def _finish(
         self,
-        held: InFlightTask,
+        entry: InFlightTask,
         change: TaskChange,
         message: RunMessage | None = None,
         letter: NewDeadLetter | None = None,
     ) -> None:
-        held.ending = True
-        written = self._endings.add(change, message, letter)
-        written.add_done_callback(lambda done: self._finished(held, done))
+        entry.ending = True
+        written = self._writer.add(change, message, letter)
+        written.add_done_callback(lambda done: self._finished(entry, done))
 
-    def _finished(self, held: InFlightTask, written: asyncio.Future[bool]) -> None:
+    def _finished(self, entry: InFlightTask, written: asyncio.Future[bool]) -> None:
         is_unwritable = not written.cancelled() and written.exception() is not None
-        if is_unwritable and not held.unwritable:
-            held.unwritable = True
-            held.start_over()
-            self.fail(held, DefiniteError("malformed_answer", _UNWRITABLE))
+        if is_unwritable and not entry.unwritable:
+            entry.unwritable = True
+            entry.start_over()
+            self.fail(entry, DefiniteError("malformed_answer", _UNWRITABLE))
             return
-        self._holding.remove(held)
+        self._in_flight.remove(entry)
         self._ended()
         if not written.cancelled() and not is_unwritable and not written.result():
-            self._tally.lost += 1
+            self._metrics.lost += 1
 
 
 def _with_answer(error: CallError, details: Any) -> Any:
@@ -283,7 +285,7 @@ def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
 
 
 def _change(
-    held: InFlightTask,
+    entry: InFlightTask,
     state: Literal["running", "asking", "ready", "done"],
     *,
     owner: str | None = None,
@@ -293,7 +295,7 @@ def _change(
     finished_at: float | None = None,
 ) -> TaskChange:
     """How the row of a task is from now on."""
-    task = held.task
+    task = entry.task
     return TaskChange(
         id=task.id,
         fence=task.fence,
@@ -310,8 +312,8 @@ def _change(
     )
 
 
-def _message(held: InFlightTask, name: str, arrival: Arrival) -> RunMessage:
-    task = held.task
+def _message(entry: InFlightTask, name: str, arrival: Arrival) -> RunMessage:
+    task = entry.task
     return RunMessage(
         f"{task.id}/{name}", task.run_id, arrival, task.traceparent, task.correlation_id
     )

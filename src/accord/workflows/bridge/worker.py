@@ -93,32 +93,32 @@ class TaskWorker:
         self._poll = poll
         self._now = now
         self._woken = asyncio.Event()
-        self._tally = WorkerMetrics()
+        self._metrics = WorkerMetrics()
         self._targets = CallTargets()
-        self._holding = InFlightTasks(most)
-        self._answered = UnrecordedSuccesses(time.monotonic)
+        self._in_flight = InFlightTasks(most)
+        self._unrecorded = UnrecordedSuccesses(time.monotonic)
         self._rows = TaskRows(store, callers)
-        self._endings = ResultWriter(
+        self._writer = ResultWriter(
             store, self._rows, bus, membership.id, lambda: self._attempts.under_way
         )
         self._outcomes = Outcomes(
-            self._endings,
+            self._writer,
             bus,
-            self._holding,
-            self._answered,
-            self._tally,
+            self._in_flight,
+            self._unrecorded,
+            self._metrics,
             owner=membership.id,
             now=now,
             wake=self._woken.set,
             ended=self._ended,
         )
         self._attempts = AttemptRunner(
-            callers, self._outcomes, self._holding, self._tally, now=now, freed=self._freed
+            callers, self._outcomes, self._in_flight, self._metrics, now=now, freed=self._freed
         )
-        self.hands = LocalHandoff(
+        self.handoff = LocalHandoff(
             membership.id,
             callers,
-            self._holding,
+            self._in_flight,
             self._targets,
             self._rows,
             is_open=self._is_open,
@@ -153,27 +153,27 @@ class TaskWorker:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, *self._placing, return_exceptions=True)
-        for held in self._holding.all():
-            if held.job is None or held.task.remote_task:  # what is only followed can wait
-                self._let_go(held)
+        for entry in self._in_flight.all():
+            if entry.job is None or entry.task.remote_task:  # what is only followed can wait
+                self._let_go(entry)
         await self._attempts.join(self._drain)
-        for held in self._holding.all():
-            self._let_go(held)
+        for entry in self._in_flight.all():
+            self._let_go(entry)
         await self._attempts.join()
-        for answer in self._answered.all():  # or others would ask again
+        for answer in self._unrecorded.all():  # or others would ask again
             self._outcomes.write(answer)
-        await self._endings.close(self._drain)
+        await self._writer.close(self._drain)
 
-    def _let_go(self, held: InFlightTask) -> None:
-        self._outcomes.let_go(held)
-        held.stop()
+    def _let_go(self, entry: InFlightTask) -> None:
+        self._outcomes.let_go(entry)
+        entry.stop()
 
     # What others may know
 
     @property
-    def held(self) -> int:
+    def in_flight(self) -> int:
         """How many tasks it has."""
-        return len(self._holding)
+        return len(self._in_flight)
 
     def breakers(self) -> dict[TargetKey, BreakerState]:
         """Which targets are left alone, tried again, or called as usual."""
@@ -182,10 +182,10 @@ class TaskWorker:
 
     def write(self, page: Exposition) -> None:
         """Its numbers, for Prometheus."""
-        self._tally.write(page)
+        self._metrics.write(page)
         page.family(
             "accord_tasks_held", "gauge", "Tasks that were taken and have not ended.",
-            [((), len(self._holding))],
+            [((), len(self._in_flight))],
         )  # fmt: skip
         page.family(
             "accord_tasks_waiting", "gauge", "Those of them that wait for their target.",
@@ -236,7 +236,7 @@ class TaskWorker:
 
     async def _take(self) -> bool:
         """Take tasks; whether there may be more of them, and room."""
-        room = min(self._holding.room, MAX_TAKEN)
+        room = min(self._in_flight.room, MAX_TAKEN)
         if room <= 0:
             self._more = True
             return False
@@ -250,28 +250,28 @@ class TaskWorker:
     async def _receive(self, rows: Sequence[Row]) -> None:
         for row in rows:
             try:
-                held = InFlightTask(read_claimed(row))
+                entry = InFlightTask(read_claimed(row))
             except (NewerSchemaError, msgspec.DecodeError) as error:
-                held = InFlightTask(unreadable_task(row))
-                self._holding.add(held)
-                self._refuse(held, error)
+                entry = InFlightTask(unreadable_task(row))
+                self._in_flight.add(entry)
+                self._refuse(entry, error)
                 continue
-            self._holding.add(held)
-            await self._place(held)
+            self._in_flight.add(entry)
+            await self._place(entry)
 
-    def _refuse(self, held: InFlightTask, error: Exception) -> None:
+    def _refuse(self, entry: InFlightTask, error: Exception) -> None:
         """A command that cannot be read here: one of a newer release waits for a bridge of that."""
-        if held.task.cancelled:
-            self._outcomes.cancel(held)
+        if entry.task.cancelled:
+            self._outcomes.cancel(entry)
         elif isinstance(error, NewerSchemaError):
-            if held.task.id not in self._refused:
+            if entry.task.id not in self._refused:
                 if len(self._refused) >= MAX_TASKS:
                     self._refused.clear()
-                self._refused.add(held.task.id)
-                log.error("task %s waits for a bridge of a newer release: %s", held.task.id, error)
-            self._outcomes.put_off(held, UNREADABLE_SECONDS)
+                self._refused.add(entry.task.id)
+                log.error("task %s waits for a bridge of a newer release: %s", entry.task.id, error)
+            self._outcomes.put_off(entry, UNREADABLE_SECONDS)
         else:
-            self._outcomes.fail(held, DefiniteError("unreadable_command", str(error)))
+            self._outcomes.fail(entry, DefiniteError("unreadable_command", str(error)))
 
     def _is_open(self) -> bool:
         is_running = self._running is not None and not self._closing
@@ -281,8 +281,8 @@ class TaskWorker:
         if self._closing:  # others take them over
             return
         given = [InFlightTask(task) for task in tasks]
-        for held in given:
-            self._holding.add(held)
+        for entry in given:
+            self._in_flight.add(entry)
         self._place_soon(self._place_all(given))
 
     def _begin_rows(self, rows: Sequence[Row], after: Callable[[], None]) -> None:
@@ -301,38 +301,38 @@ class TaskWorker:
         task.add_done_callback(self._placing.discard)
 
     async def _place_all(self, given: list[InFlightTask]) -> None:
-        for held in given:
+        for entry in given:
             try:
-                await self._place(held)
+                await self._place(entry)
             except Exception:
-                log.exception("task %s is begun later", held.task.id)
-                self._unplaced.append(held)
+                log.exception("task %s is begun later", entry.task.id)
+                self._unplaced.append(entry)
 
-    async def _place(self, held: InFlightTask) -> None:
+    async def _place(self, entry: InFlightTask) -> None:
         """Put a task to those that wait for its target."""
-        task = held.task
-        target = self._target_of(held)
+        task = entry.task
+        target = self._target_of(entry)
         try:
             target.terms = await self._callers[task.kind].terms(task.target)
         except StoreError:
-            self._unplaced.append(held)
+            self._unplaced.append(entry)
         except CallError as error:
-            if held.cancelled:
-                self._outcomes.cancel(held)
+            if entry.cancelled:
+                self._outcomes.cancel(entry)
             else:
-                self._outcomes.fail(held, error)
+                self._outcomes.fail(entry, error)
         else:
-            if held.cancelled:  # there is not much to do, and it may be overdue
-                self._attempts.start(held, target)
+            if entry.cancelled:  # there is not much to do, and it may be overdue
+                self._attempts.start(entry, target)
             else:
-                target.waiting.append(held)
+                target.waiting.append(entry)
                 self._begin(target)
 
     async def _place_again(self) -> None:
         unplaced, self._unplaced = self._unplaced, []
-        for held in unplaced:
-            if held in self._holding:
-                await self._place(held)
+        for entry in unplaced:
+            if entry in self._in_flight:
+                await self._place(entry)
 
     def _begin(self, target: CallTarget) -> None:
         if self._membership.lost.is_set():
@@ -351,8 +351,8 @@ class TaskWorker:
         if self._more:
             self._woken.set()
 
-    def _target_of(self, held: InFlightTask) -> CallTarget:
-        return self._targets.get((held.task.kind, held.task.target))
+    def _target_of(self, entry: InFlightTask) -> CallTarget:
+        return self._targets.get((entry.task.kind, entry.task.target))
 
     # What was cancelled, and what others took
 
@@ -363,49 +363,49 @@ class TaskWorker:
             self._looked = self._looked_at_all = now
             rows = await self._rows.take_over(self._membership.id, most=MAX_TAKEN)
             await self._receive(rows)
-        elif len(self._holding) and now - self._looked >= CANCEL_SECONDS:
+        elif len(self._in_flight) and now - self._looked >= CANCEL_SECONDS:
             self._looked = now
             for row in await self._rows.cancelled(self._membership.id):
                 self._hear_of(row)
 
     async def _look_at_all(self) -> None:
-        before, told = self._holding.all(), self._answered.ids
-        rows = {row["id"]: row for row in await self._rows.held(self._membership.id)}
+        before, told = self._in_flight.all(), self._unrecorded.ids
+        rows = {row["id"]: row for row in await self._rows.owned(self._membership.id)}
         self._doubted = False
-        for held in before:
-            row = rows.get(held.task.id)
-            if row is not None and row["fence"] == held.task.fence:
+        for entry in before:
+            row = rows.get(entry.task.id)
+            if row is not None and row["fence"] == entry.task.fence:
                 self._hear_of(row)
-            elif not held.ending and held in self._holding:
-                self._lose(held)
+            elif not entry.ending and entry in self._in_flight:
+                self._lose(entry)
         for id in told:
             if id not in rows:
-                self._answered.take(id)
-        for answer in self._answered.late(told):
+                self._unrecorded.take(id)
+        for answer in self._unrecorded.late(told):
             self._outcomes.write(answer)
-        for id in rows.keys() - {held.task.id for held in before}:
-            if id in self.hands or id in self._answered or self._holding.get(id) is not None:
+        for id in rows.keys() - {entry.task.id for entry in before}:
+            if id in self.handoff or id in self._unrecorded or self._in_flight.get(id) is not None:
                 continue
             # The database was killed before it could say that this one was taken.
             await self._receive(await self._rows.regain(self._membership.id, id, rows[id]["fence"]))
 
     def _hear_of(self, row: Row) -> None:
-        held = self._holding.get(row["id"])
-        if held is None or not row["cancelled"] or held.cancelled:
+        entry = self._in_flight.get(row["id"])
+        if entry is None or not row["cancelled"] or entry.cancelled:
             return
-        held.cancelled = True
-        target = self._target_of(held)
-        if held in target.waiting:
-            target.waiting.remove(held)
-            self._attempts.start(held, target)
-        elif held.task.remote_task or not target.terms.follows:
-            held.stop()  # else its id comes first: without that nobody could be told
+        entry.cancelled = True
+        target = self._target_of(entry)
+        if entry in target.waiting:
+            target.waiting.remove(entry)
+            self._attempts.start(entry, target)
+        elif entry.task.remote_task or not target.terms.follows:
+            entry.stop()  # else its id comes first: without that nobody could be told
 
-    def _lose(self, held: InFlightTask) -> None:
+    def _lose(self, entry: InFlightTask) -> None:
         """Somebody else has it."""
-        log.warning("task %s was taken by another", held.task.id)
-        self._tally.lost += 1
-        self._holding.remove(held)
+        log.warning("task %s was taken by another", entry.task.id)
+        self._metrics.lost += 1
+        self._in_flight.remove(entry)
         with suppress(ValueError):
-            self._target_of(held).waiting.remove(held)
-        held.stop()
+            self._target_of(entry).waiting.remove(entry)
+        entry.stop()

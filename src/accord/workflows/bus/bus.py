@@ -110,10 +110,15 @@ class RunAnnouncement(Struct, frozen=True):
 
 
 class Bus(Protocol):
-    def join(self, *, hands: LocalWorker | None = None, head: LocalExecutor | None = None) -> None:
+    def join(
+        self,
+        *,
+        local_worker: LocalWorker | None = None,
+        local_executor: LocalExecutor | None = None,
+    ) -> None:
         """A worker or an executor of this process, to whom the bus may give what arrives."""
 
-    def lend(self, hands: LocalWorker) -> LocalWorker:
+    def lend(self, local_worker: LocalWorker) -> LocalWorker:
         """What an executor is to use to give tasks to the worker of its own process."""
 
     async def dispatch(
@@ -152,14 +157,19 @@ class EmbeddedBus:
     """Implements `Bus`."""
 
     def __init__(self) -> None:
-        self._head: LocalExecutor | None = None
+        self._local_executor: LocalExecutor | None = None
 
-    def join(self, *, hands: LocalWorker | None = None, head: LocalExecutor | None = None) -> None:
-        if head is not None:
-            self._head = head
+    def join(
+        self,
+        *,
+        local_worker: LocalWorker | None = None,
+        local_executor: LocalExecutor | None = None,
+    ) -> None:
+        if local_executor is not None:
+            self._local_executor = local_executor
 
-    def lend(self, hands: LocalWorker) -> LocalWorker:
-        return hands
+    def lend(self, local_worker: LocalWorker) -> LocalWorker:
+        return local_worker
 
     async def dispatch(
         self,
@@ -178,11 +188,11 @@ class EmbeddedBus:
         await cancel_tasks(db, task_ids)
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        head = self._head
-        if head is None:
+        local_executor = self._local_executor
+        if local_executor is None:
             return set()
-        own = [each for each in messages if head.is_its_own(each.run_id)]
-        return await head.decide_on(own) if own else set()
+        own = [each for each in messages if local_executor.is_its_own(each.run_id)]
+        return await local_executor.decide_on(own) if own else set()
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
         await deliver(db, messages)
@@ -205,19 +215,19 @@ class DeferredHandoff:
     """Implements `Hands`. `is_read_here` says whether all messages of tasks arrive in this
     process; operations have none. Belongs to the event loop."""
 
-    def __init__(self, hands: LocalWorker, is_read_here: Callable[[], bool]) -> None:
-        self._hands = hands
+    def __init__(self, local_worker: LocalWorker, is_read_here: Callable[[], bool]) -> None:
+        self._local_worker = local_worker
         self._is_read_here = is_read_here
-        self._awaited: dict[str, NewTask] = {}
+        self._deferred: dict[str, NewTask] = {}
         self._unsent: set[str] = set()
 
     @property
     def owner(self) -> str:
-        return self._hands.owner
+        return self._local_worker.owner
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:
         is_read_here = self._is_read_here()
-        return self._hands.claim([each for each in tasks if is_read_here or _is_local(each)])
+        return self._local_worker.claim([each for each in tasks if is_read_here or _is_local(each)])
 
     def leave_out(self, task: NewTask) -> None:
         """There will be no message for this one."""
@@ -226,36 +236,36 @@ class DeferredHandoff:
     def give(self, tasks: Sequence[NewTask]) -> None:
         now = [each for each in tasks if _is_local(each) or each.id in self._unsent]
         self._unsent.difference_update(each.id for each in now)
-        self._hands.give(now)
+        self._local_worker.give(now)
         begun = {each.id for each in now}
-        awaited = {each.id: each for each in tasks if each.id not in begun}
-        if awaited:
-            self._awaited |= awaited
-            asyncio.get_running_loop().call_later(BEGIN_ANYWAY_SECONDS, self.arrive, list(awaited))
+        deferred = {each.id: each for each in tasks if each.id not in begun}
+        if deferred:
+            self._deferred |= deferred
+            asyncio.get_running_loop().call_later(BEGIN_ANYWAY_SECONDS, self.arrive, list(deferred))
 
     def drop(self, tasks: Sequence[NewTask]) -> None:
         self._unsent.difference_update(each.id for each in tasks)
-        self._hands.drop(tasks)
+        self._local_worker.drop(tasks)
 
     def arrive(self, ids: Collection[str]) -> set[str]:
         """Messages of tasks have arrived: which of these begin with it."""
-        begun = {id: self._awaited.pop(id) for id in set(ids) if id in self._awaited}
-        self._hands.give(list(begun.values()))
+        begun = {id: self._deferred.pop(id) for id in set(ids) if id in self._deferred}
+        self._local_worker.give(list(begun.values()))
         return set(begun)
 
     # Tasks that nobody waits for here are the worker's affair
 
     def reserve(self, tasks: Sequence[tuple[str, Kind, str]]) -> list[str]:
-        return self._hands.reserve(tasks)
+        return self._local_worker.reserve(tasks)
 
     async def record(self, db: Transaction, ids: Collection[str]) -> list[Row]:
-        return await self._hands.record(db, ids)
+        return await self._local_worker.record(db, ids)
 
     def begin(self, ids: Collection[str], rows: Sequence[Row]) -> None:
-        self._hands.begin(ids, rows)
+        self._local_worker.begin(ids, rows)
 
     def release(self, ids: Collection[str]) -> None:
-        self._hands.release(ids)
+        self._local_worker.release(ids)
 
 
 def _is_local(task: NewTask) -> bool:

@@ -117,7 +117,7 @@ class TopicReader:
         group: str,
         topics: Sequence[str],
         receive: Receive,
-        counts: BusMetrics,
+        metrics: BusMetrics,
         *,
         check_seconds: float,
         anew: Collection[str] = (),
@@ -128,7 +128,7 @@ class TopicReader:
         self._topics = list(topics)
         self._anew = frozenset(anew)
         self._receive = receive
-        self._counts = counts
+        self._metrics = metrics
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
         self._assignment: frozenset[Partition] = frozenset()
@@ -206,7 +206,7 @@ class TopicReader:
         self._assignment -= partitions_of(partitions)
 
     def _count_rebalance(self) -> None:
-        self._counts.rebalances += 1
+        self._metrics.rebalances += 1
 
     def _store(self, messages: Sequence[Message]) -> bool:
         """False where it was called off."""
@@ -245,7 +245,7 @@ class TopicReader:
         return tried == offset and at > since
 
     def _count_stall(self) -> None:
-        self._counts.stalls += 1
+        self._metrics.stalls += 1
 
     def _look_at_lag(self, consumer: Consumer) -> None:
         if time.monotonic() - self._lag_at < LAG_SECONDS:
@@ -261,7 +261,7 @@ class TopicReader:
         except KafkaException as error:
             log.debug("the lag is not known: %s", error)
         else:
-            self._counts.lag.update(lag)
+            self._metrics.lag.update(lag)
 
 
 def _read(consumer: Consumer, pace: float) -> list[Message]:

@@ -155,20 +155,20 @@ class Intake:
         self,
         store: Store,
         names: TopicNames,
-        counts: BusMetrics,
+        metrics: BusMetrics,
         *,
-        awaited: Callable[[], DeferredHandoff | None],
-        hands: Callable[[], LocalWorker | None],
-        head: Callable[[], LocalExecutor | None],
+        deferred: Callable[[], DeferredHandoff | None],
+        local_worker: Callable[[], LocalWorker | None],
+        local_executor: Callable[[], LocalExecutor | None],
         now: Callable[[], float],
         spans: SpanRecorder | None = None,
     ) -> None:
         self._store = store
-        self._awaited = awaited
-        self._hands = hands
-        self._head = head
+        self._deferred = deferred
+        self._local_worker = local_worker
+        self._local_executor = local_executor
         self._names = names
-        self._counts = counts
+        self._metrics = metrics
         self._now = now
         self._spans = spans
         self._definitions = Definitions()
@@ -216,21 +216,21 @@ class Intake:
 
     def _begin(self, read: list[_Readable]) -> list[_Readable]:
         """Begin tasks that wait here for their messages; what is left to be stored."""
-        awaited = self._awaited()
-        if awaited is None:
+        deferred = self._deferred()
+        if deferred is None:
             return read
         ids = [task.task_id for _, task in _of(read, TaskSent)]
-        begun = awaited.arrive(ids) if ids else set()
+        begun = deferred.arrive(ids) if ids else set()
         if not begun:
             return read
-        self._counts.consumed[self._names.tasks] += len(begun)
+        self._metrics.consumed[self._names.tasks] += len(begun)
         # A second message of the same task is stored, and found to say nothing new.
         return [each for each in read if not _is_first(each, begun)]
 
     async def _decide(self, read: list[_Readable]) -> list[_Readable]:
         """Have the executor of this process decide on results; what is left to be stored."""
-        head = self._head()
-        if head is None:
+        local_executor = self._local_executor()
+        if local_executor is None:
             return read
         offered = {
             each.envelope.message_id: message_of(each.envelope)
@@ -239,18 +239,18 @@ class Intake:
             if isinstance(each.envelope, TaskAnswered)
             and each.envelope.status == "success"
             and each.record.row is None
-            and head.is_its_own(each.envelope.run_id)
+            and local_executor.is_its_own(each.envelope.run_id)
         }
         if not offered:
             return read
-        recorded = await head.decide_on(list(offered.values()))
+        recorded = await local_executor.decide_on(list(offered.values()))
         left = [
             each
             for each in read
             # The same may have come twice, also by a row.
             if each.record.row is not None or each.envelope.message_id not in recorded
         ]
-        self._counts.consumed[self._names.results] += len(read) - len(left)
+        self._metrics.consumed[self._names.results] += len(read) - len(left)
         return left
 
     def _read(self, record: TopicRecord) -> IncomingEnvelope:
@@ -284,29 +284,33 @@ class Intake:
     async def _keep_now(
         self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
     ) -> _IntakeCounts:
-        hands = self._hands()
-        if hands is None:
+        local_worker = self._local_worker()
+        if local_worker is None:
             return await self._transact(read, letters, None, [])
         sent = [(task.task_id, task.kind, task.agent) for _, task in _of(read, TaskSent)]
-        reserved = hands.reserve(sent) if sent else []
+        reserved = local_worker.reserve(sent) if sent else []
         try:
-            stored = await self._transact(read, letters, hands, reserved)
+            stored = await self._transact(read, letters, local_worker, reserved)
         except BaseException:
-            hands.release(reserved)
+            local_worker.release(reserved)
             raise
-        hands.begin(reserved, stored.taken)
+        local_worker.begin(reserved, stored.taken)
         return stored
 
     async def _transact(
         self,
         read: Sequence[_Readable],
         letters: Sequence[RejectedMessage],
-        hands: LocalWorker | None,
+        local_worker: LocalWorker | None,
         reserved: Sequence[str],
     ) -> _IntakeCounts:
         async def work(db: Transaction) -> _IntakeCounts:
             await db.fetch(BY_INDEX)
-            taken = await hands.record(db, reserved) if hands is not None and reserved else []
+            taken = (
+                await local_worker.record(db, reserved)
+                if local_worker is not None and reserved
+                else []
+            )
             return await self._store_all(db, read, _IntakeCounts(list(letters), Counter(), taken))
 
         return await self._store.transact(work, lane=self._lane)
@@ -390,9 +394,9 @@ class Intake:
             stored.given_up.append(RejectedMessage(record, error.code, str(error)))
 
     def _count(self, read: Sequence[_Readable], stored: _IntakeCounts) -> None:
-        self._counts.consumed.update(each.record.topic for each in read)
-        self._counts.duplicates.update(stored.duplicates)
-        self._counts.dead_letters.update(letter.record.topic for letter in stored.given_up)
+        self._metrics.consumed.update(each.record.topic for each in read)
+        self._metrics.duplicates.update(stored.duplicates)
+        self._metrics.dead_letters.update(letter.record.topic for letter in stored.given_up)
 
 
 def _is_first(read: _Readable, of: set[str]) -> bool:

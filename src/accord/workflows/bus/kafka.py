@@ -87,9 +87,9 @@ class KafkaBus:
         passwords. Raises BusError on SQLite."""
         if store.engine != "postgresql":
             raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
-        self.counts = BusMetrics()
-        self._hands: LocalWorker | None = None
-        self._head: LocalExecutor | None = None
+        self.metrics = BusMetrics()
+        self._local_worker: LocalWorker | None = None
+        self._local_executor: LocalExecutor | None = None
         self._store = store
         self._config = {**(options or {}), "bootstrap.servers": servers, "log_level": 0}
         self._role = role
@@ -101,9 +101,9 @@ class KafkaBus:
         self._check_seconds = check_seconds
         self._now = now
         self._spans = spans
-        self._awaited: DeferredHandoff | None = None
+        self._deferred: DeferredHandoff | None = None
         self._topics: dict[str, KnownTopic] = {}
-        self._fresh = OutboxCache()
+        self._outbox_cache = OutboxCache()
         self._courier: ResultPublisher | None = None
         self._admin: AdminClient | None = None
         self._publisher: Publisher | None = None
@@ -134,13 +134,18 @@ class KafkaBus:
             spans=spans,
         )
 
-    def join(self, *, hands: LocalWorker | None = None, head: LocalExecutor | None = None) -> None:
-        self._hands = hands or self._hands
-        self._head = head or self._head
+    def join(
+        self,
+        *,
+        local_worker: LocalWorker | None = None,
+        local_executor: LocalExecutor | None = None,
+    ) -> None:
+        self._local_worker = local_worker or self._local_worker
+        self._local_executor = local_executor or self._local_executor
 
-    def lend(self, hands: LocalWorker) -> LocalWorker:
-        self._awaited = DeferredHandoff(hands, self._reads_all_tasks)
-        return self._awaited
+    def lend(self, local_worker: LocalWorker) -> LocalWorker:
+        self._deferred = DeferredHandoff(local_worker, self._reads_all_tasks)
+        return self._deferred
 
     def _reads_all_tasks(self) -> bool:
         topic = self._names.tasks
@@ -171,8 +176,8 @@ class KafkaBus:
             message = outbox_message(self._names.tasks, envelope.task_sent(task))
             if _fits(message.message):
                 sent.append(message)
-            elif self._awaited is not None:
-                self._awaited.leave_out(task)
+            elif self._deferred is not None:
+                self._deferred.leave_out(task)
         for decision in decisions:
             message = outbox_message(self._names.events, envelope.run_events(decision))
             if _fits(message.message):
@@ -217,7 +222,7 @@ class KafkaBus:
         return len(sent.message)
 
     async def _put(self, db: Transaction, messages: Sequence[OutboxMessage]) -> None:
-        self._fresh.add(await outbox.put_messages(db, messages))
+        self._outbox_cache.add(await outbox.put_messages(db, messages))
 
     async def _is_caught_up(self) -> bool:
         try:
@@ -235,7 +240,7 @@ class KafkaBus:
             self._publisher = Publisher(self._config)
         except KafkaException as error:
             raise BusError(f"Kafka cannot be used with these options: {error}") from None
-        self._courier = ResultPublisher(self._publisher, self.counts, self._is_caught_up)
+        self._courier = ResultPublisher(self._publisher, self.metrics, self._is_caught_up)
         try:
             await self._make_topics()
         except topics.BrokerUnreachableError as error:
@@ -244,8 +249,8 @@ class KafkaBus:
             self._store,
             self._publisher,
             self._names,
-            self.counts,
-            self._fresh,
+            self.metrics,
+            self._outbox_cache,
             lease_seconds=self._lease_seconds,
             sweep_seconds=self._sweep_seconds,
             now=self._now,
@@ -281,10 +286,10 @@ class KafkaBus:
         intake = Intake(
             self._store,
             self._names,
-            self.counts,
-            awaited=lambda: self._awaited,
-            hands=lambda: self._hands,
-            head=lambda: self._head,
+            self.metrics,
+            deferred=lambda: self._deferred,
+            local_worker=lambda: self._local_worker,
+            local_executor=lambda: self._local_executor,
             now=self._now,
             spans=self._spans,
         )
@@ -294,7 +299,7 @@ class KafkaBus:
             group,
             read,
             intake.receive,
-            self.counts,
+            self.metrics,
             check_seconds=self._check_seconds,
             anew=anew,
         )

@@ -133,11 +133,11 @@ class ResultPublisher:
     def __init__(
         self,
         publisher: Publisher,
-        counts: BusMetrics,
+        metrics: BusMetrics,
         is_caught_up: Callable[[], Awaitable[bool]],
     ) -> None:
         self._publisher = publisher
-        self._counts = counts
+        self._metrics = metrics
         self._is_caught_up = is_caught_up
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_PendingResult] = []
@@ -184,12 +184,12 @@ class ResultPublisher:
             log.exception("results were not published")
             failed = set(range(len(some)))
         if failed:
-            self._counts.failures += len(failed)
+            self._metrics.failures += len(failed)
             if self._recovering is None and not self._closed:
                 self._recovering = self._loop.create_task(self._recover())
         for place, each in enumerate(some):
             if place not in failed:
-                self._counts.published[each.parcel.topic] += 1
+                self._metrics.published[each.parcel.topic] += 1
             each.after(place not in failed)
         if failed:
             others, self._waiting = self._waiting, []

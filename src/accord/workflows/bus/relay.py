@@ -60,8 +60,8 @@ class Relay:
         store: Store,
         publisher: Publisher,
         names: TopicNames,
-        counts: BusMetrics,
-        fresh: OutboxCache,
+        metrics: BusMetrics,
+        outbox_cache: OutboxCache,
         *,
         lease_seconds: float,
         sweep_seconds: float,
@@ -70,8 +70,8 @@ class Relay:
         self._store = store
         self._publisher = publisher
         self._names = names
-        self._counts = counts
-        self._fresh = fresh
+        self._metrics = metrics
+        self._outbox_cache = outbox_cache
         self._sweep_seconds = sweep_seconds
         self._now = now
         self._lease = Lease(store, LEASE, seconds=lease_seconds)
@@ -106,9 +106,9 @@ class Relay:
             await asyncio.sleep(POLL_SECONDS)
             return
         self._wake.clear()
-        known = self._fresh.all()
+        known = self._outbox_cache.all()
         rows = await unpublished(self._store, self._passed_over(), list(known))
-        self._fresh.forget(row["id"] for row in rows)
+        self._outbox_cache.forget(row["id"] for row in rows)
         batches = [batch for row in rows if (batch := _batch(row, known)) is not None]
         failed = await self._relay(batches) if batches else 0
         full = is_full(rows)
@@ -133,7 +133,7 @@ class Relay:
         results = [batch.id for batch in there if self._is_kept(batch)]
         await forget(self._store, [each.id for each in there if not self._is_kept(each)])
         await mark_published(self._store, results)
-        self._counts.published.update(
+        self._metrics.published.update(
             parcel.topic for place, parcel in enumerate(parcels) if place not in failed
         )
         return await self._put_back(batches, failed) if failed else 0
@@ -154,7 +154,7 @@ class Relay:
         return task.result()
 
     async def _put_back(self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError]) -> int:
-        self._counts.failures += len(failed)
+        self._metrics.failures += len(failed)
         total = sum(len(batch.messages) for batch in batches)
         error = next(iter(failed.values()))
         log.warning("%d of %d messages were not published: %s", len(failed), total, error.str())
@@ -192,12 +192,12 @@ class Relay:
     async def _measure(self, begun: float, *, is_behind: bool) -> None:
         if not is_behind:
             self._behind_since = None
-            self._counts.outbox, self._counts.outbox_seconds = 0, 0.0
+            self._metrics.outbox, self._metrics.outbox_seconds = 0, 0.0
             return
         if self._behind_since is None:
             self._behind_since = begun
-        self._counts.outbox = await length(self._store)
-        self._counts.outbox_seconds = time.monotonic() - self._behind_since
+        self._metrics.outbox = await length(self._store)
+        self._metrics.outbox_seconds = time.monotonic() - self._behind_since
 
     async def _sweep(self) -> None:
         """Not before what was published late could arrive."""
@@ -205,7 +205,7 @@ class Relay:
         patience = self._sweep_seconds
         if now - self._calm_since >= patience and now - self._swept_at >= patience / 4:
             self._swept_at = now
-            self._counts.swept += await sweep(
+            self._metrics.swept += await sweep(
                 self._store, self._names.tasks, now=self._now(), seconds=patience
             )
 

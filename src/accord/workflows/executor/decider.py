@@ -65,10 +65,10 @@ class Decider:
         *,
         lane: str,
         definitions: Definitions,
-        counts: ExecutorMetrics,
-        held: RunCache,
+        metrics: ExecutorMetrics,
+        cached: RunCache,
         now: Callable[[], float],
-        hands: LocalWorker | None,
+        local_worker: LocalWorker | None,
         spans: SpanRecorder | None = None,
     ) -> None:
         self._store = store
@@ -76,10 +76,10 @@ class Decider:
         self._shards = shards
         self._lane = lane
         self._definitions = definitions
-        self._counts = counts
-        self._held = held
+        self._metrics = metrics
+        self._held = cached
         self._now = now
-        self._hands = hands
+        self._local_worker = local_worker
         self._spans = spans
         self._agenda = Agenda(store, now)
         self._offers = Offers()
@@ -94,7 +94,7 @@ class Decider:
         """Others decide on the runs of these shards, or did in between; and of new ones nothing is
         known yet."""
         if shards:
-            self._held.drop(lambda held: held.row.shard in shards)
+            self._held.drop(lambda cached: cached.row.shard in shards)
         self._agenda.forget()
 
     def wake(self) -> None:
@@ -152,176 +152,180 @@ class Decider:
     ) -> None:
         taken = await load_states(self._store, self._definitions, self._held, todo)
         troubles = taken.troubles
-        turns = await self._play(taken.messages, taken.held, now, troubles)
-        parts = await self._compose(turns, now, troubles)
+        decisions = await self._play(taken.messages, taken.cached, now, troubles)
+        batch = await self._compose(decisions, now, troubles)
         try:
-            for part in await self._write_all(parts, taken.strays, fences, troubles):
-                record_offers(offers, part.turn.messages)
+            for writes in await self._write_all(batch, taken.strays, fences, troubles):
+                record_offers(offers, writes.decision.messages)
             record_offers(offers, taken.strays)
             if troubles:
                 await self._postpone(troubles, fences, now)
         except FencedError as error:
-            self._counts.fenced += 1
+            self._metrics.fenced += 1
             log.warning("nothing was written: %s", error)
             self._shards.lose(error.shards)
             self.forget(error.shards)
-        self._counts.held = len(self._held)
+        self._metrics.held = len(self._held)
 
     # Deciding
 
     async def _play(
         self,
         todo: Mapping[str, Sequence[InboxMessage]],
-        held: Mapping[str, CachedRun],
+        cached: Mapping[str, CachedRun],
         now: float,
         troubles: list[DecisionProblem],
     ) -> list[RunDecision]:
-        turns: list[RunDecision] = []
+        decisions: list[RunDecision] = []
         began = monotonic()
         oldest = now
-        for run_id, each in held.items():
+        for run_id, each in cached.items():
             messages, arrivals = _read(todo[run_id], troubles)
             if todo[run_id] and not messages:
                 continue
-            turn = begin_decision(each, messages)
+            decision = begin_decision(each, messages)
             try:
-                for _ in decide_run(turn, arrivals, now):
+                for _ in decide_run(decision, arrivals, now):
                     await asyncio.sleep(0)
             except Exception as error:
                 troubles.append(_trouble(each.row, messages, error))
                 continue
-            turns.append(turn)
+            decisions.append(decision)
             oldest = min((oldest, *(arrival.at for arrival in arrivals)))
             if monotonic() - began > _YIELD_AFTER:
                 await asyncio.sleep(0)
                 began = monotonic()
-        self._counts.lag = now - oldest
-        return turns
+        self._metrics.lag = now - oldest
+        return decisions
 
     async def _compose(
-        self, turns: Sequence[RunDecision], now: float, troubles: list[DecisionProblem]
+        self, decisions: Sequence[RunDecision], now: float, troubles: list[DecisionProblem]
     ) -> list[RunWrites]:
         children = Children(self._store, self._definitions)
-        parts: list[RunWrites] = []
-        for turn in turns:
+        batch: list[RunWrites] = []
+        for decision in decisions:
             try:
-                begun = await children.prepare(turn.held.row, turn.commands, now)
+                begun = await children.prepare(decision.cached.row, decision.commands, now)
                 groups = await attempt_groups(
-                    self._store, self._store.engine, turn.held.row.id, turn.commands
+                    self._store, self._store.engine, decision.cached.row.id, decision.commands
                 )
-                parts.append(compose_writes(turn, begun, groups, now))
+                batch.append(compose_writes(decision, begun, groups, now))
             except UnavailableError:
                 raise
             except Exception as error:
-                troubles.append(_trouble(turn.held.row, turn.messages, error))
-        return parts
+                troubles.append(_trouble(decision.cached.row, decision.messages, error))
+        return batch
 
     # Writing
 
     async def _write_all(
         self,
-        parts: Sequence[RunWrites],
+        batch: Sequence[RunWrites],
         strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
         troubles: list[DecisionProblem],
     ) -> Sequence[RunWrites]:
         """Those that are written. Raises FencedError, and UnavailableError: then nothing of it is
         known to be."""
-        if not parts and not strays:
+        if not batch and not strays:
             return []
         try:
-            await self._write(parts, strays, fences)
+            await self._write(batch, strays, fences)
         except (FencedError, UnavailableError):
             raise
         except Exception as error:
-            log.warning("a decision on %d runs is written run by run: %s", len(parts), error)
-            parts = await self._write_each(parts, strays, fences, troubles)
+            log.warning("a decision on %d runs is written run by run: %s", len(batch), error)
+            batch = await self._write_each(batch, strays, fences, troubles)
         else:
-            self._counts.ignored += len(strays)
-        for part in parts:
-            self._written(part)
-        return parts
+            self._metrics.ignored += len(strays)
+        for writes in batch:
+            self._written(writes)
+        return batch
 
     async def _write_each(
         self,
-        parts: Sequence[RunWrites],
+        batch: Sequence[RunWrites],
         strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
         troubles: list[DecisionProblem],
     ) -> list[RunWrites]:
         """Write run by run; those that were written."""
-        jobs = [self._write([part], [], fences) for part in parts]
+        jobs = [self._write([writes], [], fences) for writes in batch]
         results = await asyncio.gather(
             self._write([], strays, fences), *jobs, return_exceptions=True
         )
         written: list[RunWrites] = []
-        for part, result in zip(parts, results[1:], strict=True):
+        for writes, result in zip(batch, results[1:], strict=True):
             match result:
                 case None:
-                    written.append(part)
+                    written.append(writes)
                 case FencedError() | UnavailableError():
                     raise result
                 case Exception():
-                    troubles.append(_trouble(part.turn.held.row, part.turn.messages, result))
+                    troubles.append(
+                        _trouble(writes.decision.cached.row, writes.decision.messages, result)
+                    )
                 case _:
                     raise result
         return written
 
     async def _write(
-        self, parts: Sequence[RunWrites], strays: Sequence[InboxMessage], fences: Mapping[int, int]
+        self, batch: Sequence[RunWrites], strays: Sequence[InboxMessage], fences: Mapping[int, int]
     ) -> None:
-        hands = self._hands
-        if hands is None:
-            await self._record(parts, strays, fences, LocalTasks())
+        local_worker = self._local_worker
+        if local_worker is None:
+            await self._record(batch, strays, fences, LocalTasks())
             return
-        tasks = hands.claim([task for part in parts for task in (*part.calls, *part.operations)])
-        owned = LocalTasks(hands.owner, frozenset(task.id for task in tasks))
+        tasks = local_worker.claim(
+            [task for writes in batch for task in (*writes.calls, *writes.operations)]
+        )
+        owned = LocalTasks(local_worker.owner, frozenset(task.id for task in tasks))
         try:
-            await self._record(parts, strays, fences, owned)
+            await self._record(batch, strays, fences, owned)
         except BaseException:
-            hands.drop(tasks)
+            local_worker.drop(tasks)
             raise
-        hands.give(tasks)
+        local_worker.give(tasks)
 
     async def _record(
         self,
-        parts: Sequence[RunWrites],
+        batch: Sequence[RunWrites],
         strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
         owned: LocalTasks,
     ) -> None:
-        runs = [part.row.id for part in parts] + [message.run_id for message in strays]
+        runs = [writes.row.id for writes in batch] + [message.run_id for message in strays]
         needed = {shard: fences[shard] for shard in sorted(set(map(shard_of, runs)))}
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await write_decisions(db, self._store.engine, self._bus, parts, strays, owned)
+            await write_decisions(db, self._store.engine, self._bus, batch, strays, owned)
 
         await self._store.transact(work, lane=self._lane)
 
-    def _written(self, part: RunWrites) -> None:
-        turn, held, row = part.turn, part.turn.held, part.row
-        held.row = row
-        held.values += added_bytes(turn.events)
-        self._held.put([held])
-        self._counts.decided += bool(turn.events)
-        self._counts.events.update(type_of(event) for event in turn.events)
-        self._counts.ignored += turn.ignored
+    def _written(self, writes: RunWrites) -> None:
+        decision, cached, row = writes.decision, writes.decision.cached, writes.row
+        cached.row = row
+        cached.values += added_bytes(decision.events)
+        self._held.put([cached])
+        self._metrics.decided += bool(decision.events)
+        self._metrics.events.update(type_of(event) for event in decision.events)
+        self._metrics.ignored += decision.ignored
         log.debug(
             "run %s: %d events, %d commands, %d messages ignored",
-            *(row.id, len(turn.events), len(turn.commands), turn.ignored),
+            *(row.id, len(decision.events), len(decision.commands), decision.ignored),
         )
         self._agenda.note(row.next_timer)
-        if any(isinstance(event, RunStarted) for event in turn.events[:1]):
-            self._counts.started += 1
+        if any(isinstance(event, RunStarted) for event in decision.events[:1]):
+            self._metrics.started += 1
             log.info(
                 "run %s of %s@%d started, correlation id %s",
                 *(row.id, row.workflow, row.version, row.correlation_id),
             )
-        if turn.end is not None:
-            seconds = max(turn.end.at - row.created_at, 0.0)
-            self._counts.finished[row.status] += 1
-            self._counts.seconds.add(seconds)
+        if decision.end is not None:
+            seconds = max(decision.end.at - row.created_at, 0.0)
+            self._metrics.finished[row.status] += 1
+            self._metrics.seconds.add(seconds)
             self._tell_span(row)
             log.info(
                 "run %s of %s@%d %s, correlation id %s",
@@ -356,8 +360,8 @@ class Decider:
             await postpone_problems(db, self._store.engine, troubles, now)
 
         await self._store.transact(work, lane=self._lane)
-        self._counts.undecided += len(troubles)
-        self._counts.dead_letters += sum(len(each.given_up) for each in troubles)
+        self._metrics.undecided += len(troubles)
+        self._metrics.dead_letters += sum(len(each.given_up) for each in troubles)
 
 
 def _log_trouble(trouble: DecisionProblem) -> None:

@@ -70,7 +70,7 @@ class RunDecision(Struct):
     """What was decided for a run: the events to record, of which the first is number `first`, and
     the commands to send."""
 
-    held: CachedRun
+    cached: CachedRun
     messages: Sequence[InboxMessage]
     first: int
     events: list[Event]
@@ -89,7 +89,7 @@ class RunDecision(Struct):
     def outcome(self) -> RunFinished | None:
         """How the run ended, where its parent has to hear of it: it ended in this turn, or had
         completed before another task of its parent began to wait for it."""
-        state = self.held.state
+        state = self.cached.state
         if self.end is not None or state.phase not in FINAL:
             return self.end
         if not any(_is_from_parent(event) for event in self.events):
@@ -99,63 +99,63 @@ class RunDecision(Struct):
 
     @property
     def wants_snapshot(self) -> bool:
-        at = self.held.row.snapshot_at
-        since = self.held.state.applied - at
+        at = self.cached.row.snapshot_at
+        since = self.cached.state.applied - at
         return bool(self.events) and (
-            self.held.state.phase in FINAL or since >= max(SNAPSHOT_EVENTS, at // 4)
+            self.cached.state.phase in FINAL or since >= max(SNAPSHOT_EVENTS, at // 4)
         )
 
     def next_timer(self, now: float) -> float | None:
         """What the row is to say about the time before which nothing is due. It may say too early
         a time, which costs a look at the run then, and spares a write now."""
-        written, due = self.held.row.next_timer, self.held.state.next_timer
-        if written is None or written <= now or self.held.state.phase in FINAL:
+        written, due = self.cached.row.next_timer, self.cached.state.next_timer
+        if written is None or written <= now or self.cached.state.phase in FINAL:
             return due
         return written if due is None else min(written, due)
 
 
-def begin_decision(held: CachedRun, messages: Sequence[InboxMessage]) -> RunDecision:
+def begin_decision(cached: CachedRun, messages: Sequence[InboxMessage]) -> RunDecision:
     """A turn of a run, in which nothing is decided yet."""
-    return RunDecision(held, messages, held.state.applied + 1, [], [], 0, [])
+    return RunDecision(cached, messages, cached.state.applied + 1, [], [], 0, [])
 
 
-def decide_run(turn: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
+def decide_run(decision: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
     """Decide on what arrived, in this order, and on what is due. It stops now and then, for whoever
     else has something to do."""
     for arrival in arrivals:
-        _receive(turn, arrival)
-        yield from _decide(turn, now)
+        _receive(decision, arrival)
+        yield from _decide(decision, now)
     if not arrivals:
-        yield from _decide(turn, now)
-    held = turn.held
-    asked = {each.task for each in turn.commands if isinstance(each, RequestApproval)}
-    held.approvals |= asked
-    turn.closed = [task for task in held.approvals if find_active(held.state, task) is None]
-    held.approvals.difference_update(turn.closed)
+        yield from _decide(decision, now)
+    cached = decision.cached
+    asked = {each.task for each in decision.commands if isinstance(each, RequestApproval)}
+    cached.approvals |= asked
+    decision.closed = [task for task in cached.approvals if find_active(cached.state, task) is None]
+    cached.approvals.difference_update(decision.closed)
 
 
 def _is_from_parent(event: Event) -> bool:
     return isinstance(event, RetryRequested) and event.parent_task is not None
 
 
-def _receive(turn: RunDecision, arrival: Arrival) -> None:
+def _receive(decision: RunDecision, arrival: Arrival) -> None:
     try:
-        event = take(turn.held.program, turn.held.state, arrival)
+        event = take(decision.cached.program, decision.cached.state, arrival)
     except RefusedError:  # whoever asks is told so before; this one did not ask
         event = None
     if event is None:
-        turn.ignored += 1
+        decision.ignored += 1
     else:
-        turn.events.append(event)
+        decision.events.append(event)
 
 
-def _decide(turn: RunDecision, now: float) -> Iterator[None]:
+def _decide(decision: RunDecision, now: float) -> Iterator[None]:
     more = True
     while more:
-        decision = decide(turn.held.program, turn.held.state, now)
-        turn.events.extend(decision.events)
-        turn.commands.extend(decision.commands)
-        more = decision.more
+        step = decide(decision.cached.program, decision.cached.state, now)
+        decision.events.extend(step.events)
+        decision.commands.extend(step.commands)
+        more = step.more
         if more:
             yield
 
@@ -167,7 +167,7 @@ _Row = tuple[Any, ...]
 class RunWrites(Struct):
     """What is to be written for one run. `row` is what its row says then."""
 
-    turn: RunDecision
+    decision: RunDecision
     row: RunRow
     entries: list[RunHistoryRow]
     updates: list[_Row]
@@ -183,70 +183,73 @@ class RunWrites(Struct):
 
 
 def compose_writes(
-    turn: RunDecision,
+    decision: RunDecision,
     children: Sequence[NewRun | RunMessage],
     groups: Mapping[str, int],
     now: float,
 ) -> RunWrites:
     """What is to be written for a turn, with what came of its commands to start children, and the
     attempt groups of calls that are repeated."""
-    held, run_id = turn.held, turn.held.row.id
-    state = held.state
+    cached, run_id = decision.cached, decision.cached.row.id
+    state = cached.state
     row = replace(
-        held.row,
+        cached.row,
         status=state.status,
-        next_timer=turn.next_timer(now),
+        next_timer=decision.next_timer(now),
         finished_at=state.finished_at,
-        snapshot_at=state.applied if turn.wants_snapshot else held.row.snapshot_at,
+        snapshot_at=state.applied if decision.wants_snapshot else cached.row.snapshot_at,
         problem=None,
     )
-    part = RunWrites(turn, row, [], [], [], [], [], [], [], [], [], [], [])
-    if turn.events:
-        text = encode_events(turn.events)
-        part.entries.append(RunHistoryRow(run_id, turn.first, len(turn.events), text))
-    part.closed = [(run_id, task) for task in turn.closed]
+    writes = RunWrites(decision, row, [], [], [], [], [], [], [], [], [], [], [])
+    if decision.events:
+        text = encode_events(decision.events)
+        writes.entries.append(RunHistoryRow(run_id, decision.first, len(decision.events), text))
+    writes.closed = [(run_id, task) for task in decision.closed]
     changed = (row.status, row.next_timer, row.finished_at)
-    if turn.wants_snapshot:
+    if decision.wants_snapshot:
         text = encode_state(state).decode()
-        part.snapshots.append((run_id, *changed, text, row.snapshot_at))
-    elif changed != (held.row.status, held.row.next_timer, held.row.finished_at) or (
-        held.row.problem is not None
+        writes.snapshots.append((run_id, *changed, text, row.snapshot_at))
+    elif changed != (cached.row.status, cached.row.next_timer, cached.row.finished_at) or (
+        cached.row.problem is not None
     ):
-        part.updates.append((run_id, *changed))
-    _compose_commands(part, iter(children), groups, now)
-    if turn.outcome is not None:
-        told = tell_parent(row, state, turn.outcome)
-        part.messages += [] if told is None else [told]
-    return part
+        writes.updates.append((run_id, *changed))
+    _compose_commands(writes, iter(children), groups, now)
+    if decision.outcome is not None:
+        told = tell_parent(row, state, decision.outcome)
+        writes.messages += [] if told is None else [told]
+    return writes
 
 
 def _compose_commands(
-    part: RunWrites, children: Iterator[NewRun | RunMessage], groups: Mapping[str, int], now: float
+    writes: RunWrites,
+    children: Iterator[NewRun | RunMessage],
+    groups: Mapping[str, int],
+    now: float,
 ) -> None:
-    row = part.row
-    for command in part.turn.commands:
+    row = writes.row
+    for command in writes.decision.commands:
         match command:
             case CallAgent() | CallTool() | CallMethod() | CallPlugin():
-                part.calls.append(_task(row, command, groups, now))
+                writes.calls.append(_task(row, command, groups, now))
             case CallOperation():
-                part.operations.append(_task(row, command, groups, now))
+                writes.operations.append(_task(row, command, groups, now))
             case CancelTask(task=task):
-                part.cancels.append(task_id(row.id, task))
+                writes.cancels.append(task_id(row.id, task))
             case ContinueTask(task=task, payload=payload):
-                part.continues.append((task_id(row.id, task), json.encode(payload).decode()))
+                writes.continues.append((task_id(row.id, task), json.encode(payload).decode()))
             case RequestApproval():
                 approvers = json.encode(command.by).decode()
                 shown = json.encode({"message": command.message, "data": command.data}).decode()
                 opened = (row.id, command.task, command.step, approvers, command.deadline, now)
-                part.opened.append((*opened, shown))
+                writes.opened.append((*opened, shown))
             case CancelChild():
-                part.messages.append(cancel_child(row.id, command, now))
+                writes.messages.append(cancel_child(row.id, command, now))
             case StartChild():  # in order: a child may be cancelled and continued in one turn
                 begun = next(children)
                 if isinstance(begun, NewRun):
-                    part.children.append(begun)
+                    writes.children.append(begun)
                 else:
-                    part.messages.append(begun)
+                    writes.messages.append(begun)
             case _:
                 assert_never(command)
 
@@ -262,10 +265,10 @@ def _task(row: RunRow, command: Call, groups: Mapping[str, int], now: float) -> 
     )
 
 
-def _announcement(part: RunWrites, entry: RunHistoryRow) -> RunAnnouncement:
-    row = part.row
+def _announcement(writes: RunWrites, entry: RunHistoryRow) -> RunAnnouncement:
+    row = writes.row
     return RunAnnouncement(
-        *(entry.run_id, entry.sequence, entry.events, part.turn.events[0].at),
+        *(entry.run_id, entry.sequence, entry.events, writes.decision.events[0].at),
         row.correlation_id,
         row.traceparent,
     )
@@ -282,31 +285,31 @@ async def write_decisions(
     db: Transaction,
     engine: Engine,
     bus: Bus,
-    parts: Sequence[RunWrites],
+    batch: Sequence[RunWrites],
     strays: Sequence[InboxMessage],
     owned: LocalTasks,
 ) -> None:
     """Write what was decided, and delete the messages that it was decided on, and strays, which no
     run waits for; where the bus offered them, their tasks are done. Raises ConstraintError where
     somebody else decided first."""
-    taken = list(chain(strays, *(part.turn.messages for part in parts)))
+    taken = list(chain(strays, *(writes.decision.messages for writes in batch)))
     await delete_messages(db, engine, taken)
     await finish_tasks(db, [each.message for each in taken if each.message is not None])
-    await append_history(db, _flatten(part.entries for part in parts))
-    await update_runs(db, _flatten(part.updates for part in parts))
-    await store_snapshots(db, _flatten(part.snapshots for part in parts))
-    await _hand_over(db, bus, parts, owned)
-    await open_approvals(db, _flatten(part.opened for part in parts))
-    await close_approvals(db, _flatten(part.closed for part in parts))
-    await create_runs(db, _flatten(part.children for part in parts))
-    await deliver(db, _flatten(part.messages for part in parts))
+    await append_history(db, _flatten(writes.entries for writes in batch))
+    await update_runs(db, _flatten(writes.updates for writes in batch))
+    await store_snapshots(db, _flatten(writes.snapshots for writes in batch))
+    await _hand_over(db, bus, batch, owned)
+    await open_approvals(db, _flatten(writes.opened for writes in batch))
+    await close_approvals(db, _flatten(writes.closed for writes in batch))
+    await create_runs(db, _flatten(writes.children for writes in batch))
+    await deliver(db, _flatten(writes.messages for writes in batch))
 
 
 async def _hand_over(
-    db: Transaction, bus: Bus, parts: Sequence[RunWrites], owned: LocalTasks
+    db: Transaction, bus: Bus, batch: Sequence[RunWrites], owned: LocalTasks
 ) -> None:
-    calls = _flatten(part.calls for part in parts)
-    operations = _flatten(part.operations for part in parts)
+    calls = _flatten(writes.calls for writes in batch)
+    operations = _flatten(writes.operations for writes in batch)
     given: list[NewTask] = []
     if owned.ids:
         given = [each for each in calls if each.id in owned.ids]
@@ -314,14 +317,14 @@ async def _hand_over(
         await insert_owned(db, given + own, owned.owner)
         calls = [each for each in calls if each.id not in owned.ids]
         operations = [each for each in operations if each.id not in owned.ids]
-    decisions = [_announcement(part, entry) for part in parts for entry in part.entries]
+    decisions = [_announcement(writes, entry) for writes in batch for entry in writes.entries]
     if calls or given or decisions:
         await bus.dispatch(db, calls, decisions, given=given)
     await insert_tasks(db, operations, "ready")
     # Others change tasks too, many at once: all go by the same order.
-    continues = sorted(_flatten(part.continues for part in parts))
+    continues = sorted(_flatten(writes.continues for writes in batch))
     await continue_tasks(db, continues)
-    if cancels := sorted(_flatten(part.cancels for part in parts)):
+    if cancels := sorted(_flatten(writes.cancels for writes in batch)):
         await bus.cancel(db, cancels)
     if operations or continues:
         await db.notify(WAKE)

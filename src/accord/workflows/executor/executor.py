@@ -43,7 +43,7 @@ _RETRY_SECONDS: Final = (0.1, 5.0)
 
 class Executor:
     """Decides on runs; implements `Head`. `membership` must have been started, and is closed after
-    this. `hands` are those of a worker in this process."""
+    this. `local_worker` is a worker in this process."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class Executor:
         *,
         now: Callable[[], float] = time.time,
         definitions: Definitions | None = None,
-        counts: ExecutorMetrics | None = None,
+        metrics: ExecutorMetrics | None = None,
         held: RunCache | None = None,
-        hands: LocalWorker | None = None,
+        local_worker: LocalWorker | None = None,
         spans: SpanRecorder | None = None,
     ) -> None:
-        self.counts = ExecutorMetrics() if counts is None else counts
+        self.metrics = ExecutorMetrics() if metrics is None else metrics
         self._store = store
         self._membership = membership
         self._shards = Shards(store, membership)
@@ -68,10 +68,10 @@ class Executor:
             self._shards,
             lane=f"executor-{membership.id}",
             definitions=Definitions() if definitions is None else definitions,
-            counts=self.counts,
-            held=RunCache() if held is None else held,
+            metrics=self.metrics,
+            cached=RunCache() if held is None else held,
             now=now,
-            hands=hands,
+            local_worker=local_worker,
             spans=spans,
         )
         self._woken = asyncio.Event()
@@ -162,7 +162,7 @@ class Executor:
         before = self._shards.fences
         lost = await self._shards.share()
         self._shared = time.monotonic()
-        self.counts.shards = len(self._shards.fences)
+        self.metrics.shards = len(self._shards.fences)
         if self._shards.fences != before:
             log.debug("the executor has shards %s", sorted(self._shards.fences))
             self._decider.forget(lost)

@@ -129,8 +129,8 @@ class RunCache:
         self._bytes -= found[1]
         return found[0]
 
-    def put(self, held: Iterable[CachedRun]) -> None:
-        for each in held:
+    def put(self, cached: Iterable[CachedRun]) -> None:
+        for each in cached:
             self.take(each.row.id)
             cost = each.cost
             self._runs[each.row.id] = each, cost
@@ -140,7 +140,7 @@ class RunCache:
             self._bytes -= cost
 
     def drop(self, which: Callable[[CachedRun], bool]) -> None:
-        for run_id in [id for id, (held, _) in self._runs.items() if which(held)]:
+        for run_id in [id for id, (cached, _) in self._runs.items() if which(cached)]:
             self.take(run_id)
 
 
@@ -154,7 +154,7 @@ class LoadedStates(Struct, frozen=True):
     """Runs to decide on, with the messages for them; those that cannot be read, and messages for
     runs that are not there."""
 
-    held: dict[str, CachedRun]
+    cached: dict[str, CachedRun]
     messages: dict[str, Sequence[InboxMessage]]
     troubles: list[DecisionProblem]
     strays: list[InboxMessage]
@@ -174,7 +174,7 @@ async def load_states(
         if found is None:
             missing.append(run_id)
         else:
-            taken.held[run_id] = found
+            taken.cached[run_id] = found
             taken.messages[run_id] = todo[run_id]
     room = _MAX_LOADED_BYTES
     for start in range(0, len(missing), _MAX_LOADED):
@@ -198,15 +198,15 @@ async def _load(
     for row in rows:
         try:
             program = await definitions.get(store, row.workflow, row.version)
-            held = cached_run(row, program, later.get(row.id, ()))
+            cached = cached_run(row, program, later.get(row.id, ()))
         except UnavailableError:
             raise
         except Exception as error:
             taken.troubles.append(DecisionProblem(row.id, todo[row.id], error, row=row))
         else:
-            taken.held[row.id] = held
+            taken.cached[row.id] = cached
             taken.messages[row.id] = await _all_messages(store, row, todo[row.id])
-            cost += held.cost
+            cost += cached.cost
     strays = todo.keys() - {row.id for row in rows}
     taken.strays.extend(message for run_id in strays for message in todo[run_id])
     return cost

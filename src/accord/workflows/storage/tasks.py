@@ -425,7 +425,7 @@ class TaskRows:
         StoreError."""
         return await self._store.write(_REGAIN, id, fence, owner)
 
-    async def held(self, owner: str) -> list[Row]:
+    async def owned(self, owner: str) -> list[Row]:
         """The id, the fence and whether it is cancelled of every task that `owner` has."""
         return await self._store.fetch(_HELD, owner)
 
