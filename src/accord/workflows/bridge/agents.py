@@ -73,7 +73,7 @@ MAX_CACHED: Final = 1_000
 
 
 class AgentCache:
-    """The agents of one store."""
+    """A cache of the registered agents of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -81,7 +81,7 @@ class AgentCache:
         self._stop: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        """Hear of changes at once."""
+        """Listen for changes of agents."""
         self._stop = await self._store.listen(WAKE, self.expire)
 
     async def close(self) -> None:
@@ -90,12 +90,17 @@ class AgentCache:
             self._stop = None
 
     def expire(self) -> None:
-        """Ask anew for every agent. What is known stays, for as long as nobody answers."""
+        """Read every agent again before its next use.
+
+        Cached agents stay in use as long as the database does not answer.
+        """
         self._kept = {name: (0.0, found) for name, (_, found) in self._kept.items()}
 
     async def get(self, name: str) -> AgentRow | None:
-        """The agent of this name; None where there is none. While the database is away it is as
-        it was. Raises StoreError where nothing is known."""
+        """Return the agent of this name, or None.
+
+        While the database is away, return the cached agent. Raise StoreError if there is none.
+        """
         kept = self._kept.get(name)
         now = time.monotonic()
         if kept is not None and kept[0] > now:
@@ -120,7 +125,7 @@ _OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -3260
 
 
 class AgentCaller:
-    """Does the tasks of kind agent; implements `TaskCaller`."""
+    """A `TaskCaller` for agents."""
 
     def __init__(
         self,
@@ -178,7 +183,7 @@ class AgentCaller:
             await self._clients.release(pooled)
 
     async def _agent(self, name: str) -> AgentRow:
-        """Raises RefusedError for an agent that is not there, or not to be called."""
+        """Return an active agent; raise RefusedError if it is unknown or inactive."""
         agent = await self._agents.get(name)
         if agent is None:
             raise RefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
@@ -188,14 +193,14 @@ class AgentCaller:
 
 
 def _redact_error(error: CallError, secrets: Sequence[str]) -> None:
-    """Take the agent's own secrets out of what it answered."""
+    """Redact the agent's own secrets in its error answer."""
     for each in secrets:
         error.message = error.message.replace(each, REDACTED)
         error.body = error.body.replace(each.encode(), REDACTED.encode())
 
 
 def _redact_outcome(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
-    """The same of a failure that the agent told."""
+    """Redact the agent's own secrets in a failure that it reported."""
     if not isinstance(outcome, TaskFailure):
         return outcome
     for each in secrets:
@@ -252,8 +257,10 @@ class _AgentCall:
         )
 
     async def _follow(self, remote: str, *, wait: bool = False) -> Outcome:
-        """Ask for a task of the agent until it rests. Some questions may stay unanswered, as
-        many in a row as the policy has attempts."""
+        """Poll a task of the agent until it is done or asks for input.
+
+        As many polls in a row may fail as the retry policy has attempts.
+        """
         polls = poll_intervals(FIRST_POLL_SECONDS)
         failures = 0
         if wait:
@@ -281,7 +288,7 @@ class _AgentCall:
             await asyncio.sleep(next(polls))
 
     def _settled(self, received: ReceivedAnswer) -> Outcome | None:
-        """What an answer means; None where the agent is still at work, or may be."""
+        """Return the outcome in an answer; None if the agent is, or may be, still working."""
         match told.outcome_of(received):
             case told.DoneOutcome() as done:
                 return self._succeeded(done)
@@ -309,7 +316,7 @@ class _AgentCall:
 
 
 def _ids(received: ReceivedAnswer) -> tuple[str, str]:
-    """Of a task of the agent that goes on."""
+    """Return the task id and context id of an agent's task that is not done."""
     task = received.answer
     assert isinstance(task, Task)
     return task.id, task.context_id
@@ -336,7 +343,7 @@ MAX_DETAIL: Final = 500
 
 
 class AgentCheck(Struct, frozen=True):
-    """How an agent is, why, and its card as it is now."""
+    """The health of an agent, the reason, and its current card."""
 
     health: Health
     detail: str = ""
@@ -345,7 +352,7 @@ class AgentCheck(Struct, frozen=True):
 
 
 async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) -> AgentCheck:
-    """How an agent is now; raises nothing."""
+    """Check the health of an agent; raise nothing."""
     lines = ClientPool(policy, secrets)
     try:
         client = (await lines.take(agent)).client
@@ -369,13 +376,13 @@ def _judged(agent: AgentRow, error: CallError) -> AgentCheck:
 
 
 async def store_check(store: Store, agent: AgentRow, checked: AgentCheck) -> None:
-    """Keep how an agent is, with its row. Raises StoreError."""
+    """Store the health of an agent in its row. Raise StoreError."""
     row = (agent.id, checked.health, checked.detail, utc_now(), checked.card)
     await store.write(SET_HEALTH, *row)
 
 
 class HealthChecks:
-    """Checks all agents every minute, in one process of all that have it."""
+    """A health check of all agents every minute, in one of all processes."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ _NOT_UNHEALTHY: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
 
 
 class AttemptRunner:
-    """Makes attempts. `freed` is called when a target is done with a task."""
+    """A runner of attempts; `freed` is called when a target finished a task."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class AttemptRunner:
         return len(self._jobs)
 
     def begin(self, target: CallTarget) -> None:
-        """Start as many of those that wait as there is room for."""
+        """Start as many waiting tasks as the target has room for."""
         if not target.waiting:
             return
         room = target.room(self._now())
@@ -74,12 +74,12 @@ class AttemptRunner:
         entry.job.add_done_callback(self._jobs.discard)
 
     async def join(self, timeout: float | None = None) -> None:
-        """Wait for all that are under way."""
+        """Wait for all attempts under way."""
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=timeout)
 
     async def _work(self, entry: InFlightTask, target: CallTarget) -> None:
-        """One attempt, and what follows from it."""
+        """Make one attempt, and handle its outcome."""
         try:
             if entry.cancelled:
                 await self._stop(entry)
@@ -104,7 +104,7 @@ class AttemptRunner:
             self._freed(target)
 
     async def _call(self, entry: InFlightTask, target: CallTarget) -> Outcome | CallError:
-        """What came of an attempt. Raises StoreError."""
+        """Return the outcome of an attempt. Raise StoreError."""
         task, now = entry.task, self._now()
         within = None if task.deadline is None else task.deadline - now
         if within is not None and within <= 0:
@@ -133,7 +133,7 @@ class AttemptRunner:
         return outcome
 
     async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
-        """Store what the other side calls a task; the job ends where it is not to go on."""
+        """Store the remote id of a task; cancel the job if the task is not to go on."""
         if not await self._outcomes.remember(entry, remote_task, remote_context):
             log.warning("task %s was taken by another", entry.task.id)
             self._metrics.lost += 1
@@ -143,7 +143,7 @@ class AttemptRunner:
         raise asyncio.CancelledError
 
     def _reached(self, entry: InFlightTask, target: CallTarget, *, well: bool) -> None:
-        """The other side answered, or is ill."""
+        """Record whether the target answered or failed."""
         if entry.reached and well:
             return
         if not entry.reached:
@@ -160,7 +160,10 @@ class AttemptRunner:
             self._leave_alone(target)
 
     def _leave_alone(self, target: CallTarget) -> None:
-        """What waits for it goes back: others may have better luck, and it takes no place here."""
+        """Return the tasks that wait for an open circuit breaker.
+
+        Other workers may reach the target; here the tasks would only take up room.
+        """
         kind, name = target.key
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
         self._metrics.opened += 1
@@ -172,7 +175,7 @@ class AttemptRunner:
         self._outcomes.cancel(entry)
 
     async def _tell(self, entry: InFlightTask) -> None:
-        """Tell the other side that nobody waits any more."""
+        """Tell the target that the task is cancelled."""
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._callers[entry.task.kind].cancel(entry.task)
@@ -183,7 +186,7 @@ class AttemptRunner:
 
 
 def _is_unhealthy(outcome: Outcome | CallError) -> bool:
-    """Whether an answer, or the lack of one, shows that the other side does not work."""
+    """Return True if an answer, or a missing one, shows that the target does not work."""
     if isinstance(outcome, UnknownOutcomeError):
         return outcome.code not in _NOT_UNHEALTHY
     return isinstance(outcome, MalformedAnswerError)

@@ -58,7 +58,7 @@ _JSON: Final = {"accept": "application/json", "content-type": "application/json"
 
 
 class MethodCaller:
-    """Does the tasks of kind method; implements `TaskCaller`. Belongs to one event loop."""
+    """A `TaskCaller` for JSON-RPC methods. Belongs to one event loop."""
 
     def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
         self._exchanger = Exchanger(
@@ -95,7 +95,7 @@ class MethodCaller:
             return TaskSuccess(output=read_result(body, id, msgspec.json.decode))
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """The end of the connection said it."""
+        """Do nothing: closing the connection cancelled the call."""
 
 
 def _params(input: Any) -> Any:
@@ -112,7 +112,7 @@ MAX_TOOL_SECONDS: Final = 3_600.0
 
 
 class ToolCaller:
-    """Does the tasks of kind tool; implements `TaskCaller`."""
+    """A `TaskCaller` for MCP tools."""
 
     def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
         self._resolve = AddressGuard(policy).resolve
@@ -141,10 +141,10 @@ class ToolCaller:
         return _outcome(result)
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """The end of the connection said it."""
+        """Do nothing: closing the connection cancelled the call."""
 
     async def _ask(self, command: CallTool, headers: dict[str, str]) -> ToolResult[Any]:
-        """Raises AccordError."""
+        """Call the tool. Raise AccordError."""
         async with Client(
             command.target.server,
             headers=headers,
@@ -164,7 +164,7 @@ def _outcome(result: ToolResult[Any]) -> Outcome:
 
 
 def _meaning(error: RpcError) -> CallError:
-    """What an error of MCP means for a retry."""
+    """Translate an error of MCP into one that says whether to retry."""
     match error:
         case CallTimeoutError():
             return UnknownOutcomeError("timeout", error.message)
@@ -178,7 +178,7 @@ log = logging.getLogger("accord.bridge")
 
 
 class PluginCaller:
-    """Does the tasks of kind plugin; implements `TaskCaller`."""
+    """A `TaskCaller` for steps of plugins."""
 
     def __init__(self, types: StepTypes, *, spans: Spans | None = None) -> None:
         self._types = types
@@ -207,7 +207,7 @@ class PluginCaller:
             return await _attempt(found, task, arguments, traceparent)
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """The function was cancelled, and knows."""
+        """Do nothing: the function itself was cancelled."""
 
 
 async def _attempt(

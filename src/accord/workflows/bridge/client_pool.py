@@ -32,7 +32,7 @@ from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, Bea
 
 
 def web_address(url: str) -> WebAddress:
-    """The address that a URL of http or https names. Raises RefusedError."""
+    """Return the address in an http or https URL. Raise RefusedError."""
     try:
         address = parse(url)
     except ConnectError as error:
@@ -50,19 +50,18 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e]+")
 
 
 class SecretError(Exception):
-    """A secret cannot be had; the message names the reference and never what it stands for."""
+    """A secret is missing or unreadable; the message names the reference, never the secret."""
 
 
 class Secrets:
-    """Reads secrets from `environ` and from `folder`."""
+    """A reader of secrets from `environ` and from `folder`."""
 
     def __init__(self, folder: Path | None, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self._environ = environ
 
     def read(self, reference: str) -> str:
-        """The secret that `env:ACCORD_SECRET_NAME` or `file:NAME` stands for. Raises
-        SecretError."""
+        """Return the secret of `env:ACCORD_SECRET_NAME` or `file:NAME`. Raise SecretError."""
         place, _, name = reference.partition(":")
         if place == "env" and _VARIABLE.fullmatch(name):
             found = self._environ.get(name)
@@ -77,8 +76,10 @@ class Secrets:
         return found
 
     def _read_file(self, name: str) -> str | None:
-        """What a file says, without the line break at its end. Links are not followed: a name
-        stands for a file of this folder, and for nothing else."""
+        """Return the text of a secret file, without the line break at its end.
+
+        Symbolic links are not followed: a name refers to a file of this folder only.
+        """
         if self._folder is None:
             raise SecretError(
                 "no folder of secrets is configured: start accord with --secrets FOLDER (setting"
@@ -113,14 +114,14 @@ class _PlainRequest(Struct, frozen=True):
 
 
 class PlainAnswer(Struct, frozen=True):
-    """What an agent answered, and what is wrong with how it did."""
+    """The result of an agent, and a warning about its format."""
 
     result: TaskResult
     warning: str = ""
 
 
 class PlainClient:
-    """Calls one agent of the older format, while it is entered."""
+    """A client of one agent in the older format; a context manager."""
 
     def __init__(
         self,
@@ -156,8 +157,10 @@ class PlainClient:
         self._exchanger.close()
 
     async def call(self, input: Any, *, task_id: str, message_id: str, trace: Trace) -> PlainAnswer:
-        """What the agent made of `input`. A message that is sent again has the same
-        Idempotency-Key. Raises CallError."""
+        """Return the result of the agent for `input`. Raise CallError.
+
+        A message that is sent again has the same Idempotency-Key.
+        """
         request = msgspec.json.encode(_PlainRequest(task_id, input))
         headers = {**trace.headers, **_JSON, "idempotency-key": message_id, **self._auth}
         if trace.tell is not None:
@@ -168,7 +171,7 @@ class PlainClient:
         return read_plain_answer(body, task_id)
 
     async def ping(self) -> None:
-        """Whether something answers there, whatever it says to a GET. Raises CallError."""
+        """Check that something answers a GET, whatever its status. Raise CallError."""
         await self._exchanger.ask("GET", self._address, {**self._auth, "accept": "*/*"})
 
 
@@ -242,7 +245,7 @@ AgentClient: TypeAlias = Client | PlainClient
 
 
 class _ClientKey(Struct, frozen=True):
-    """What a line depends on."""
+    """The settings that a client depends on."""
 
     url: str
     wire: str
@@ -252,7 +255,7 @@ class _ClientKey(Struct, frozen=True):
 
 
 class PooledClient:
-    """A client, and how many use it."""
+    """A client, and the number of its users."""
 
     __slots__ = ("client", "key", "retired", "users")
 
@@ -264,14 +267,14 @@ class PooledClient:
 
     @property
     def secrets(self) -> list[str]:
-        """What is not to be shown again if the agent repeats it."""
+        """Return the secrets to redact where the agent repeats them."""
         auth = self.key.auth
         values = [] if auth is None else list(auth.headers.values())
         return [each.removeprefix("Bearer ") for each in values if each]
 
 
 class ClientPool:
-    """The lines of one process. Belongs to one event loop."""
+    """The clients of one process. Belongs to one event loop."""
 
     def __init__(self, policy: AddressPolicy, secrets: Secrets) -> None:
         self._policy = policy
@@ -279,8 +282,10 @@ class ClientPool:
         self._clients: dict[str, PooledClient] = {}
 
     async def take(self, agent: AgentRow) -> PooledClient:
-        """A line to this agent, to be let go of. Raises RefusedError where its secret cannot be
-        had, or its URL is none."""
+        """Return a client for this agent, to be released later.
+
+        Raise RefusedError if its secret is missing or its URL is invalid.
+        """
         pooled = await self._line(agent)
         pooled.users += 1
         return pooled
@@ -291,13 +296,13 @@ class ClientPool:
             await pooled.client.__aexit__(None, None, None)
 
     def forget(self, agent: AgentRow) -> None:
-        """Begin anew with an agent: its card may say something else by now."""
+        """Replace the client of an agent, because its card may have changed."""
         pooled = self._clients.pop(agent.name, None)
         if pooled is not None:
             pooled.retired = True
 
     async def close(self) -> None:
-        """End all connections, and what is under way on them."""
+        """Close all connections, which ends the calls under way."""
         lines, self._clients = self._clients, {}
         for pooled in lines.values():
             await pooled.client.__aexit__(None, None, None)
@@ -345,7 +350,7 @@ class ClientPool:
         )
 
     def _auth(self, auth: AgentAuth) -> Auth | None:
-        """Read anew for every call: a secret may have been replaced."""
+        """Return the credentials, read again for every call because secrets may be rotated."""
         try:
             match auth:
                 case BearerAuth(secret=secret):

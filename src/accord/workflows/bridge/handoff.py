@@ -15,8 +15,11 @@ from accord.workflows.storage.tasks import Kind, NewTask, TaskRows, kind_and_tar
 
 
 class LocalHandoff:
-    """Implements `Hands`. `is_open` says whether anything may be begun now; `begin_tasks` and
-    `begin_rows` are called with tasks that are recorded."""
+    """The `LocalWorker` of this process.
+
+    `is_open` tells if tasks may begin now; `begin_tasks` and `begin_rows` are called with recorded
+    tasks.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class LocalHandoff:
         """How many of them each target gets."""
 
     def __contains__(self, id: str) -> bool:
-        """Whether a task was claimed, and not given yet."""
+        """Return True if a task was claimed, but not given yet."""
         return id in self._coming
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:

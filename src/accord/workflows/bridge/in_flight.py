@@ -21,7 +21,7 @@ TASK_OVERHEAD_BYTES: Final = 2_000
 
 
 class InFlightTask:
-    """One of them. `task` is as its row is, or is about to be."""
+    """A task that the worker has; `task` is as its row is, or soon will be."""
 
     __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 
@@ -40,7 +40,7 @@ class InFlightTask:
         self.job: asyncio.Task[None] | None = None
 
     def began(self, remote_task: str, remote_context: str) -> None:
-        """The other side works on it, and has all that it was sent."""
+        """Note that the other side works on the task, and has all its input."""
         self.task = replace(
             self.task,
             remote_task=remote_task,
@@ -50,11 +50,11 @@ class InFlightTask:
         )
 
     def start_over(self) -> None:
-        """Whatever the other side began is over, or forgotten."""
+        """Forget the remote task, because it is over or unknown to the other side."""
         self.began("", "")
 
     def stop(self) -> None:
-        """Do no more for it."""
+        """Cancel the job of the task."""
         if self.job is not None:
             self.job.cancel()
 
@@ -64,7 +64,7 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 
 
 class InFlightTasks:
-    """Tasks by id."""
+    """Tasks in flight, by id."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -85,7 +85,7 @@ class InFlightTasks:
 
     @property
     def room(self) -> int:
-        """How many more may be taken."""
+        """Return how many more tasks may be taken."""
         return 0 if self._bytes >= MAX_BYTES else self._most - len(self._held)
 
     def add(self, entry: InFlightTask) -> None:
@@ -111,7 +111,7 @@ BreakerState: TypeAlias = Literal["closed", "open", "trial"]
 
 
 class Breaker:
-    """Of one target."""
+    """The circuit breaker of one target."""
 
     __slots__ = ("_calls", "_failed", "_in_a_row", "_opened", "_trials", "_worked")
 
@@ -133,18 +133,18 @@ class Breaker:
         return "open" if now < self._opened + OPEN_SECONDS else "trial"
 
     def room(self, now: float) -> int | None:
-        """How many more calls may begin; None for as many as anybody likes."""
+        """Return how many more calls may begin; None for no limit."""
         if self._opened is None:
             return None
         return HALF_OPEN_CALLS - self._trials if self.state(now) == "trial" else 0
 
     def began(self) -> None:
-        """A call begins, for which there was room."""
+        """Record the start of a call, for which there was room."""
         if self._opened is not None:
             self._trials += 1
 
     def left(self) -> None:
-        """A call ended without telling anything of its target."""
+        """Record the end of a call that says nothing about the target's health."""
         if self._opened is not None and self._trials > 0:
             self._trials -= 1
 
@@ -160,7 +160,7 @@ class Breaker:
             self._close()
 
     def failed(self, now: float) -> bool:
-        """Whether it opens because of this."""
+        """Record a failure; return True if the breaker opens because of it."""
         if self._opened is not None:
             opens = self.state(now) == "trial"
         else:
@@ -201,7 +201,7 @@ TargetKey: TypeAlias = tuple[Kind, str]
 
 
 class CallTarget:
-    """One agent, server, address or operation."""
+    """A target of calls: an agent, server, address or operation."""
 
     __slots__ = ("breaker", "busy", "key", "terms", "waiting")
 
@@ -213,14 +213,16 @@ class CallTarget:
         self.breaker = Breaker()
 
     def room(self, now: float) -> int:
-        """How many tasks may begin now."""
+        """Return how many tasks may begin now."""
         room = self.terms.concurrency - self.busy
         allowed = self.breaker.room(now) if self.terms.breaks else None
         return room if allowed is None else min(room, allowed)
 
     def spare(self, now: float) -> int:
-        """How many more tasks may be taken for it: it has work for a while, or is left alone, where
-        this is not above 0."""
+        """Return how many more tasks may be taken for the target.
+
+        Zero or less if its queue is long enough, or its breaker is open.
+        """
         if self.terms.breaks and self.breaker.state(now) != "closed":
             return self.room(now) - len(self.waiting)
         places = self.terms.concurrency
@@ -252,11 +254,11 @@ class CallTargets:
         return found
 
     def full(self, now: float) -> list[str]:
-        """The names of those that no more tasks are to be taken for."""
+        """Return the names of targets for which no more tasks may be taken."""
         return [each.key[1] for each in self._known.values() if each.is_full(now)]
 
     def _forget(self) -> None:
-        """Forget those that nothing is done for; who is left alone is remembered, if possible."""
+        """Forget idle targets; keep those with an open breaker, if possible."""
         idle = [each for each in self._known.values() if each.is_idle]
         well = [each for each in idle if each.breaker.is_closed]
         for target in well or idle:
@@ -267,18 +269,21 @@ ReadStates: TypeAlias = Callable[[], Mapping[TargetKey, BreakerState]]
 
 
 class Breakers:
-    """Of all workers of this process."""
+    """The circuit breakers of all workers of this process."""
 
     def __init__(self) -> None:
         self._known: dict[Kind, ReadStates] = {}
 
     def add(self, kind: Kind, known: ReadStates) -> None:
-        """Somebody calls targets of this kind from now on."""
+        """Register a worker that calls targets of this kind."""
         self._known[kind] = known
 
     def remove(self, kind: Kind) -> None:
         self._known.pop(kind, None)
 
     def states(self, kind: Kind) -> Mapping[TargetKey, BreakerState] | None:
-        """Those that were called lately; None where nobody here calls any of this kind."""
+        """Return the states of recently called targets.
+
+        None if no worker of this process calls targets of this kind.
+        """
         return self._known[kind]() if kind in self._known else None

@@ -52,7 +52,7 @@ MAX_BODY: Final = 16_384
 
 
 def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLetter:
-    """The letter of a task that failed for good."""
+    """Return the dead letter of a task that failed for good."""
     return NewDeadLetter(
         id=new_id(),
         kind="task",
@@ -77,15 +77,17 @@ _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
 
 class LateError(DefiniteError):
-    """The time of the step is over."""
+    """The deadline of the step has passed."""
 
     def __init__(self) -> None:
         super().__init__("timeout", "the task was not done within the time of its step")
 
 
 class Outcomes:
-    """Hands what becomes of tasks over to be written. `wake` is called when an attempt is due,
-    `ended` when a task is no longer held."""
+    """The outcomes of attempts, handed over to the writer.
+
+    `wake` is called when an attempt is due, `ended` when a task is no longer in flight.
+    """
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class Outcomes:
         self._ended = ended
 
     def settle(self, entry: InFlightTask, outcome: Outcome | CallError, policy: Retry) -> None:
-        """Something came of an attempt."""
+        """Handle the outcome of an attempt."""
         match outcome:
             case TaskSuccess():
                 self._succeed(entry, outcome)
@@ -128,7 +130,7 @@ class Outcomes:
                 self._try_again(entry, outcome, policy)
 
     def fail(self, entry: InFlightTask, error: CallError, details: Any = None) -> None:
-        """It failed for good."""
+        """End a task that failed for good."""
         task, at = entry.task, self._now()
         log_failure(task, error, again=False)
         details = _with_answer(error, details)
@@ -143,23 +145,25 @@ class Outcomes:
         )
 
     def cancel(self, entry: InFlightTask) -> None:
-        """It is over, and nobody wants to know."""
+        """End a cancelled task."""
         log_cancellation(entry.task)
         self._metrics.ended(entry.task.kind, "cancelled")
         self._finish(entry, _change(entry, "done", outcome="cancelled", finished_at=self._now()))
 
     def let_go(self, entry: InFlightTask) -> None:
-        """Give a task back as it was, for anybody to take."""
+        """Return a task unchanged, for any worker to take."""
         if entry in self._in_flight and not entry.ending:
             self._finish(entry, _change(entry, "ready"))
 
     def put_off(self, entry: InFlightTask, seconds: float) -> None:
-        """Give a task back, for anybody to take later."""
+        """Return a task, for any worker to take later."""
         self._finish(entry, _change(entry, "ready", due=self._now() + seconds))
 
     async def remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> bool:
-        """Store what the other side calls a task; whether it could be, as nobody else has it.
-        Raises DefiniteError for a name that the database will not take."""
+        """Store the remote id of a task; return False if another worker has the task.
+
+        Raise DefiniteError for an id that the database will not take.
+        """
         entry.began(remote_task, remote_context)
         try:
             return await self._writer.add(_change(entry, "running", owner=self._owner))
@@ -183,7 +187,7 @@ class Outcomes:
         self._tell(entry, change, _message(entry, "done", told))
 
     def _tell(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
-        """By the bus alone, where that is possible: then whoever records it ends the task."""
+        """Send a success by the bus alone, if possible; recording it then ends the task."""
         size = 0
         if self._unrecorded.has_room:
             size = self._bus.tell(message, lambda done: self._told(entry, change.id, is_done=done))
@@ -204,7 +208,7 @@ class Outcomes:
             self._finish(entry, answer.change, answer.message)
 
     def write(self, answer: UnrecordedSuccess) -> None:
-        """Write what was told and is not known to be recorded. Where it is, nothing is changed."""
+        """Write a success that was sent but may not be recorded; no-op if it is."""
         written = self._writer.add(answer.change, answer.message)
         written.add_done_callback(lambda _: self._unrecorded.take(answer.change.id))
 
@@ -220,7 +224,7 @@ class Outcomes:
     def _try_again(
         self, entry: InFlightTask, error: CallError, policy: Retry, details: Any = None
     ) -> None:
-        """Another attempt later, if policy and deadline allow one."""
+        """Schedule another attempt, if policy and deadline allow one."""
         task, now = entry.task, self._now()
         unknown = isinstance(error, UnknownOutcomeError)
         again = next_attempt(
@@ -268,7 +272,7 @@ class Outcomes:
 
 
 def _with_answer(error: CallError, details: Any) -> Any:
-    """What is told of a failure, with the beginning of what was answered, without secrets."""
+    """Return the details of a failure, with the redacted beginning of the answer."""
     if not error.body or not (details is None or isinstance(details, dict)):
         return details
     text = redact(error.body.decode("utf-8", "replace"))
@@ -277,8 +281,10 @@ def _with_answer(error: CallError, details: Any) -> Any:
 
 
 def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
-    """Whether the other side may have done what it was asked for. That an attempt was refused says
-    nothing about the attempts before it."""
+    """Return True if the other side may have done the call.
+
+    That an attempt was refused says nothing about the attempts before it.
+    """
     if isinstance(error, RefusedError):
         return task.attempt > 1 or bool(task.command.resumes)
     return isinstance(error, UnknownOutcomeError | LateError)
@@ -294,7 +300,7 @@ def _change(
     due: float = 0.0,
     finished_at: float | None = None,
 ) -> TaskChange:
-    """How the row of a task is from now on."""
+    """Return the new state of a task's row."""
     task = entry.task
     return TaskChange(
         id=task.id,

@@ -38,7 +38,7 @@ REWRITE_SECONDS: Final = 60.0
 
 
 class UnrecordedSuccess(Struct, eq=False):
-    """What was told of a task, and how its row is to be then."""
+    """A success sent by the bus, and the new state of the task's row."""
 
     change: TaskChange
     message: RunMessage
@@ -49,7 +49,7 @@ class UnrecordedSuccess(Struct, eq=False):
 
 
 class UnrecordedSuccesses:
-    """Answers by the id of their task."""
+    """Successes that are not known to be recorded, by the id of their task."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class UnrecordedSuccesses:
 
     @property
     def ids(self) -> list[str]:
-        """Of those that the bus has."""
+        """Return the ids of successes that the bus has accepted."""
         return [id for id, answer in self._answers.items() if answer.is_told]
 
     def add(self, change: TaskChange, message: RunMessage, size: int) -> None:
@@ -83,7 +83,7 @@ class UnrecordedSuccesses:
         return found
 
     def late(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
-        """Those of these that were told too long ago, once; and again after as long."""
+        """Yield those of these that were sent too long ago, and restart their clock."""
         now = self._clock()
         for id in ids:
             answer = self._answers.get(id)
@@ -108,8 +108,11 @@ _CHECK_SECONDS: Final = 0.002
 
 
 class ResultWrite(Struct, eq=False):
-    """What is to be written of one task; `written` says in the end whether it was, which it is not
-    where somebody else has the task. It has a StoreError for what the database will never take."""
+    """A pending write of one task's result.
+
+    `written` becomes False if another worker has the task, and gets a StoreError for a result that
+    the database will never take.
+    """
 
     change: TaskChange
     written: asyncio.Future[bool]
@@ -118,7 +121,10 @@ class ResultWrite(Struct, eq=False):
 
 
 class ResultWriter:
-    """Writes for one member; `calls` says how many are under way. Belongs to one event loop."""
+    """A writer of results for one member. Belongs to one event loop.
+
+    `calls` returns how many calls are under way.
+    """
 
     def __init__(
         self, store: Store, rows: TaskRows, bus: Bus, owner: str, calls: Callable[[], int]
@@ -140,8 +146,7 @@ class ResultWriter:
         message: RunMessage | None = None,
         letter: NewDeadLetter | None = None,
     ) -> asyncio.Future[bool]:
-        """Have something written, at once or as soon as the database is there: await what this
-        gives to know whether it was."""
+        """Write a result, now or when the database is back; await the future to know if it was."""
         ending = ResultWrite(change, self._loop.create_future(), message, letter)
         self._waiting.append(ending)
         if self._writing is None:
@@ -185,7 +190,7 @@ class ResultWriter:
         self._began = self._loop.time()
 
     def _next(self) -> list[ResultWrite]:
-        """The first of those that wait, each for another task: a statement changes a row once."""
+        """Return the next batch, with one result for each task: a statement changes a row once."""
         batch: dict[str, ResultWrite] = {}
         for ending in self._waiting:
             if len(batch) == MAX_BATCH or ending.change.id in batch:
@@ -194,7 +199,7 @@ class ResultWriter:
         return list(batch.values())
 
     async def _offer(self, batch: list[ResultWrite]) -> list[ResultWrite]:
-        """Those that are left, where the bus has recorded others."""
+        """Offer successes to the bus; return the results that it has not recorded."""
         successes = [each.message for each in batch if each.change.outcome == "success"]
         recorded = await self._bus.offer([each for each in successes if each is not None])
         if not recorded:
@@ -210,7 +215,7 @@ class ResultWriter:
         return left
 
     async def _write(self, batch: list[ResultWrite]) -> None:
-        """Write a batch and take it off the queue. Raises UnavailableError."""
+        """Write a batch and remove it from the queue. Raise UnavailableError."""
         if not batch:
             return
         try:
@@ -232,7 +237,7 @@ class ResultWriter:
                 ending.written.set_result(ending.change.id in done)
 
     async def _commit(self, batch: Sequence[ResultWrite]) -> set[str]:
-        """The ids of those whose rows were theirs to change."""
+        """Return the ids of the tasks whose rows were still owned here."""
         work = partial(self._run, batch)
         return await self._store.transact(work, lane=f"bridge-{self._owner}")
 

@@ -78,19 +78,21 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
 
     @property
     def call_id(self) -> str:
-        """What the other side knows the call by: that of the task which made it first, where it is
-        repeated because nobody knows what became of it."""
+        """The id of the call for the other side.
+
+        A call of unknown outcome is repeated under the id of the task that made it first.
+        """
         resumes = self.command.resumes
         return task_id(self.run_id, resumes) if resumes else self.id
 
     @property
     def shown_target(self) -> str:
-        """Whom it asks, as logs, spans and metrics may say it."""
+        """Return a target without the credentials and the query of its URL."""
         return shown_target(self.kind, self.target)
 
     @property
     def deadline(self) -> float | None:
-        """When the step is over, done or not."""
+        """The time when the step ends, done or not."""
         return self.command.deadline
 
 
@@ -100,8 +102,10 @@ def shown_target(kind: Kind, target: str) -> str:
 
 
 def read_claimed(row: Row) -> ClaimedTask:
-    """The task in a row that has `COLUMNS`. Raises NewerSchemaError, and msgspec.ValidationError
-    for a command that is none."""
+    """Return the task in a row that has `COLUMNS`.
+
+    Raise NewerSchemaError, and msgspec.ValidationError for an invalid command.
+    """
     text: str = row["command"]
     command = decode_command(text.encode())
     assert isinstance(command, _CALLS)
@@ -130,7 +134,7 @@ def read_claimed(row: Row) -> ClaimedTask:
 
 
 def claimed_task(task: NewTask) -> ClaimedTask:
-    """A task that was recorded just now, as its first owner's."""
+    """Return a task that was just recorded with its first owner."""
     command = task.command
     kind, target = kind_and_target(command)
     return ClaimedTask(
@@ -150,7 +154,7 @@ def claimed_task(task: NewTask) -> ClaimedTask:
 
 
 def unreadable_task(row: Row) -> ClaimedTask:
-    """A task whose command cannot be read: enough of it to say so."""
+    """Return a task whose command cannot be read, with enough to report it."""
     return ClaimedTask(
         id=row["id"],
         run_id=row["run_id"],
@@ -174,7 +178,7 @@ def unreadable_task(row: Row) -> ClaimedTask:
 
 
 def message_id_of(task: ClaimedTask) -> str:
-    """The id under which a task is sent now."""
+    """Return the message id under which a task is sent now."""
     step, bracket, rounds = task.command.step.partition("[")
     first = task.command.resumes or task.task
     retried = first.removeprefix(task.command.step)  # "@2" when the run is retried
@@ -185,7 +189,7 @@ def message_id_of(task: ClaimedTask) -> str:
 
 
 class Spans(Protocol):
-    """Makes spans, as `accord.telemetry.tracing.OutgoingSpans` does."""
+    """A factory of spans, such as `accord.telemetry.tracing.OutgoingSpans`."""
 
     def call(
         self, name: str, traceparent: str, attributes: Mapping[str, str]
@@ -193,7 +197,7 @@ class Spans(Protocol):
 
 
 def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[str]:
-    """A span around an attempt; gives what the request names as its parent."""
+    """Open a span around an attempt; yield the `traceparent` for the request."""
     if spans is None:
         return nullcontext(task.traceparent)
     attributes = {
@@ -206,7 +210,7 @@ def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[st
 
 
 class TaskSuccess(Struct, frozen=True, kw_only=True):
-    """It worked."""
+    """The call succeeded."""
 
     output: Any = None
     data: Any = None
@@ -214,7 +218,7 @@ class TaskSuccess(Struct, frozen=True, kw_only=True):
 
 
 class TaskFailure(Struct, frozen=True, kw_only=True):
-    """The other side worked on it and failed, or would not."""
+    """The other side failed, or refused."""
 
     code: str
     message: str
@@ -224,7 +228,7 @@ class TaskFailure(Struct, frozen=True, kw_only=True):
 
 
 class TaskQuestion(Struct, frozen=True, kw_only=True):
-    """The other side needs input, for the task that it calls `remote_task`."""
+    """The other side needs input for its task `remote_task`."""
 
     prompt: Any = None
     remote_task: str
@@ -240,7 +244,7 @@ has the task, or nobody waits for it any more, it does not return."""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """How a target is called."""
+    """The terms of calling a target: retries, concurrency and the like."""
 
     retry: Retry = Retry()
     """For steps that say nothing of it."""
@@ -254,17 +258,16 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class TaskCaller(Protocol):
-    """Does the tasks of one kind."""
+    """A caller for the tasks of one kind."""
 
     async def terms(self, target: str) -> Terms:
-        """How a target is called; asked for often. Raises CallError for one that is unknown."""
+        """Return the terms of a target; called often. Raise CallError if it is unknown."""
 
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
-        """Make one attempt, or go on with what an earlier one began. Raises CallError."""
+        """Make one attempt, or continue an earlier one. Raise CallError."""
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Tell the other side that nobody waits for what it began, if it began anything. Raises
-        CallError."""
+        """Tell the other side that the task is cancelled, if it began. Raise CallError."""
 
 
 log = logging.getLogger("accord.bridge")
@@ -274,7 +277,7 @@ MAX_OUTPUT: Final = 2_000
 
 
 def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
-    """What goes along with the requests for a task. Their bodies are logged for who debugs."""
+    """Return the trace of the requests for a task; bodies are logged at debug level."""
     tell: Callable[[Direction, bytes], None] | None = None
     if log.isEnabledFor(logging.DEBUG):
 

@@ -68,10 +68,10 @@ MAX_TAKEN: Final = 32
 
 
 class TaskWorker:
-    """Does the tasks of some kinds. Belongs to one event loop.
+    """A worker for tasks of some kinds. Belongs to one event loop.
 
-    At most `most` tasks are held at once; `drain` is how long `close` lets calls go on, `poll` how
-    often the table is looked at when nobody wakes the worker. Seconds.
+    At most `most` tasks are in flight at once; `drain` is how many seconds `close` lets calls go
+    on, `poll` the interval in seconds for reading the table without a notification.
     """
 
     def __init__(
@@ -141,12 +141,12 @@ class TaskWorker:
         self._stop_listening: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        """Raises StoreError where the database cannot be reached."""
+        """Start the worker. Raise StoreError if the database is unreachable."""
         self._stop_listening = await self._store.listen(WAKE, self._woken.set)
         self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Take nothing more, let calls finish for a while, and give back what is left."""
+        """Take no more tasks, let calls finish for a while, and return the rest."""
         self._closing = True
         if self._stop_listening is not None:
             self._stop_listening()
@@ -172,16 +172,16 @@ class TaskWorker:
 
     @property
     def in_flight(self) -> int:
-        """How many tasks it has."""
+        """The number of tasks in flight."""
         return len(self._in_flight)
 
     def breakers(self) -> dict[TargetKey, BreakerState]:
-        """Which targets are left alone, tried again, or called as usual."""
+        """Return the states of the circuit breakers."""
         now = self._now()
         return {each.key: each.breaker.state(now) for each in self._targets}
 
     def write(self, page: Exposition) -> None:
-        """Its numbers, for Prometheus."""
+        """Write the metrics of the worker, for Prometheus."""
         self._metrics.write(page)
         page.family(
             "accord_tasks_held", "gauge", "Tasks that were taken and have not ended.",
@@ -222,7 +222,7 @@ class TaskWorker:
                         await self._woken.wait()
 
     async def _turn(self) -> None:
-        """Look at everything once. Raises StoreError."""
+        """Do everything that is due once. Raise StoreError."""
         self._woken.clear()
         if self._membership.lost.is_set():
             self._doubted = True
@@ -235,7 +235,7 @@ class TaskWorker:
             pass
 
     async def _take(self) -> bool:
-        """Take tasks; whether there may be more of them, and room."""
+        """Take tasks; return True if there may be more of them, and room."""
         room = min(self._in_flight.room, MAX_TAKEN)
         if room <= 0:
             self._more = True
@@ -260,7 +260,10 @@ class TaskWorker:
             await self._place(entry)
 
     def _refuse(self, entry: InFlightTask, error: Exception) -> None:
-        """A command that cannot be read here: one of a newer release waits for a bridge of that."""
+        """Handle a command that cannot be read here.
+
+        A command of a newer release waits for a bridge of that release.
+        """
         if entry.task.cancelled:
             self._outcomes.cancel(entry)
         elif isinstance(error, NewerSchemaError):
@@ -309,7 +312,7 @@ class TaskWorker:
                 self._unplaced.append(entry)
 
     async def _place(self, entry: InFlightTask) -> None:
-        """Put a task to those that wait for its target."""
+        """Queue a task for its target."""
         task = entry.task
         target = self._target_of(entry)
         try:
@@ -341,13 +344,13 @@ class TaskWorker:
             self._attempts.begin(target)
 
     def _freed(self, target: CallTarget) -> None:
-        """A target is done with a task."""
+        """Begin the next task of a target that finished one."""
         self._begin(target)
         if self._more and not target.is_full(self._now()):
             self._woken.set()
 
     def _ended(self) -> None:
-        """There is room for another task."""
+        """Wake the worker if tasks were left for want of room."""
         if self._more:
             self._woken.set()
 
@@ -402,7 +405,7 @@ class TaskWorker:
             entry.stop()  # else its id comes first: without that nobody could be told
 
     def _lose(self, entry: InFlightTask) -> None:
-        """Somebody else has it."""
+        """Drop a task that another worker has taken."""
         log.warning("task %s was taken by another", entry.task.id)
         self._metrics.lost += 1
         self._in_flight.remove(entry)

@@ -49,14 +49,14 @@ class ReplayError(BusError):
 
 
 class LocalWorker(Protocol):
-    """A worker. Tasks that it has room for are its own from the start, where an executor decides on
-    them, or as soon as they arrive.
+    """The worker of this process. Belongs to the event loop.
 
-        claim     before the transaction: which tasks are to be recorded as its own
+    Tasks that it has room for are its own from the start, where an executor decides on them, or as
+    soon as they arrive.
+
+        claim     before the transaction: choose the tasks to be recorded as its own
         give      after it: they are recorded, and begin
-        drop      or else: it is not known whether they are recorded; where they are, it finds them
-
-    Belongs to the event loop.
+        drop      or else: it is unknown whether they are recorded; if they are, it finds them
     """
 
     @property
@@ -64,7 +64,7 @@ class LocalWorker(Protocol):
         """The member that it works for."""
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:
-        """Those of these tasks that it has room for."""
+        """Return those of these tasks that it has room for."""
 
     def give(self, tasks: Sequence[NewTask]) -> None: ...
 
@@ -73,31 +73,34 @@ class LocalWorker(Protocol):
     # The same for tasks that are there already, and arrive
 
     def reserve(self, tasks: Sequence[tuple[str, Kind, str]]) -> list[str]:
-        """The ids of those that it has room for, of these ids, kinds and targets."""
+        """Return the ids of tasks that it has room for, of these ids, kinds and targets."""
 
     async def record(self, db: Transaction, ids: Collection[str]) -> list[Row]:
-        """Make tasks its own, if they are still on their way; those that were."""
+        """Make tasks its own if they are still on their way; return their rows."""
 
     def begin(self, ids: Collection[str], rows: Sequence[Row]) -> None:
-        """Of these that were reserved, those are recorded as its own."""
+        """Begin the recorded rows, and release the other reserved ids."""
 
     def release(self, ids: Collection[str]) -> None:
-        """These were reserved, and it is not known whether they are recorded."""
+        """Release reserved ids of which it is unknown whether they are recorded."""
 
 
 class LocalExecutor(Protocol):
-    """An executor. Belongs to the event loop."""
+    """The executor of this process. Belongs to the event loop."""
 
     def is_its_own(self, run_id: str) -> bool:
-        """Whether it decides on a run, as far as it knows."""
+        """Return True if it decides on the run, as far as it knows."""
 
     async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Decide on what came of tasks; the ids of those messages that are recorded, with the end
-        of their tasks. Others may go to the inbox of their run, or come again."""
+        """Decide on results of tasks; return the ids of messages that are recorded.
+
+        Their tasks are recorded as ended too. Other messages may go to the inbox of their run, or
+        come again.
+        """
 
 
 class RunAnnouncement(Struct, frozen=True):
-    """What one decision added to the history of a run, for whoever watches from outside."""
+    """The events that one decision added to a run, for outside observers."""
 
     run_id: str
     sequence: int
@@ -116,10 +119,10 @@ class Bus(Protocol):
         local_worker: LocalWorker | None = None,
         local_executor: LocalExecutor | None = None,
     ) -> None:
-        """A worker or an executor of this process, to whom the bus may give what arrives."""
+        """Register the worker or executor of this process, to receive messages directly."""
 
     def lend(self, local_worker: LocalWorker) -> LocalWorker:
-        """What an executor is to use to give tasks to the worker of its own process."""
+        """Return the worker through which an executor of this process gives tasks."""
 
     async def dispatch(
         self,
@@ -129,24 +132,30 @@ class Bus(Protocol):
         *,
         given: Sequence[NewTask] = (),
     ) -> None:
-        """Have tasks done by a bridge, and tell the world what happened; tasks that are `given` to
-        somebody already are told only."""
+        """Have tasks done by a bridge, and announce decisions.
+
+        Tasks in `given` have an owner already, and are only announced.
+        """
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
-        """Tell bridges that nobody waits for these any more, also before they have them."""
+        """Tell bridges that these tasks are cancelled, also before they have them."""
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Have the executor of this process decide on successes, where it is its affair: the ids of
-        those messages that are recorded, with the end of their tasks. Others are answered, or told,
-        as if they had not been offered."""
+        """Offer successes to the executor of this process; return the ids it recorded.
+
+        The ends of their tasks are recorded too. Other messages are answered, or told, as if they
+        had not been offered.
+        """
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
-        """Tell executors what came of tasks."""
+        """Send results of tasks to executors."""
 
     def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
-        """Tell executors of a success without a transaction, where the bus can: how many characters
-        that are, or 0 where it cannot. `after` is told whether it is on its way for good. Who tells
-        keeps it until it is recorded, which is when the row of the task says that it is done."""
+        """Send a success to executors without a transaction, if the bus can.
+
+        Return its size in characters, or 0 if the bus cannot. `after` is called with True once the
+        broker has it. The sender keeps the success until the row of the task says that it is done.
+        """
 
     async def start(self) -> None: ...
 
@@ -154,7 +163,7 @@ class Bus(Protocol):
 
 
 class EmbeddedBus:
-    """Implements `Bus`."""
+    """A `Bus` that consists of the shared tables alone."""
 
     def __init__(self) -> None:
         self._local_executor: LocalExecutor | None = None
@@ -179,7 +188,7 @@ class EmbeddedBus:
         *,
         given: Sequence[NewTask] = (),
     ) -> None:
-        """Who watches reads the history."""
+        """Insert the tasks; observers read the history."""
         if tasks:
             await insert_tasks(db, tasks, "ready")
             await db.notify(WAKE)
@@ -201,7 +210,7 @@ class EmbeddedBus:
         return 0
 
     async def start(self) -> None:
-        """Nothing runs: a wake is all there is."""
+        """Do nothing: notifications of the store suffice."""
 
     async def close(self) -> None:
         pass
@@ -212,8 +221,12 @@ BEGIN_ANYWAY_SECONDS: Final = 5.0
 
 
 class DeferredHandoff:
-    """Implements `Hands`. `is_read_here` says whether all messages of tasks arrive in this
-    process; operations have none. Belongs to the event loop."""
+    """A `LocalWorker` for a bus with a broker: tasks begin when their messages arrive.
+
+    The tasks are recorded as the worker's own at once, so nobody has to take them; if a message
+    takes long, its task begins without it. `is_read_here` tells if all messages of tasks arrive in
+    this process; operations have none. Belongs to the event loop.
+    """
 
     def __init__(self, local_worker: LocalWorker, is_read_here: Callable[[], bool]) -> None:
         self._local_worker = local_worker
@@ -230,7 +243,7 @@ class DeferredHandoff:
         return self._local_worker.claim([each for each in tasks if is_read_here or _is_local(each)])
 
     def leave_out(self, task: NewTask) -> None:
-        """There will be no message for this one."""
+        """Note that no message will come for this task."""
         self._unsent.add(task.id)
 
     def give(self, tasks: Sequence[NewTask]) -> None:
@@ -248,7 +261,7 @@ class DeferredHandoff:
         self._local_worker.drop(tasks)
 
     def arrive(self, ids: Collection[str]) -> set[str]:
-        """Messages of tasks have arrived: which of these begin with it."""
+        """Begin the tasks whose messages have arrived; return their ids."""
         begun = {id: self._deferred.pop(id) for id in set(ids) if id in self._deferred}
         self._local_worker.give(list(begun.values()))
         return set(begun)
