@@ -39,14 +39,14 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     values = await _columns(work, kind, fields)
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
-    asked = values.get("type", "")
-    following = await items.next_item(work.db, kind, parent, fold(asked))
+    type_name = values.get("type", "")
+    following = await items.next_item(work.db, kind, parent, fold(type_name))
     if parent is not None:
         known = following.parent_id
         values["parent_id"] = known or (await items.find(work.db, parent, KINDS[kind].parent)).id
     await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
-    if asked:
-        values["type"] = following.type or await find_type(work.db, asked)
+    if type_name:
+        values["type"] = following.type or await find_type(work.db, type_name)
     id = work.new_id()
     identity = {
         "id": id,
@@ -60,7 +60,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
         "updated_at": work.now,
     }
     row = work.known[id] = await items.insert(work.db, work.engine, identity | values)
-    tell(work, None, row)
+    record_item(work, None, row)
     return row
 
 
@@ -107,7 +107,7 @@ async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
         versioned.setdefault("said_version", row.version + 1)
     await rows.update(work.db, "items", {"id": row.id}, versioned)
     changed = await items.find(work.db, row.id)
-    tell(work, row, changed)
+    record_item(work, row, changed)
     return changed
 
 
@@ -115,11 +115,11 @@ async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> Item
     """Set columns that are no content, such as the position; the version stays."""
     await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await items.find(work.db, row.id)
-    tell(work, row, changed)
+    record_item(work, row, changed)
     return changed
 
 
-def tell(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
+def record_item(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
     """Record the effect on an item."""
     row = after or before
     assert row is not None
@@ -374,7 +374,7 @@ async def _remove(work: Work, row: ItemRow) -> None:
         for attached in await rows.where(work.db, rows.TABLES[kind].name, column, row.id):
             await _take(work, kind, attached)
     await rows.delete(work.db, "items", {"id": row.id})
-    tell(work, row, None)
+    record_item(work, row, None)
 
 
 async def _remove_comments(work: Work, row: ItemRow) -> None:

@@ -76,7 +76,7 @@ async def delete(work: Work, row: LinkRow) -> None:
     work.did(rows.effect("deleted", "relationship", row.stored(), row.reference))
 
 
-def shown(row: LinkRow) -> Relationship:
+def link_entity(row: LinkRow) -> Relationship:
     """Return a relationship as callers see it."""
     changed = row.changed
     is_confirmed = row.confirmed_at is not None

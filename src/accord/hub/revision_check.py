@@ -316,7 +316,7 @@ class _Replay:
         state = self._states.pop((kind, id), None)
         label = _label(row)
         if state is None:
-            if kind not in _KEPT:  # those are compared with their kept states
+            if kind not in _PROVEN_KINDS:  # those are compared with their kept states
                 detail = "no operation made it"
                 self._evidence.differs("forged", kind, id, detail, label=label)
             return
@@ -343,7 +343,7 @@ class _Replay:
             names = ("reference id", "version", "content")
             for name, one, other in zip(names, found, said, strict=True):
                 if one != other:
-                    detail = f"{_which(one, other) or name} is not what it was"
+                    detail = f"{_differing_fields(one, other) or name} is not what it was"
                     self._evidence.differs("edited", "baseline", id, detail, **about)
         for reference_id, _, _ in expected.values():
             about = {"label": label, "field": reference_id}
@@ -354,12 +354,12 @@ class _Replay:
         items, links, steering = dict[str, Fields](), list[Fields](), list[Fields]()
         for (kind, id), state in self._states.items():
             if kind in KINDS:
-                items[id] = {**_UNSAID, **msgspec.json.decode(state), "kind": kind}
+                items[id] = {**_EMPTY_CONTENT, **msgspec.json.decode(state), "kind": kind}
             elif kind == "relationship":
                 links.append(msgspec.json.decode(state))
             elif kind == "steering_link":
                 steering.append(msgspec.json.decode(state))
-        inside = _inside(items, steering, epic_id)
+        inside = _items_in_scope(items, steering, epic_id)
 
         def name(id: str | None) -> str | None:
             return items[id]["reference_id"] if id in items else None
@@ -367,7 +367,7 @@ class _Replay:
         found: dict[Key, tuple[str, int, Fields]] = {}
         for id in inside:
             item = items[id]
-            content = {field: item[field] for field in _SAID}
+            content = {field: item[field] for field in _CONTENT_FIELDS}
             content["parent"] = name(item["parent_id"])
             content["acceptance_criteria"] = name(item["criteria_id"])
             found[item["kind"], id] = (item["reference_id"], item["version"], content)
@@ -388,8 +388,8 @@ class _Replay:
 
 _UNREADABLE: Final[Fields] = {}
 """A sentinel, compared by identity: a state that is no JSON object."""
-_SAID: Final = ("title", "description", "status", "priority", "type")
-_UNSAID: Final = {
+_CONTENT_FIELDS: Final = ("title", "description", "status", "priority", "type")
+_EMPTY_CONTENT: Final = {
     "title": "",
     "description": "",
     "status": "",
@@ -400,10 +400,12 @@ _UNSAID: Final = {
 }
 """The values of columns that a kind does not use."""
 _KIND_OF: Final = {table.name: kind for kind, table in REPLAYED_TABLES.items()}
-_KEPT: Final = frozenset(each.kind for each in PROVEN_TABLES)
+_PROVEN_KINDS: Final = frozenset(each.kind for each in PROVEN_TABLES)
 
 
-def _inside(items: Mapping[str, Fields], steering: Sequence[Fields], epic_id: Any) -> set[str]:
+def _items_in_scope(
+    items: Mapping[str, Fields], steering: Sequence[Fields], epic_id: Any
+) -> set[str]:
     """Return the ids of the items in the scope of a baseline."""
     if epic_id is None:
         return {id for id, item in items.items() if item["kind"] != "prompt"}
@@ -468,7 +470,7 @@ def _decoded(text: Any) -> Any:
         return text
 
 
-def _which(one: Any, other: Any) -> str:
+def _differing_fields(one: Any, other: Any) -> str:
     """Return the names of the fields that differ between two contents."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return ""

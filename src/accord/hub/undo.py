@@ -47,7 +47,7 @@ async def undo(work: Work, change_id: str) -> ChangeRow:
     _check_kinds(work, done)
     try:
         for revision in reversed(done):
-            await _turn_around(work, revision)
+            await _invert(work, revision)
     except ConstraintError as error:
         raise ConflictError(
             "something that was done since stands in the way, such as a name that is taken"
@@ -87,7 +87,7 @@ def _check_kinds(work: Work, done: list[RevisionRow]) -> None:
         work.caller.require("admin", "to undo this")
 
 
-async def _turn_around(work: Work, revision: RevisionRow) -> None:
+async def _invert(work: Work, revision: RevisionRow) -> None:
     match revision.action:
         case "created":
             await _remove(work, revision)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.hub.search import query as asking
-from accord.hub.search.query import ParsedQuery, facet, groups_of, many
+from accord.hub.search.query import ParsedQuery, facet, groups_of, query_for_many
 from tests.hub.world import World
 
 KIND = (facet("kind", "requirement"),)
@@ -25,7 +25,7 @@ async def test_words_and_filters_find_the_same_whether_words_are_common_or_not(
     world: World, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     await fill(world)
-    monkeypatch.setattr(asking, "FEW", few)
+    monkeypatch.setattr(asking, "MAX_CHECKED", few)
     for query, filters, expected in (
         ("ferry", {}, ["REQ-002", "REQ-001", "REQ-003"]),
         ("ferry", {"priority": 2}, ["REQ-001", "REQ-003"]),
@@ -46,7 +46,7 @@ async def test_sqlite_is_asked_for_longer_words_only_where_there_are_any(world: 
 
     async def asked(query: str, *facets: tuple[str, ...]) -> str:
         asked = ParsedQuery(groups=groups_of(query), facets=facets)
-        return (await many(world.store, "sqlite", asked)).match
+        return (await query_for_many(world.store, "sqlite", asked)).match
 
     assert await asked("ferry") == '{title body} : (("ferry"*))'
     assert await asked("ferryman") == '{title body} : (("ferryman"))'

@@ -235,7 +235,7 @@ async def test_a_cursor_of_another_query_is_refused(world: World) -> None:
 async def test_totals_say_when_they_are_not_exact(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.hub.search.query.FEW", 3)
+    monkeypatch.setattr("accord.hub.search.query.MAX_CHECKED", 3)
     monkeypatch.setattr("accord.hub.search.query.MAX_RANKED", 3)
     monkeypatch.setattr("accord.hub.operations.search.MAX_RANKED", 3)
     await add(world, "Ferry", "Ferry", "Ferry", "Ferry")

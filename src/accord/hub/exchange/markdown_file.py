@@ -169,7 +169,7 @@ def _written(text: str) -> Iterator[str]:
         yield f"\\{line}" if _MISTAKABLE.match(line) else line
 
 
-def _meant(lines: list[str]) -> str:
+def _unescape(lines: list[str]) -> str:
     """Return the text of lines that `_escape_lines` made."""
     return "\n".join(
         line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
@@ -220,7 +220,7 @@ def _item(
     text = _fields(lines, values, links, name)
     if kind == "prompt":
         text, values["content"] = _content(text)
-    values["description"] = _meant(_inner(text))
+    values["description"] = _unescape(_inner(text))
     return Item(**values), links
 
 
@@ -271,6 +271,6 @@ def _content(lines: list[str]) -> tuple[list[str], Any]:
                 if lines[end].rstrip() == opened["fence"]:
                     if any(line.strip() for line in lines[end + 1 :]):
                         raise FormatError("there is text below the fence with the prompt")
-                    return lines[:place], _meant(lines[place + 1 : end])
+                    return lines[:place], _unescape(lines[place + 1 : end])
             raise FormatError(f"the fence {opened['fence']}prompt is not closed")
     return lines, UNSET

@@ -22,7 +22,7 @@ from accord.hub.exchange.reqif_writer import XHTML
 NAMESPACES: Final = "http://www.omg.org/spec/ReqIF/"
 """The common beginning of the namespaces of all versions."""
 MAX_DEPTH: Final = 100
-KEPT: Final = frozenset(
+KEPT_ELEMENTS: Final = frozenset(
     {
         "SPEC-OBJECT-TYPE",
         "SPEC-RELATION-TYPE",
@@ -35,12 +35,12 @@ KEPT: Final = frozenset(
     }
 )
 """Elements that are kept with their content; all others are only passed through."""
-COUNTED: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
+COUNTED_ELEMENTS: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
 """Elements that are only counted, as parts that are not kept."""
-LOOKED_AT: Final = frozenset({"VALUES", "TYPE", "SOURCE", "TARGET", "OBJECT", "CHILDREN"})
+USED_CHILDREN: Final = frozenset({"VALUES", "TYPE", "SOURCE", "TARGET", "OBJECT", "CHILDREN"})
 """Elements within objects, relations, specifications and places that are used."""
 BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
-PLAIN: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
+PLAIN_ELEMENTS: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
 """Elements of XHTML that plain text represents without loss."""
 
 STYLE: Final = "the attribute style"
@@ -204,7 +204,9 @@ class ReqifFile:
             name=" ".join(element.attributes.get("LONG-NAME", "").split()),
             description=element.attributes.get("DESC", "").strip(),
             values=list(_values(element)),
-            further=tuple(each.name for each in element.elements() if each.name not in LOOKED_AT),
+            further=tuple(
+                each.name for each in element.elements() if each.name not in USED_CHILDREN
+            ),
         )
         if found.id in self.objects or not found.id:
             self.twice.append(found.id)
@@ -222,7 +224,7 @@ class ReqifFile:
             if value.text.strip():
                 # Types may follow the elements that use them, so names are looked up at the end.
                 yield value.name
-        yield from (each.name for each in element.elements() if each.name not in LOOKED_AT)
+        yield from (each.name for each in element.elements() if each.name not in USED_CHILDREN)
 
 
 def parse(text: str) -> ReqifFile:
@@ -246,9 +248,9 @@ def parse(text: str) -> ReqifFile:
         element = Element(local(name), attributes)
         if kept:
             stack[-1].children.append(element)
-        elif element.name in COUNTED:
+        elif element.name in COUNTED_ELEMENTS:
             file.not_kept[element.name] += 1
-        if kept or element.name in KEPT:
+        if kept or element.name in KEPT_ELEMENTS:
             kept += 1
         stack.append(element)
 
@@ -286,7 +288,7 @@ def is_unique(identifier: str) -> bool:
     return _UUID.search(identifier) is not None
 
 
-def plain(element: Element) -> AttributeValue:
+def plain_text(element: Element) -> AttributeValue:
     """Return XHTML as plain text.
 
     Line breaks are kept, and blocks begin on a new line.
@@ -295,7 +297,7 @@ def plain(element: Element) -> AttributeValue:
     lost: dict[str, None] = {}
 
     def walk(each: Element) -> None:
-        if each.name not in PLAIN:
+        if each.name not in PLAIN_ELEMENTS:
             lost[each.name.rpartition(" ")[2][:40]] = None
         if "style" in each.attributes:  # strike-through and colours carry meaning
             lost[STYLE] = None
@@ -348,7 +350,7 @@ def _value(value: Element) -> AttributeValue:
         # Types follow objects in some files, so names are looked up at the end.
         return AttributeValue("", "\0".join(("", *(each.text() for each in chosen.elements()))))
     xhtml = value.find("THE-VALUE")
-    return AttributeValue("", "") if xhtml is None else plain(xhtml)
+    return AttributeValue("", "") if xhtml is None else plain_text(xhtml)
 
 
 def _lost_of_places(element: Element) -> Iterator[str]:
@@ -361,7 +363,7 @@ def _lost_of_places(element: Element) -> Iterator[str]:
             if place.attributes.get("IS-TABLE-INTERNAL", "").strip() in ("true", "1"):
                 yield "IS-TABLE-INTERNAL of places"
             for each in place.elements():
-                if each.name not in LOOKED_AT:
+                if each.name not in USED_CHILDREN:
                     yield f"{each.name} of places"
             yield from _lost_of_places(place)
 

@@ -122,10 +122,10 @@ class ChangeNotifier:
             # A client that subscribed during the read may predate the last change, so send the
             # changes. It cannot predate changes that this process noted since: skip those.
             looked_at = frozenset(self._unheard)
-        await self._tell(looked_at)
+        await self._notify_listeners(looked_at)
         self._unheard -= looked_at
 
-    async def _tell(self, known: frozenset[str]) -> None:
+    async def _notify_listeners(self, known: frozenset[str]) -> None:
         since, listeners = self._since, self._server.listeners
         revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
         # Read after the changes, so a caller barred before one of them is not notified of it.

@@ -132,7 +132,7 @@ async def create_baseline(
             after=row.stored(),
         )
     )
-    return await _shown(work, msgspec.structs.replace(row, entries=entries))
+    return await _shown_value(work, msgspec.structs.replace(row, entries=entries))
 
 
 @operations.read(rest=Rest("GET", "/baselines"), tag="baselines", snapshot=True)
@@ -140,14 +140,14 @@ async def list_baselines(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Baseline]:
     """List baselines, the newest first."""
-    asked = rows.query_hash("baselines")
-    before = None if cursor is None else tuple(rows.cursor_values(cursor, asked, str, str))
+    query = rows.query_hash("baselines")
+    before = None if cursor is None else tuple(rows.cursor_values(cursor, query, str, str))
     found = await baselines.newest(work.db, limit + 1, before)
     page = page_of(
         found,
         limit=limit,
         total=await baselines.count(work.db),
-        key=lambda row: (asked, row.created_at, row.id),
+        key=lambda row: (query, row.created_at, row.id),
     )
     epics = await _epics(work, page.items)
     made = await provenance.of_creation(work.db, [row.id for row in page.items])
@@ -160,12 +160,12 @@ async def get_baseline(
 ) -> BaselineDetail:
     """Get a baseline, by name or id, and what is in it."""
     row = await baselines.find(work.db, id)
-    asked = rows.query_hash("baseline", row.id)
-    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, asked, int)
+    query = rows.query_hash("baseline", row.id)
+    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
     found = await baselines.entries(work.db, row.id, behind, limit + 1)
-    page = page_of(found, limit=limit, total=row.entries, key=lambda entry: (asked, entry.place))
+    page = page_of(found, limit=limit, total=row.entries, key=lambda entry: (query, entry.place))
     return BaselineDetail(
-        **msgspec.structs.asdict(await _shown(work, row)),
+        **msgspec.structs.asdict(await _shown_value(work, row)),
         items=[_entry(entry) for entry in page.items],
         next_cursor=page.next_cursor,
         has_more=page.has_more,
@@ -199,7 +199,7 @@ async def get_baseline_entry(
 async def export_baseline(work: Work, *, id: BaselineName) -> BaselineFile:
     """Export a baseline as JSON: when and by whom it was made, and what everything in it said."""
     row = await baselines.find(work.db, id)
-    told = msgspec.structs.asdict(await _shown(work, row))
+    told = msgspec.structs.asdict(await _shown_value(work, row))
     head = {name: value for name, value in told.items() if value is not UNSET}
     found = await baselines.entries(work.db, row.id, 0, row.entries)
     content = head | {"format": FORMAT, "entries": [_raw_entry(entry) for entry in found]}
@@ -225,16 +225,16 @@ async def compare_baselines(
     """Tell what was added, removed and changed from baseline `a` to baseline `b`, or to now."""
     one = await baselines.find(work.db, a)
     other = None if fold(b) == CURRENT else await baselines.find(work.db, b)
-    asked = rows.query_hash("comparison", one.id, other.id if other else CURRENT)
+    query = rows.query_hash("comparison", one.id, other.id if other else CURRENT)
     behind = ("", 0, "")
     if cursor is not None:
-        behind = tuple(rows.cursor_values(cursor, asked, str, int, str))
+        behind = tuple(rows.cursor_values(cursor, query, str, int, str))
     found = await baselines.compared(work.db, work.engine, one, other, behind, limit + 1)
     page = page_of(
         found.rows,
         limit=limit,
         total=found.added + found.removed + found.changed,
-        key=lambda row: (asked, row.kind, len(row.reference_id), row.reference_id),
+        key=lambda row: (query, row.kind, len(row.reference_id), row.reference_id),
     )
     return Comparison(
         items=[_compared(row) for row in page.items],
@@ -294,7 +294,7 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differen
     ]
 
 
-async def _shown(work: Work, row: BaselineRow) -> Baseline:
+async def _shown_value(work: Work, row: BaselineRow) -> Baseline:
     made = await provenance.of_creation(work.db, [row.id])
     return _baseline(row, await _epics(work, [row]), made)
 

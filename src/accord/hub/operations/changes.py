@@ -23,7 +23,7 @@ from accord.hub.entities import (
 )
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import comments, items, reference_data, revisions, rows
-from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.revisions import ChangeRow, ChangeSubject, RevisionRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.errors import InvalidError, NotFoundError
@@ -138,15 +138,15 @@ async def history(
     """List the changes of an item, newest first: differences, who and with what program.
     `related` adds changes of its links, labels, comments and set-aside hints."""
     entity_id = await _entity(work.db, id)
-    asked = rows.query_hash("history", entity_id, *(["related"] if related else []))
-    sequence, place = (_LAST, 0) if cursor is None else rows.cursor_values(cursor, asked, int, int)
+    query = rows.query_hash("history", entity_id, *(["related"] if related else []))
+    sequence, place = (_LAST, 0) if cursor is None else rows.cursor_values(cursor, query, int, int)
     page = rows.page(
         await revisions.history(
             work.db, entity_id, related=related, before=(sequence, place), limit=limit + 1
         ),
         limit,
         await revisions.count_history(work.db, entity_id, related=related),
-        lambda last: rows.cursor_after_row(asked, last.sequence, last.place),
+        lambda last: rows.cursor_after_row(query, last.sequence, last.place),
     )
     return Page(
         items=await _revisions(work.db, page.items, entity_id),
@@ -163,7 +163,7 @@ async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
     done = await revisions.revisions_of_change(work.db, row.id)
     pairs = [Pair(each.kind, each.before, each.after) for each in done[:MAX_SHOWN]]
     touched = [_touched(each) for each in done[:MAX_SHOWN]]
-    for each, found in zip(touched, await shown(work.db, pairs), strict=True):
+    for each, found in zip(touched, await named_differences(work.db, pairs), strict=True):
         each.differences = found
     return ChangeDetail(**summary_of(row), touched=touched, total=len(done))
 
@@ -180,13 +180,13 @@ async def list_changes(
     who = None
     if actor is not None:
         who = (await reference_data.find_person(work.db, actor, "actor", also_inactive=True)).id
-    asked = rows.query_hash("changes", who)
-    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, asked, int)
+    query = rows.query_hash("changes", who)
+    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, query, int)
     page = rows.page(
         await revisions.newest(work.db, who, sequence, limit + 1),
         limit,
         await revisions.count(work.db, who),
-        lambda last: rows.cursor_after_row(asked, last.sequence),
+        lambda last: rows.cursor_after_row(query, last.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
     return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
@@ -236,7 +236,7 @@ async def _revisions(db: Database, steps: Sequence[RevisionRow], of: str) -> lis
     if not ids:
         return []
     changes = await revisions.changes(db, ids)
-    told = await shown(db, [Pair(each.kind, each.before, each.after) for each in steps])
+    told = await named_differences(db, [Pair(each.kind, each.before, each.after) for each in steps])
     return [
         Revision(
             version=each.version,
@@ -311,7 +311,7 @@ async def compare_versions(
             raise InvalidError(name, f"{row.reference_id} has only version {row.version} as yet")
     before = await revisions.state_at(work.db, row, a)
     after = await revisions.state_at(work.db, row, to)
-    [found] = await shown(work.db, [Pair(row.kind, before, after)])
+    [found] = await named_differences(work.db, [Pair(row.kind, before, after)])
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
 
 
@@ -386,13 +386,13 @@ async def list_news(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[NewsEntry]:
     """List changes, newest first, each with what it did to the first things that it touched."""
-    asked = rows.query_hash("news")
-    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, asked, int)
+    query = rows.query_hash("news")
+    (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, query, int)
     page = rows.page(
         await revisions.news(work.db, sequence, limit + 1),
         limit,
         await revisions.count_news(work.db),
-        lambda last: rows.cursor_after_row(asked, last.sequence),
+        lambda last: rows.cursor_after_row(query, last.sequence),
     )
     return Page(
         items=await _news(work.db, page.items),
@@ -434,7 +434,7 @@ async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str
     ]
     headings = await _headings(db, [each for each in steps if each.action == "updated"])
     told: dict[str, list[NewsEntity]] = {}
-    for each, differences in zip(steps, await shown(db, pairs), strict=True):
+    for each, differences in zip(steps, await named_differences(db, pairs), strict=True):
         about = headings.get(each.entity_id) or _heading(each.after or each.before or {})
         told.setdefault(each.change_id, []).append(
             NewsEntity(

@@ -59,14 +59,14 @@ async def add_comment(
     }
     await rows.insert(work.db, "comments", values)
     made = await comments.find(work.db, id)
-    _tell(work, None, made)
+    _record_comment(work, None, made)
     return made.shown()
 
 
 @operations.read(rest=Rest("GET", "/comments/{id}"), tag="comments")
 async def get_comment(work: Work, *, id: Id) -> Comment:
     """Get a comment."""
-    return await _shown(work, await comments.find(work.db, id))
+    return await _with_provenance(work, await comments.find(work.db, id))
 
 
 @operations.write(
@@ -85,11 +85,11 @@ async def update_comment(
         raise StaleError(
             f"the comment has version {row.version} now",
             current_version=row.version,
-            current=await _shown(work, row),
+            current=await _with_provenance(work, row),
         )
     check_text("text", text)
     if text == row.text:
-        return await _shown(work, row)
+        return await _with_provenance(work, row)
     return await _write(work, row, {"text": text, "version": row.version + 1})
 
 
@@ -110,7 +110,7 @@ async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deletion
         raise ConflictError(f"the comment has {len(thread) - 1:,} answers")
     for each in reversed(thread):
         await rows.delete(work.db, "comments", {"id": each.id})
-        _tell(work, each, None)
+        _record_comment(work, each, None)
     return Deletion(deleted=row.id, also_deleted=[each.id for each in thread[1:]])
 
 
@@ -121,7 +121,7 @@ async def resolve_comment(work: Work, *, id: Id, resolved: bool = True) -> Comme
     """Mark a comment as resolved, or with `resolved` false as open again."""
     row = await comments.find(work.db, id)
     if bool(row.resolved) == resolved:
-        return await _shown(work, row)
+        return await _with_provenance(work, row)
     by = work.caller.user_id if resolved else None
     return await _write(work, row, {"resolved": int(resolved), "resolved_by": by})
 
@@ -150,16 +150,16 @@ async def list_comments(
 async def _write(work: Work, row: CommentRow, values: dict[str, Any]) -> Comment:
     await rows.update(work.db, "comments", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await comments.find(work.db, row.id)
-    _tell(work, row, changed)
-    return await _shown(work, changed)
+    _record_comment(work, row, changed)
+    return await _with_provenance(work, changed)
 
 
-async def _shown(work: Work, row: CommentRow) -> Comment:
-    [comment] = await comments.shown(work.db, [row])
+async def _with_provenance(work: Work, row: CommentRow) -> Comment:
+    [comment] = await comments.with_provenance(work.db, [row])
     return comment
 
 
-def _tell(work: Work, before: CommentRow | None, after: CommentRow | None) -> None:
+def _record_comment(work: Work, before: CommentRow | None, after: CommentRow | None) -> None:
     row = after or before
     assert row is not None
     work.did(

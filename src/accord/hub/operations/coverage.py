@@ -124,14 +124,14 @@ async def traceability_matrix(
     epic."""
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
     id = epic.id if epic else None
-    asked = query_hash("matrix", id)
-    (behind,) = [0] if cursor is None else cursor_values(cursor, asked, int)
+    query = query_hash("matrix", id)
+    (behind,) = [0] if cursor is None else cursor_values(cursor, query, int)
     rows = await coverage.traced(work.db, id, behind, limit + 1)
     page = page_of(
         rows,
         limit=limit,
         total=await coverage.count_traced(work.db, id),
-        key=lambda row: (asked, row.number),
+        key=lambda row: (query, row.number),
     )
     links = await coverage.traced_links(work.db, [row.id for row in page.items])
     return Page(
@@ -145,15 +145,15 @@ async def traceability_matrix(
 async def _found(
     work: Work, gap: Gap, epic_id: str | None, limit: int, cursor: str | None
 ) -> GapFound:
-    asked = query_hash("coverage", gap, epic_id)
+    query = query_hash("coverage", gap, epic_id)
     kind, number = "", 0
     if cursor is not None:
-        kind, number = cursor_values(cursor, asked, str, int)
+        kind, number = cursor_values(cursor, query, str, int)
     total = await coverage.count_gaps(work.db, gap, epic_id)
     found: list[GapRow] = []
     if total:
         found = await coverage.items_with_gap(work.db, gap, epic_id, (kind, number), limit + 1)
-    page = page_of(found, limit=limit, total=total, key=lambda row: (asked, row.kind, row.number))
+    page = page_of(found, limit=limit, total=total, key=lambda row: (query, row.kind, row.number))
     return GapFound(
         gap=gap,
         meaning=MEANINGS[gap],
@@ -240,13 +240,13 @@ async def coverage_by_epic(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Share]:
     """Tell of each epic how many of its active requirements are verified and satisfied."""
-    asked = rows.query_hash("shares")
-    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, asked, int)
+    query = rows.query_hash("shares")
+    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
     page = page_of(
         await coverage.shares_by_epic(work.db, behind, limit + 1),
         limit=limit,
         total=await items.count_epics(work.db),
-        key=lambda row: (asked, row.number),
+        key=lambda row: (query, row.number),
     )
     return shown_page(page, _share)
 

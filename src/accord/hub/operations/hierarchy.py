@@ -226,10 +226,12 @@ async def list_children(
 ) -> Page[Branch]:
     """List what is directly under an item, or all epics: those that have a status or an assignee,
     or something below them that has. Several values of one field are alternatives."""
-    asked = await _asked(work.db, status, assignee)
+    outline_filter = await _outline_filter(work.db, status, assignee)
     if id is not None:
-        asked = _below(asked, await outline.row_of(work.db, (await items.find(work.db, id)).id))
-    page = await outline.rows_under(work.db, asked, limit=limit, cursor=cursor)
+        outline_filter = _below(
+            outline_filter, await outline.row_of(work.db, (await items.find(work.db, id)).id)
+        )
+    page = await outline.rows_under(work.db, outline_filter, limit=limit, cursor=cursor)
     return shown_page(page, lambda row: Branch(**_fields(row)))
 
 
@@ -248,7 +250,7 @@ async def get_outline(
 ) -> Outline:
     """See the tree with the first children of those items that are open, and the way to the one
     that is selected. `unfold` opens whatever there is room for."""
-    way = [] if selected is None else await _way(work.db, selected)
+    way = [] if selected is None else await _path_to(work.db, selected)
     tree = _Tree(
         db=work.db,
         limit=limit,
@@ -257,8 +259,8 @@ async def get_outline(
         | {row.reference_id for row in way[:-1]},
         way={row.parent_id: row for row in way},
     )
-    asked = await _asked(work.db, status, assignee)
-    root = await tree.grow(asked)
+    outline_filter = await _outline_filter(work.db, status, assignee)
+    root = await tree.grow(outline_filter)
     return Outline(
         items=root.children,
         next_cursor=root.next_cursor,
@@ -267,7 +269,7 @@ async def get_outline(
     )
 
 
-class _Grown(Struct, frozen=True):
+class _Branches(Struct, frozen=True):
     children: list[OpenBranch]
     next_cursor: str | None
     total: int
@@ -284,7 +286,7 @@ class _Tree(Struct, kw_only=True):
     """By parent: the row that must be included, on the path to the selected item."""
     rows: int = 0
 
-    async def grow(self, under: OutlineFilter) -> _Grown:
+    async def grow(self, under: OutlineFilter) -> _Branches:
         """Return the children of an item, with everything open below them."""
         page = await outline.rows_under(self.db, under, limit=self.limit)
         found = [OpenBranch(**_fields(row)) for row in page.items]
@@ -299,7 +301,7 @@ class _Tree(Struct, kw_only=True):
                 branch.children = grown.children
                 branch.next_cursor = grown.next_cursor
                 branch.total = grown.total
-        return _Grown(found, page.next_cursor, page.total)
+        return _Branches(found, page.next_cursor, page.total)
 
     def _is_open(self, row: OutlineRow) -> bool:
         if row.kind not in UNDER or not row.has_children:
@@ -309,12 +311,12 @@ class _Tree(Struct, kw_only=True):
         return row.id in self.way or self.rows < MAX_ROWS
 
 
-async def _asked(
+async def _outline_filter(
     db: Database, status: AnyOfStatus | None, assignee: AnyOfAssignee | None
 ) -> OutlineFilter:
     statuses: set[str] = set(each_of(status))
     people = {await assignee_id(db, each) for each in each_of(assignee)}
-    return await outline.asked_for(db, tuple(sorted(statuses)), tuple(sorted(people)))
+    return await outline.filter_epics(db, tuple(sorted(statuses)), tuple(sorted(people)))
 
 
 def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
@@ -327,7 +329,7 @@ def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
     return replace(under, parent_id=row.id, kinds=UNDER[row.kind])
 
 
-async def _way(db: Database, selected: str) -> list[OutlineRow]:
+async def _path_to(db: Database, selected: str) -> list[OutlineRow]:
     """Return the path from an epic to an item; empty for items outside of the tree.
 
     Raises NotFoundError.

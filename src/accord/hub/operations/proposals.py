@@ -23,7 +23,7 @@ from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.hints import add_hints
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import proposals, rows
-from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.proposals import ProposalRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.errors import ConflictError, ForbiddenError
@@ -146,7 +146,7 @@ async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Propos
     }
     await rows.insert(work.db, "proposals", values)
     row = await proposals.find(work.db, str(values["id"]))
-    _tell(work, None, row)
+    _record_proposal(work, None, row)
     return await _detail(work, row)
 
 
@@ -235,7 +235,7 @@ async def _previewed(work: Work, steps: Sequence[OperationStep]) -> list[Propose
             version=(each.before or {}).get("version", 0),
             differences=differences,
         )
-        for each, differences in zip(net, await shown(work.db, pairs), strict=True)
+        for each, differences in zip(net, await named_differences(work.db, pairs), strict=True)
     ]
 
 
@@ -292,11 +292,11 @@ async def _decide(work: Work, row: ProposalRow, state: State, reason: str) -> Pr
     }
     await rows.update(work.db, "proposals", {"id": row.id}, values)
     decided = await proposals.find(work.db, row.id)
-    _tell(work, row, decided)
+    _record_proposal(work, row, decided)
     return decided
 
 
-def _tell(work: Work, before: ProposalRow | None, after: ProposalRow) -> None:
+def _record_proposal(work: Work, before: ProposalRow | None, after: ProposalRow) -> None:
     work.did(
         Effect(
             action="created" if before is None else "updated",

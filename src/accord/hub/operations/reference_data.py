@@ -136,14 +136,14 @@ async def list_labels(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Label]:
     """List labels, by name."""
-    asked = rows.query_hash("labels")
-    (key,) = [""] if cursor is None else rows.cursor_values(cursor, asked, str)
+    query = rows.query_hash("labels")
+    (key,) = [""] if cursor is None else rows.cursor_values(cursor, query, str)
     found = await reference_data.labels_after(work.db, key, limit + 1)
     page = page_of(
         found,
         limit=limit,
         total=await reference_data.count_labels(work.db),
-        key=lambda row: (asked, row.name_key),
+        key=lambda row: (query, row.name_key),
     )
     return shown_page(page, _label)
 

@@ -47,7 +47,7 @@ async def create_relationship(
     work: Work, *, source_id: Id, target_id: Id, type: Name
 ) -> Relationship:
     """Link two items: source <type> target, such as depends_on, verifies, satisfies."""
-    return links.shown(await links.create(work, source_id, target_id, type))
+    return links.link_entity(await links.create(work, source_id, target_id, type))
 
 
 @operations.read(rest=Rest("GET", "/relationships/{id}"), tag="relationships", snapshot=True)
@@ -63,7 +63,7 @@ async def get_relationship(work: Work, *, id: Id) -> RelationshipDetail:
 )
 async def update_relationship(work: Work, *, id: Id, type: Name) -> Relationship:
     """Give a relationship another type."""
-    return links.shown(await links.retype(work, await relationships.find(work.db, id), type))
+    return links.link_entity(await links.retype(work, await relationships.find(work.db, id), type))
 
 
 @operations.write(
@@ -99,19 +99,21 @@ async def list_relationships(
     cursor: Cursor | None = None,
 ) -> Page[Relationship]:
     """List relationships: all, or those of the item `id`; with `suspect` those to look at again."""
-    asked = LinkFilter(
+    link_filter = LinkFilter(
         item_id=None if id is None else (await items.find(work.db, id)).id,
         direction=direction,
         type=None if type is None else (await relationships.find_type(work.db, type)).name,
         suspect=suspect,
     )
-    page = await relationships.list_links(work.db, asked, limit=limit, cursor=cursor)
-    return shown_page(page, links.shown)
+    page = await relationships.list_links(work.db, link_filter, limit=limit, cursor=cursor)
+    return shown_page(page, links.link_entity)
 
 
 async def detail(db: Database, row: LinkRow) -> RelationshipDetail:
     """Return a relationship with the changes at its ends."""
-    return RelationshipDetail(**asdict(links.shown(row)), changes=await _changes(db, row) or UNSET)
+    return RelationshipDetail(
+        **asdict(links.link_entity(row)), changes=await _changes(db, row) or UNSET
+    )
 
 
 async def _named(
@@ -155,7 +157,7 @@ async def confirm_relationship(work: Work, *, id: Id, reason: Reason) -> Relatio
     """Confirm that a suspect relationship still holds for what both ends say now."""
     check_text("reason", reason)
     row = await relationships.find(work.db, id)
-    return links.shown(await links.confirm(work, row, reason))
+    return links.link_entity(await links.confirm(work, row, reason))
 
 
 @suspect_operations.read(

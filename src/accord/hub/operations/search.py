@@ -177,14 +177,14 @@ async def _search(
     if cursor is not None:
         *values, total = rows.cursor_values(cursor, name, int, int, int, int, int)
         place = SearchPosition(*values)
-    asked = ParsedQuery(
+    parsed = ParsedQuery(
         groups=groups,
         facets=await _facets(work.db, filters),
         unassigned=await _unassigned(work.db, filters),
     )
-    if not asked.groups and query.strip() not in ("", EVERYTHING):
+    if not parsed.groups and query.strip() not in ("", EVERYTHING):
         return _page([], None, 0, None)  # the query has no words, such as "?!"
-    best = await find_best(work.db, work.engine, query, asked, place, limit + 1)
+    best = await find_best(work.db, work.engine, query, parsed, place, limit + 1)
     hits = best.matches.hits
     if place is None:
         total = best.matches.total
@@ -195,9 +195,9 @@ async def _search(
         following = rows.cursor_after_row(
             name, last.score, last.sequence, newest, best.attempt, total
         )
-    snippets = Snippets(best.asked.groups)
+    snippets = Snippets(best.parsed.groups)
     found = [_found(hit, snippets) for hit in hits[:limit]]
-    return _page(found, following, total, _corrected(asked, best.asked) if hits else None)
+    return _page(found, following, total, _corrected(parsed, best.parsed) if hits else None)
 
 
 def _page(
@@ -234,8 +234,8 @@ def _found(hit: Hit, snippets: Snippets) -> SearchHit:
     )
 
 
-def _corrected(asked: ParsedQuery, found_by: ParsedQuery) -> str | None:
-    if asked.groups == found_by.groups:
+def _corrected(parsed: ParsedQuery, found_by: ParsedQuery) -> str | None:
+    if parsed.groups == found_by.groups:
         return None
     return " ".join(group.words[0] for group in found_by.groups)
 
@@ -436,14 +436,14 @@ async def list_views(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[SavedView]:
     """List saved views: your own and the shared ones."""
-    asked = rows.query_hash("views", work.caller.user_id)
-    name, id = ["", ""] if cursor is None else rows.cursor_values(cursor, asked, str, str)
+    query = rows.query_hash("views", work.caller.user_id)
+    name, id = ["", ""] if cursor is None else rows.cursor_values(cursor, query, str, str)
     found = await lists.views_after(work.db, work.caller.user_id, name, id, limit + 1)
     page = page_of(
         found,
         limit=limit,
         total=await lists.count_views(work.db, work.caller.user_id),
-        key=lambda row: (asked, row.name, row.id),
+        key=lambda row: (query, row.name, row.id),
     )
     return shown_page(page, _view)
 

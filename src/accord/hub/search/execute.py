@@ -19,9 +19,9 @@ from accord.hub.search.query import (
     IndexQuery,
     ParsedQuery,
     WordGroup,
-    few,
-    many,
-    remember,
+    query_for_few,
+    query_for_many,
+    remember_common,
 )
 from accord.hub.storage import search
 from accord.hub.storage.search import SEQUENCE_BITS
@@ -68,7 +68,7 @@ class BestHits(Struct, frozen=True):
     """The matches, and the query that found them."""
 
     matches: Matches
-    asked: ParsedQuery
+    parsed: ParsedQuery
     attempt: int
 
 
@@ -76,7 +76,7 @@ async def find_best(
     db: Database,
     engine: Engine,
     query: str,
-    asked: ParsedQuery,
+    parsed: ParsedQuery,
     place: SearchPosition | None,
     most: int,
 ) -> BestHits:
@@ -87,37 +87,39 @@ async def find_best(
     for attempt in range(ATTEMPTS):
         if place is not None and attempt != place.attempt:
             continue
-        tried = await _tried(db, asked, attempt)
+        tried = await _query_of_attempt(db, parsed, attempt)
         if tried is None:
             continue
         matches = await _best(db, engine, query, tried, place or _FIRST, most)
-        if matches.hits or not asked.groups:
+        if matches.hits or not parsed.groups:
             return BestHits(matches, tried, attempt)
-    return BestHits(Matches(), asked, 0)
+    return BestHits(Matches(), parsed, 0)
 
 
-async def _tried(db: Database, asked: ParsedQuery, attempt: int) -> ParsedQuery | None:
+async def _query_of_attempt(db: Database, parsed: ParsedQuery, attempt: int) -> ParsedQuery | None:
     """Return the query of an attempt; None if it equals the one before."""
     if attempt == 0:
-        return asked
-    alike = replace(asked, groups=tuple([await _alike(db, each) for each in asked.groups]))
+        return parsed
+    alike = replace(
+        parsed, groups=tuple([await _similar_group(db, each) for each in parsed.groups])
+    )
     if attempt == 1:
-        return None if alike == asked else alike
-    return None if len(asked.groups) == 1 else replace(alike, every=False)
+        return None if alike == parsed else alike
+    return None if len(parsed.groups) == 1 else replace(alike, every=False)
 
 
 async def _best(
-    db: Database, engine: Engine, query: str, asked: ParsedQuery, place: SearchPosition, most: int
+    db: Database, engine: Engine, query: str, parsed: ParsedQuery, place: SearchPosition, most: int
 ) -> Matches:
-    first = few(engine, asked)
+    first = query_for_few(engine, parsed)
     if first is not None:
-        matches = await _best_of_few(db, engine, query, asked, first, place, most)
+        matches = await _best_of_few(db, engine, query, parsed, first, place, most)
         if matches is not None:
             return matches
-        remember(first)
-    question = await many(db, engine, asked)
+        remember_common(first)
+    question = await query_for_many(db, engine, parsed)
     rows = await search.ranked(
-        *(db, engine, question.match, _ranking(query, asked)),
+        *(db, engine, question.match, _ranking(query, parsed)),
         until=place.newest,
         scored=question.most,
         after=search.Position(place.score, place.sequence),
@@ -134,7 +136,7 @@ async def _best_of_few(
     db: Database,
     engine: Engine,
     query: str,
-    asked: ParsedQuery,
+    parsed: ParsedQuery,
     question: IndexQuery,
     place: SearchPosition,
     most: int,
@@ -145,7 +147,7 @@ async def _best_of_few(
     """
     unassigned = question.unassigned
     scored = await search.scores(
-        *(db, engine, question.match, _ranking(query, asked)),
+        *(db, engine, question.match, _ranking(query, parsed)),
         search.FacetFilter(
             facets=question.facets,
             unassigned_kinds=None if unassigned is None else unassigned.kinds,
@@ -176,16 +178,16 @@ def _rank(hit: Hit) -> tuple[int, int]:
     return hit.score, hit.sequence
 
 
-def _ranking(query: str, asked: ParsedQuery) -> search.RankingQuery:
+def _ranking(query: str, parsed: ParsedQuery) -> search.RankingQuery:
     reference = parse_reference(query)
     return search.RankingQuery(
-        groups=tuple((group.words, group.is_beginning) for group in asked.groups),
-        every=asked.every,
+        groups=tuple((group.words, group.is_beginning) for group in parsed.groups),
+        every=parsed.every,
         reference=None if reference is None else str(reference),
     )
 
 
-async def _alike(db: Database, group: WordGroup) -> WordGroup:
+async def _similar_group(db: Database, group: WordGroup) -> WordGroup:
     """Return a group of similarly spelt words, with the original word.
 
     A word that exists, or that begins an existing word, is not misspelt: it fails only in

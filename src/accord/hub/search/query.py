@@ -84,49 +84,49 @@ def facet(name: Facet, value: str) -> str:
 
 
 @lru_cache(256)
-def match(asked: ParsedQuery, engine: Engine) -> str:
+def match(parsed: ParsedQuery, engine: Engine) -> str:
     """Return the query in the language of the database."""
-    return _fts5(asked) if engine == "sqlite" else _tsquery(asked)
+    return _fts5(parsed) if engine == "sqlite" else _tsquery(parsed)
 
 
-def _fts5(asked: ParsedQuery) -> str:
-    parts = ["facets : " + _any(some, '"{}"', " OR ") for some in asked.facets]
-    if asked.unassigned is not None:
-        parts.append("facets : " + _nobody(asked.unassigned, '"{}"', " OR ", "{} NOT {}"))
-    if asked.groups:
+def _fts5(parsed: ParsedQuery) -> str:
+    parts = ["facets : " + _any(some, '"{}"', " OR ") for some in parsed.facets]
+    if parsed.unassigned is not None:
+        parts.append("facets : " + _nobody(parsed.unassigned, '"{}"', " OR ", "{} NOT {}"))
+    if parsed.groups:
         texts = [
-            _any(each.words, '"{}"' + "*" * each.is_beginning, " OR ") for each in asked.groups
+            _any(each.words, '"{}"' + "*" * each.is_beginning, " OR ") for each in parsed.groups
         ]
-        parts.append("{title body} : (" + (" AND " if asked.every else " OR ").join(texts) + ")")
+        parts.append("{title body} : (" + (" AND " if parsed.every else " OR ").join(texts) + ")")
     return " AND ".join(parts)
 
 
-def _tsquery(asked: ParsedQuery) -> str:
-    parts = [_any(some, "'{}'", " | ") for some in asked.facets]
-    if asked.unassigned is not None:
-        parts.append(_nobody(asked.unassigned, "'{}'", " | ", "{} & !{}"))
-    if asked.groups:
+def _tsquery(parsed: ParsedQuery) -> str:
+    parts = [_any(some, "'{}'", " | ") for some in parsed.facets]
+    if parsed.unassigned is not None:
+        parts.append(_nobody(parsed.unassigned, "'{}'", " | ", "{} & !{}"))
+    if parsed.groups:
         texts = [
-            _any(each.words, "'{}'" + ":*" * each.is_beginning, " | ") for each in asked.groups
+            _any(each.words, "'{}'" + ":*" * each.is_beginning, " | ") for each in parsed.groups
         ]
-        parts.append("(" + (" & " if asked.every else " | ").join(texts) + ")")
+        parts.append("(" + (" & " if parsed.every else " | ").join(texts) + ")")
     return " & ".join(parts)
 
 
-def _nobody(asked: UnassignedFilter, quoted: str, separator: str, without: str) -> str:
-    found = _any(asked.kinds, quoted, separator)
-    if asked.assigned:
-        found = f"({without.format(found, _any(asked.assigned, quoted, separator))})"
-    if not asked.others:
+def _nobody(unassigned: UnassignedFilter, quoted: str, separator: str, without: str) -> str:
+    found = _any(unassigned.kinds, quoted, separator)
+    if unassigned.assigned:
+        found = f"({without.format(found, _any(unassigned.assigned, quoted, separator))})"
+    if not unassigned.others:
         return f"({found})"
-    return f"({found}{separator}{_any(asked.others, quoted, separator)})"
+    return f"({found}{separator}{_any(unassigned.others, quoted, separator)})"
 
 
 def _any(terms: tuple[str, ...], quoted: str, separator: str) -> str:
     return "(" + separator.join(quoted.format(each) for each in terms) + ")"
 
 
-FEW: Final = 500
+MAX_CHECKED: Final = 500
 """Checking this many entries one by one takes less time than reading the list of a common facet."""
 MAX_RANKED: Final = 2_000
 """The number of matches that are ranked, the newest first."""
@@ -171,26 +171,26 @@ class _Common:
 _common: Final = _Common()
 
 
-def few(engine: Engine, asked: ParsedQuery) -> IndexQuery | None:
+def query_for_few(engine: Engine, parsed: ParsedQuery) -> IndexQuery | None:
     """Return the first query to try; None if trying a few entries is of no use."""
-    if engine != "sqlite" or not asked.groups:
+    if engine != "sqlite" or not parsed.groups:
         return None
-    words = match(replace(asked, facets=(), unassigned=None), engine)
+    words = match(replace(parsed, facets=(), unassigned=None), engine)
     if words in _common:
         return None
-    return IndexQuery(words, FEW, asked.facets, asked.unassigned)
+    return IndexQuery(words, MAX_CHECKED, parsed.facets, parsed.unassigned)
 
 
-def remember(question: IndexQuery) -> None:
+def remember_common(question: IndexQuery) -> None:
     """Remember that a query for a few entries returned the maximum: there are more."""
     _common.add(question.match)
 
 
-async def many(db: Database, engine: Engine, asked: ParsedQuery) -> IndexQuery:
+async def query_for_many(db: Database, engine: Engine, parsed: ParsedQuery) -> IndexQuery:
     """Return the query for many matching entries."""
     if engine == "sqlite":
-        asked = replace(asked, groups=tuple([await _known(db, each) for each in asked.groups]))
-    return IndexQuery(match(asked, engine), MAX_RANKED)
+        parsed = replace(parsed, groups=tuple([await _known(db, each) for each in parsed.groups]))
+    return IndexQuery(match(parsed, engine), MAX_RANKED)
 
 
 async def _known(db: Database, group: WordGroup) -> WordGroup:

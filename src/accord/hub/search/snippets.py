@@ -87,8 +87,8 @@ def _marks(
 def _first(text: str, groups: tuple[WordGroup, ...]) -> int:
     """Return the position of the first match."""
     if groups:  # fast path: the word occurs as it was typed
-        asked = "|".join(re.escape(word) for group in groups for word in group.words)
-        found = re.search(rf"(?i)\b(?:{asked})", text)
+        pattern = "|".join(re.escape(word) for group in groups for word in group.words)
+        found = re.search(rf"(?i)\b(?:{pattern})", text)
         if found is not None:
             return found.start()
     return next((at.start() for at in _found(text, groups)), 0)
@@ -106,12 +106,12 @@ def _plain(groups: tuple[WordGroup, ...]) -> re.Pattern[str] | None:
 
     None if that is not enough to find the words, as with reference ids.
     """
-    asked = [(word, group.is_beginning) for group in groups for word in group.words]
-    if not asked or any(is_reference(word) for word, _ in asked):
+    terms = [(word, group.is_beginning) for group in groups for word in group.words]
+    if not terms or any(is_reference(word) for word, _ in terms):
         return None
     # The literal word first and the lookbehind after it: the regex engine finds literals fast.
     ends = {True: r"[^\W_]*(?:-[0-9]+)?", False: r"(?![^\W_])"}
-    escaped = [(re.escape(word), is_beginning) for word, is_beginning in asked]
+    escaped = [(re.escape(word), is_beginning) for word, is_beginning in terms]
     return re.compile(
         "|".join(rf"{word}(?<![^\W_]{word}){ends[is_beginning]}" for word, is_beginning in escaped)
     )

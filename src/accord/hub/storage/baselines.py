@@ -33,7 +33,7 @@ UNION
 SELECT steering_id FROM steering_links WHERE epic_id = $2
 """
 
-SAID: Final = """
+CURRENT_CONTENT: Final = """
 WITH inside AS ({scope})
 SELECT i.id AS entity_id, i.kind, i.reference_id, i.version, i.number, {item} AS content
 FROM inside JOIN items i ON i.id = inside.id
@@ -64,14 +64,14 @@ ITEM_FIELDS: Final = """
 LINK_FIELDS: Final = "'source', source.reference_id, 'type', r.type, 'target', target.reference_id"
 STEERING_FIELDS: Final = "'source', source.reference_id, 'target', target.reference_id"
 
-KEEP: Final = """
+ADD_ENTRIES: Final = """
 INSERT INTO baseline_entries
     (baseline_id, place, entity_id, kind, reference_id, version, content)
 SELECT $1, ROW_NUMBER() OVER (ORDER BY kind, number, reference_id), entity_id, kind, reference_id,
        version, content
 FROM ({said}) said
 """
-KEPT: Final = """
+STORED_CONTENT: Final = """
 SELECT kind, reference_id, content FROM baseline_entries WHERE baseline_id = {id}
 """
 COMPARED: Final = """
@@ -196,7 +196,9 @@ async def add(db: Transaction, engine: Engine, row: BaselineRow) -> int:
     """Snapshot all current content, or that of an epic; return the number of entries."""
     await db.execute(ADD, *row.stored().values())
     values = [row.id] if row.epic_id is None else [row.id, row.epic_id]
-    return await db.execute(KEEP.format(said=_said(engine, row.epic_id is not None)), *values)
+    return await db.execute(
+        ADD_ENTRIES.format(said=_current_content(engine, row.epic_id is not None)), *values
+    )
 
 
 async def find(db: Database, name_or_id: str) -> BaselineRow:
@@ -283,17 +285,17 @@ def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple
     values = [one.id]
     if other is not None:
         values.append(other.id)
-        right = KEPT.format(id="$2")
+        right = STORED_CONTENT.format(id="$2")
     else:
-        right = _said(engine, one.epic_id is not None)
+        right = _current_content(engine, one.epic_id is not None)
         values += [one.epic_id] if one.epic_id is not None else []
-    return COMPARED.format(one=KEPT.format(id="$1"), other=right), values
+    return COMPARED.format(one=STORED_CONTENT.format(id="$1"), other=right), values
 
 
-def _said(engine: Engine, is_of_epic: bool) -> str:
+def _current_content(engine: Engine, is_of_epic: bool) -> str:
     """Return the statement for all current content, or that of the epic in `$2`."""
     json = OBJECT[engine]
-    return SAID.format(
+    return CURRENT_CONTENT.format(
         scope=OF_EPIC if is_of_epic else ALL,
         linked=LINKED if is_of_epic else "",
         item=json.format(ITEM_FIELDS),

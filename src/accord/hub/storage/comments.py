@@ -109,7 +109,7 @@ async def count_of_item(db: Database, item_id: str) -> tuple[int, int]:
     return row["total"], int(row["unresolved"])
 
 
-async def shown(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
+async def with_provenance(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
     """Return comments with the programs that wrote and resolved them."""
     written = await provenance.of_creation(db, [row.id for row in found])
     settled = [row.id for row in found if row.resolved]
@@ -144,19 +144,19 @@ async def page(
     counted = await db.fetch(
         f"SELECT COUNT(*) AS total FROM comments c WHERE {' AND '.join(clauses)}", *values
     )
-    asked = rows.query_hash("comments", target_id, resolved)
+    query = rows.query_hash("comments", target_id, resolved)
     if cursor is not None:
         clauses.append(f"(c.created_at, c.id) > (${len(values) + 1}, ${len(values) + 2})")
-        values += rows.cursor_values(cursor, asked, str, str)
+        values += rows.cursor_values(cursor, query, str, str)
     found = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY c.created_at, c.id LIMIT {limit + 1}",
         *values,
     )
     return rows.page(
-        await shown(db, [_row(each) for each in found]),
+        await with_provenance(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
-        lambda last: rows.cursor_after_row(asked, last.created_at, last.id),
+        lambda last: rows.cursor_after_row(query, last.created_at, last.id),
     )
 
 
@@ -165,14 +165,14 @@ async def for_assignee(
 ) -> Page[Comment]:
     """Return a page of open comments by others on a person's items, oldest first."""
     counted = await db.fetch(COUNT_FOR_ASSIGNEE, assignee_id)
-    asked = rows.query_hash("comments for", assignee_id)
-    place = ("", "") if cursor is None else rows.cursor_values(cursor, asked, str, str)
+    query = rows.query_hash("comments for", assignee_id)
+    place = ("", "") if cursor is None else rows.cursor_values(cursor, query, str, str)
     found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
     return rows.page(
-        await shown(db, [_row(each) for each in found]),
+        await with_provenance(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
-        lambda last: rows.cursor_after_row(asked, last.created_at, last.id),
+        lambda last: rows.cursor_after_row(query, last.created_at, last.id),
     )
 
 

@@ -12,7 +12,7 @@ from accord.hub.entities import Difference
 from accord.hub.storage import rows
 from accord.operations.work import Database
 
-UNTOLD: Final = frozenset(
+HIDDEN_FIELDS: Final = frozenset(
     {
         *("id", "kind", "number", "reference_id", "name_key", "created_at", "updated_at"),
         *("version", "said_version", "source_version", "target_version", "position"),
@@ -57,24 +57,24 @@ class Pair(Struct, frozen=True):
     after: Mapping[str, Any] | None
 
 
-async def shown(db: Database, pairs: Sequence[Pair]) -> list[list[Difference]]:
+async def named_differences(db: Database, pairs: Sequence[Pair]) -> list[list[Difference]]:
     """Return the differences of each pair, with names in place of ids."""
     found = [
         [
             each
-            for each in differences(pair.before or {}, pair.after or {}, UNTOLD)
+            for each in differences(pair.before or {}, pair.after or {}, HIDDEN_FIELDS)
             if each.before not in (None, "") or each.after not in (None, "")
         ]
         for pair in pairs
     ]
     names = await _names(db, (each for some in found for each in some))
     return [
-        [_shown(pair.kind, each, names) for each in some]
+        [_named(pair.kind, each, names) for each in some]
         for pair, some in zip(pairs, found, strict=True)
     ]
 
 
-def _shown(kind: str, difference: FieldDifference, names: Mapping[str, str]) -> Difference:
+def _named(kind: str, difference: FieldDifference, names: Mapping[str, str]) -> Difference:
     field = difference.field
     name = PARENT_FIELD.get(kind, field) if field == "parent_id" else _SHOWN_AS.get(field, field)
     diff = difference.diff

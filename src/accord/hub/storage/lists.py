@@ -90,33 +90,33 @@ def _clause(name: str, value: Any, values: list[Any]) -> str:
     return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
 
 
-async def list_items(db: Database, asked: ItemFilter) -> Page[ItemRow]:
+async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
     """Return one page. Raises InvalidError for a cursor of another list."""
-    where = {name: value for name, value in asked.where.items() if value is not None}
+    where = {name: value for name, value in item_filter.where.items() if value is not None}
     clauses: list[str] = ["i.kind = $1"]
-    values: list[Any] = [asked.kind]
+    values: list[Any] = [item_filter.kind]
     clauses += [_clause(name, value, values) for name, value in where.items()]
     counted = await db.fetch(
         f"SELECT COUNT(*) AS total FROM items i WHERE {' AND '.join(clauses)}", *values
     )
-    descends = asked.sort.startswith("-")
-    column, type_ = _SORTED_BY[asked.sort.removeprefix("-")]
-    name = query_hash(asked.kind, where, asked.sort)
-    if asked.cursor is not None:
+    descends = item_filter.sort.startswith("-")
+    column, type_ = _SORTED_BY[item_filter.sort.removeprefix("-")]
+    name = query_hash(item_filter.kind, where, item_filter.sort)
+    if item_filter.cursor is not None:
         place = len(values) + 1
-        values += cursor_values(asked.cursor, name, type_, int)
+        values += cursor_values(item_filter.cursor, name, type_, int)
         # A forged cursor may hold a number that is too large for the column, but not for a bigint.
         value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
         clauses.append(f"({column}, i.number) {'<' if descends else '>'} ({value}, ${place + 1})")
     way = "DESC" if descends else "ASC"
     rows = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} "
-        f"ORDER BY {column} {way}, i.number {way} LIMIT {asked.limit + 1}",
+        f"ORDER BY {column} {way}, i.number {way} LIMIT {item_filter.limit + 1}",
         *values,
     )
     return page(
         [item_row(row) for row in rows],
-        asked.limit,
+        item_filter.limit,
         counted[0]["total"],
         lambda last: cursor_after_row(name, getattr(last, column.removeprefix("i.")), last.number),
     )

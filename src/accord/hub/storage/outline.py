@@ -48,11 +48,11 @@ ORDER BY i.position, i.number LIMIT {limit}
 COUNT: Final = (
     "SELECT COUNT(*) AS total FROM items i WHERE {under} AND i.kind IN ({kinds}){matching}"
 )
-WITH_MANY: Final = """ AND ({itself} OR EXISTS (
+WITH_MANY_MATCHES: Final = """ AND ({itself} OR EXISTS (
     SELECT 1 FROM items c WHERE c.parent_id = i.id AND ({child} OR EXISTS (
         SELECT 1 FROM items g WHERE g.parent_id = c.id AND {grandchild}))))"""
 """For filters that many items match: a match is found soon below any item."""
-WITH_FEW: Final = """ AND ({itself} OR i.id IN (
+WITH_FEW_MATCHES: Final = """ AND ({itself} OR i.id IN (
     SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found}) OR i.id IN (
     SELECT s.parent_id FROM items s WHERE s.kind = 'user_story' AND s.id IN (
         SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found})))"""
@@ -69,7 +69,7 @@ COUNT_CHILDREN: Final = """
 SELECT parent_id, COUNT(*) AS total FROM items WHERE parent_id IN ({places}) GROUP BY parent_id
 """
 KINDS: Final = "'epic', 'user_story', 'requirement'"
-FEW: Final = 8_000
+MAX_FEW_MATCHES: Final = 8_000
 
 _ALIASES: Final = {"itself": "i", "child": "c", "grandchild": "g"}
 _BEFORE_ALL: Final = (0, -1e308, 0)
@@ -109,11 +109,11 @@ class OutlineFilter(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return rows.query_hash(
-            "outline", self.parent_id, _said(self.statuses), _said(self.assignee_ids)
+            "outline", self.parent_id, _cursor_form(self.statuses), _cursor_form(self.assignee_ids)
         )
 
 
-async def asked_for(
+async def filter_epics(
     db: Database, statuses: tuple[str, ...], assignee_ids: tuple[str, ...]
 ) -> OutlineFilter:
     """Return a query for epics that match, or have matches below them.
@@ -124,9 +124,11 @@ async def asked_for(
     if not statuses and not assignee_ids:
         return under
     values: list[Any] = []
-    found = _found("m", _wanted(under, values))
-    counted = await db.fetch(COUNT_MATCHING.format(kinds=KINDS, found=found, most=FEW + 1), *values)
-    return replace(under, matches_few=counted[0]["total"] <= FEW)
+    found = _found("m", _conditions(under, values))
+    counted = await db.fetch(
+        COUNT_MATCHING.format(kinds=KINDS, found=found, most=MAX_FEW_MATCHES + 1), *values
+    )
+    return replace(under, matches_few=counted[0]["total"] <= MAX_FEW_MATCHES)
 
 
 async def row_of(db: Database, id: str) -> OutlineRow:
@@ -205,14 +207,14 @@ def _where(under: OutlineFilter, values: list[Any]) -> tuple[str, str]:
     if under.parent_id is not None:
         values.append(under.parent_id)
         where = f"i.parent_id = ${len(values)}"
-    wanted = _wanted(under, values)
+    wanted = _conditions(under, values)
     if not wanted:
         return where, ""
     if under.matches_few:
         itself, found = _found("i", wanted), _found("m", wanted)
-        return where, WITH_FEW.format(itself=itself, found=found, kinds=KINDS)
+        return where, WITH_FEW_MATCHES.format(itself=itself, found=found, kinds=KINDS)
     clauses = {name: _matches(alias, wanted) for name, alias in _ALIASES.items()}
-    return where, WITH_MANY.format(**clauses)
+    return where, WITH_MANY_MATCHES.format(**clauses)
 
 
 class _Conditions(Struct, frozen=True):
@@ -225,7 +227,7 @@ class _Conditions(Struct, frozen=True):
     """True if NULL matches too."""
 
 
-def _wanted(under: OutlineFilter, values: list[Any]) -> list[_Conditions]:
+def _conditions(under: OutlineFilter, values: list[Any]) -> list[_Conditions]:
     """Return the conditions on columns, and add their values to `values`."""
     wanted: list[_Conditions] = []
     for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
@@ -269,7 +271,7 @@ def _one_of(places: Sequence[str]) -> str:
     return f"= {places[0]}" if len(places) == 1 else f"IN ({', '.join(places)})"
 
 
-def _said(some: tuple[str, ...]) -> Any:
+def _cursor_form(some: tuple[str, ...]) -> Any:
     """Return a single value as itself, so cursors of earlier releases stay valid."""
     return some if len(some) > 1 else next(iter(some), None)
 

@@ -82,18 +82,18 @@ async def oldest(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
     """Return a page of proposals in a state, or of all, oldest first."""
-    asked = rows.query_hash("proposals", state)
+    query = rows.query_hash("proposals", state)
     where = "1 = 1" if state is None else "p.state = $1"
-    return await _page(db, _Order("p.created_at", ">", "ASC"), where, state, limit, cursor, asked)
+    return await _page(db, _Order("p.created_at", ">", "ASC"), where, state, limit, cursor, query)
 
 
 async def last_decided(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
     """Return a page of decided proposals in a state, or of all, those decided last first."""
-    asked = rows.query_hash("decided proposals", state)
+    query = rows.query_hash("decided proposals", state)
     where = "p.state <> 'open'" if state is None else "p.state = $1"
-    return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, asked)
+    return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, query)
 
 
 class _Order(Struct, frozen=True):
@@ -115,14 +115,14 @@ async def _page(
     state: str | None,
     limit: int,
     cursor: str | None,
-    asked: str,
+    query: str,
 ) -> Page[ProposalRow]:
     values: list[Any] = [] if state is None else [state]
     counted = await db.fetch(f"{COUNT} WHERE {where}", *values)
     if cursor is not None:
         places = f"(${len(values) + 1}, ${len(values) + 2})"
         where += f" AND ({order.column}, p.id) {order.behind} {places}"
-        values += rows.cursor_values(cursor, asked, str, str)
+        values += rows.cursor_values(cursor, query, str, str)
     sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
     found = await db.fetch(
         f"{SELECT} WHERE {where} ORDER BY {sorted_by} LIMIT {limit + 1}", *values
@@ -131,7 +131,7 @@ async def _page(
         [_proposal(row) for row in found],
         limit,
         counted[0]["total"],
-        lambda last: rows.cursor_after_row(asked, *order.place(last)),
+        lambda last: rows.cursor_after_row(query, *order.place(last)),
     )
 
 

@@ -216,15 +216,15 @@ async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
 
 
 async def list_links(
-    db: Database, asked: LinkFilter, *, limit: int, cursor: str | None
+    db: Database, link_filter: LinkFilter, *, limit: int, cursor: str | None
 ) -> Page[LinkRow]:
     """Return one page, oldest first.
 
     Raises InvalidError for a cursor of another list.
     """
-    clauses, values = _clauses(asked)
+    clauses, values = _clauses(link_filter)
     total = await db.fetch(f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
-    name = query_hash("relationships", asked)
+    name = query_hash("relationships", link_filter)
     if cursor is not None:
         values += cursor_values(cursor, name, str, str)
         clauses.append(f"(r.created_at, r.id) > (${len(values) - 1}, ${len(values)})")
@@ -276,23 +276,23 @@ def type_key(name: str) -> str:
     return fold(name).replace(" ", "_").replace("-", "_")
 
 
-def _clauses(asked: LinkFilter) -> tuple[list[str], list[Any]]:
+def _clauses(link_filter: LinkFilter) -> tuple[list[str], list[Any]]:
     clauses, values = ["1 = 1"], list[Any]()
-    if asked.item_id is not None:
-        values.append(asked.item_id)
+    if link_filter.item_id is not None:
+        values.append(link_filter.item_id)
         # A link of a symmetric type counts in both directions.
         clauses.append(
             {
                 "both": "(r.source_id = $1 OR r.target_id = $1)",
                 "outgoing": "(r.source_id = $1 OR (r.target_id = $1 AND t.is_symmetric = 1))",
                 "incoming": "(r.target_id = $1 OR (r.source_id = $1 AND t.is_symmetric = 1))",
-            }[asked.direction]
+            }[link_filter.direction]
         )
-    if asked.type is not None:
-        values.append(asked.type)
+    if link_filter.type is not None:
+        values.append(link_filter.type)
         clauses.append(f"r.type = ${len(values)}")
-    if asked.suspect is not None:
-        clauses.append(SUSPECT if asked.suspect else f"NOT {SUSPECT}")
+    if link_filter.suspect is not None:
+        clauses.append(SUSPECT if link_filter.suspect else f"NOT {SUSPECT}")
     return clauses, values
 
 

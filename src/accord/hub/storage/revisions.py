@@ -12,7 +12,7 @@ from accord.hub.domain.diffs import differences
 from accord.hub.domain.kinds import Reference
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
-from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import NotFoundError
 from accord.operations.outcome import Change
@@ -349,7 +349,7 @@ async def state_at(db: Database, row: ItemRow, version: int) -> dict[str, Any]:
 async def differences_since(db: Database, row: ItemRow, version: int) -> list[Difference]:
     """Return the differences between an item and one of its earlier versions."""
     then = await state_at(db, row, version)
-    return (await shown(db, [Pair(row.kind, then, row.stored())]))[0]
+    return (await named_differences(db, [Pair(row.kind, then, row.stored())]))[0]
 
 
 async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
