@@ -30,19 +30,23 @@ _RENEWALS: Final = 3
 
 
 async def is_alive(store: Store, kind: MemberKind) -> bool:
-    """Whether any process of a kind lives."""
+    """Return True if any process of a kind is alive."""
     return bool(await store.fetch(ANY_MEMBER[store.engine], kind))
 
 
 async def forget_members(store: Store) -> None:
-    """Whoever was there is gone, for sure: nobody need wait for the end of their leases. Raises
-    StoreError."""
+    """Delete members that are certainly gone, instead of waiting for their leases.
+
+    Raise StoreError.
+    """
     await store.write(DELETE_MEMBERS)
 
 
 class Membership:
-    """One process of one kind. `lost` is set while its lease may be over; it goes on saying that it
-    lives, and is cleared as soon as the database hears it."""
+    """The membership of one process of one kind.
+
+    `lost` is set while its lease may be over; renewals go on, and clear it when one succeeds.
+    """
 
     def __init__(self, store: Store, kind: MemberKind, *, lease: float = LEASE) -> None:
         self.id = str(uuid4())
@@ -56,7 +60,7 @@ class Membership:
         self._renewing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Raises StoreError where the database cannot be reached."""
+        """Start renewing the lease. Raise StoreError if the database is unreachable."""
         await self._renew()
         await self._store.notify(WAKE)
         self._renewing = asyncio.create_task(self._keep_renewing())

@@ -71,7 +71,7 @@ _FAMILIES: Final[dict[str, tuple[str, MetricKind, str]]] = {
 
 
 class ExecutorMetrics:
-    """The counts of one process."""
+    """The counters of one executor process."""
 
     def __init__(self) -> None:
         self.decided = 0
@@ -137,7 +137,7 @@ TaskEnd: TypeAlias = Literal["success", "error", "cancelled", "asked"]
 
 
 class WorkerMetrics:
-    """Counts of one worker, or of several."""
+    """The counters of one worker, or of several."""
 
     def __init__(self) -> None:
         self.ends: dict[tuple[Kind, TaskEnd], int] = {}
@@ -150,7 +150,7 @@ class WorkerMetrics:
         self.ends[kind, end] = self.ends.get((kind, end), 0) + 1
 
     def answered(self, kind: Kind, target: str, seconds: float, *, well: bool) -> None:
-        """A target answered so long after it was asked, or turned out to be ill."""
+        """Record a call of a target, its duration, and whether it answered."""
         calls = self._calls.get((kind, target))
         if calls is None:
             key = (kind, target if len(self._calls) < MAX_TARGET_LABELS else OTHERS)
@@ -215,7 +215,7 @@ class WorkerMetrics:
 
 
 class _TargetCalls:
-    """Of one target."""
+    """The calls of one target."""
 
     __slots__ = ("buckets", "ill", "seconds", "well")
 
@@ -272,7 +272,7 @@ _PLAIN: Final[dict[str, tuple[str, MetricKind, str]]] = {
 
 
 class BusMetrics:
-    """The counts of one process. `outbox` and its age are known where the relay runs."""
+    """The counters of one process; the outbox is known where the relay runs."""
 
     def __init__(self) -> None:
         self.published: Counter[str] = Counter()
@@ -317,7 +317,7 @@ _read_arrival = msgspec.json.Decoder(_ArrivalTime).decode
 
 
 class Backlog:
-    """What waits in one database."""
+    """The unfinished work in one database."""
 
     def __init__(self, store: Store, *, now: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -326,7 +326,7 @@ class Backlog:
         self._asked = -CACHE_SECONDS
 
     async def refresh(self) -> None:
-        """Ask the database, if that is due; nothing is shown where it does not answer."""
+        """Query the database, if the cache has expired; show nothing if it does not answer."""
         if time.monotonic() - self._asked < CACHE_SECONDS:
             return
         self._asked = time.monotonic()

@@ -31,8 +31,10 @@ DAY: Final = 86_400.0
 
 
 class Retention:
-    """Removes runs `keep_days` after they ended, from `start` to `close`; one process at a time
-    does it for all. With `archive`, a folder, they are written there before."""
+    """A sweep of runs that ended `keep_days` ago, by one process for all.
+
+    With `archive`, a folder, runs are written there before they are removed.
+    """
 
     def __init__(
         self,
@@ -68,8 +70,11 @@ class Retention:
             await asyncio.sleep(EVERY)
 
     async def sweep(self, progress: Callable[[int], None] | None = None) -> int:
-        """Remove what is old now, unless another does it; how many runs that were. `progress` is
-        told so meanwhile. Raises StoreError, and OSError where the file cannot be written."""
+        """Remove old runs, unless another process does; return their number.
+
+        `progress` is called with the number so far. Raise StoreError, and OSError if the archive
+        cannot be written.
+        """
         before, removed = self._now() - self._keep, 0
         try:
             while await self._lease.take():

@@ -13,7 +13,7 @@ _DIGITS: Final = frozenset("0123456789abcdef")
 
 
 def starter_of(caller: Caller) -> Starter:
-    """Who starts a run, with the rights that bind its steps."""
+    """Return the starter of a run, with the rights that bind its steps."""
     scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
     return Starter(
         user_id=caller.user_id,
@@ -24,13 +24,15 @@ def starter_of(caller: Caller) -> Starter:
 
 
 def trace_of(caller: Caller) -> str:
-    """The trace of a run that somebody starts."""
+    """Return the `traceparent` of a run that a caller starts."""
     return caller.traceparent or new_traceparent(caller.correlation_id)
 
 
 def new_traceparent(correlation_id: str) -> str:
-    """The trace of a run that came without one (W3C Trace Context, section 3.2): its id is the
-    correlation id, where that can be one."""
+    """Return a `traceparent` for a run without one (W3C Trace Context, section 3.2).
+
+    Its trace id is the correlation id, where that is a valid one.
+    """
     hexadecimal = len(correlation_id) == 32 and _DIGITS.issuperset(correlation_id)
     trace = correlation_id if hexadecimal else random_hex(16)
     return f"00-{trace}-{random_hex(8)}-01"

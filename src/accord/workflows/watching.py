@@ -40,7 +40,7 @@ NumberedEvent: TypeAlias = tuple[int, Event | UnreadEvent]
 
 
 class _Follower:
-    """Somebody who follows one run."""
+    """A follower of one run."""
 
     def __init__(self) -> None:
         self.news: list[NumberedEvent] = []
@@ -49,8 +49,7 @@ class _Follower:
 
 
 class _WatchedRun:
-    """One run that is followed; `tail` is the number of the last event that was read, None until
-    the first follower knows."""
+    """A followed run; `tail` is the number of the last event, None until it was read."""
 
     def __init__(self) -> None:
         self.tail: int | None = None
@@ -58,7 +57,7 @@ class _WatchedRun:
 
 
 class RunWatch:
-    """Watches the runs of one store, as long as anybody follows one."""
+    """A watch of the runs of one store, while any run is followed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -70,8 +69,10 @@ class RunWatch:
     async def follow(
         self, run_id: str, after: int = 0
     ) -> AsyncGenerator[Sequence[NumberedEvent], None]:
-        """What happens in a run, from the event after number `after` on, until the run has ended;
-        empty where nothing happened for a while. A run that is not there has ended."""
+        """Yield the events of a run after number `after`, until the run has ended.
+
+        An empty list is yielded after a while without events. An unknown run has ended.
+        """
         follower = _Follower()
         followed = self._followed.setdefault(run_id, _WatchedRun())
         followed.followers.add(follower)
@@ -102,11 +103,11 @@ class RunWatch:
                 del self._followed[run_id]
 
     async def last(self, run_id: str) -> int:
-        """The number of the last event of a run."""
+        """Return the number of the last event of a run."""
         return await last_number(self._store, run_id)
 
     async def wait(self, run_id: str, seconds: float | None) -> None:
-        """Until a run has ended, or for so long; where too many wait already, not at all."""
+        """Wait until a run has ended, or for so long; not at all if too many wait already."""
         if self._waiting >= MAX_WAITING:
             return
         self._waiting += 1

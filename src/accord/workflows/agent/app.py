@@ -62,7 +62,7 @@ _ANY: Final = Skill(
 def workflow_card(
     url: str, *, name: str, version: str, offered: Sequence[RunnableWorkflow]
 ) -> AgentCard:
-    """The card, with a skill for each workflow that is offered."""
+    """Return the card, with a skill for each active workflow."""
     return AgentCard(
         name=name,
         description=DESCRIPTION,
@@ -93,7 +93,7 @@ _CARD_HEADERS: Final = (
 
 
 class AgentHead(Struct, frozen=True):
-    """The head of a request that was let in; `entered` is None if it is for the card."""
+    """The head of an admitted request; `entered` is None if it is for the card."""
 
     request: WebRequest
     entered: AdmittedRequest | None
@@ -180,10 +180,10 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         task.add_done_callback(self._under_way.discard)
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Streams end; runs go on without them."""
+        """End streams; runs go on without them."""
         for task in tuple(self._under_way):
             task.cancel()
         await self._answering.close()
@@ -206,7 +206,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         self._answering.answer(backend, entered, body, exchange, backend.answer_lines)
 
     async def _show(self, head: AgentHead, credentials: Credentials, exchange: Exchange) -> None:
-        """Answer with the card; who sends no credentials sees nothing of what is here."""
+        """Answer with the card; without credentials it lists no skills."""
         offered: Sequence[RunnableWorkflow] = ()
         lines = b""
         if credentials.token:
@@ -223,7 +223,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
 
 
 def _refusal(error: ServiceError) -> Reply:
-    """Nothing was called: nobody knows who asks."""
+    """Return the answer to a request without valid credentials."""
     match error:
         case UnauthenticatedError():
             return text_reply(401, "credentials are missing or wrong", CHALLENGE)

@@ -63,7 +63,7 @@ _REFUSED: Final = (InvalidError, MalformedError, NotFoundError)
 
 
 class WorkflowBackend:
-    """Runs of `caller`; implements `Backend`. Whoever asks was found out before."""
+    """The `Backend` for the runs of `caller`, who is authenticated."""
 
     takes_webhooks = False
 
@@ -100,14 +100,14 @@ class WorkflowBackend:
         return task_of(await self._run(operations["begin_task"], arguments))
 
     def _require_read(self) -> None:
-        """Raises RpcError for a token that may start runs and not see them."""
+        """Raise RpcError for a token that may start runs but not read them."""
         try:
             self._caller.require("read", "waiting for a task")
         except ForbiddenError as error:
             raise _rpc_error(error) from error
 
     async def _go_on(self, message: Message) -> Task:
-        """Tell a run what it waits for."""
+        """Answer what a run waits for."""
         task = await self._find(message.task_id)
         if message.context_id not in ("", task.context_id):
             raise InvalidParamsError("message.contextId is not that of the task")
@@ -121,7 +121,7 @@ class WorkflowBackend:
         return await self._after(task)
 
     async def _after(self, task: TaskRun) -> Task:
-        """The task once its run has taken what it was told, or as it is after a while."""
+        """Return the task once its run has taken the answer, or after a timeout."""
         run = task.run
         if run.state.phase != "running":
             return task_of(task)
@@ -200,7 +200,7 @@ class WorkflowBackend:
         raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
 
     async def close(self, drain: float) -> None:
-        """Runs go on without anybody who follows them."""
+        """Do nothing: runs go on without followers."""
 
     # Operations
 
@@ -213,8 +213,10 @@ class WorkflowBackend:
             raise _rpc_error(error) from error
 
     async def _now(self, task_id: str) -> Task:
-        """How a task is that the caller was shown before: no call of theirs, so that nothing is
-        counted or put on record."""
+        """Return the current task, which the caller was shown before.
+
+        This is no call of theirs, so it is neither counted nor audited.
+        """
 
         async def read(db: Reading) -> TaskRun:
             run = await load_run_or_fail(self._runner.work(db, self._caller), task_id)
@@ -241,7 +243,10 @@ class WorkflowBackend:
 
 
 def _rpc_error(error: ServiceError) -> RpcError:
-    """What an operation's error is in A2A. What may succeed later is an internal error there."""
+    """Return the A2A error of an operation's error.
+
+    A failure that may succeed later is an internal error there.
+    """
     if isinstance(error, _REFUSED):
         return InvalidParamsError(error.message)
     if isinstance(error, ForbiddenError):
@@ -258,7 +263,7 @@ def _token(place: tuple[float, str] | None) -> str:
 
 
 def _place(token: str) -> tuple[float, str] | None:
-    """Raises InvalidParamsError for what is no token."""
+    """Return the place in a page token. Raise InvalidParamsError."""
     if not token:
         return None
     number, _, id = token.partition("/")

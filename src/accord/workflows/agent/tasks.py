@@ -42,8 +42,10 @@ SKILL: Final = "skill"
 
 
 def task_input(message: Message, definition: Definition) -> Any:
-    """The first reading of a message that the workflow takes; else the first one, for which the
-    run is refused."""
+    """Return the first reading of a message that the workflow accepts.
+
+    If it accepts none, return the first reading, for which the run is refused.
+    """
     readings = list(_readings(message))
     fitting = (each for each in readings if input_problem(definition, each) is None)
     return next(fitting, readings[0])
@@ -90,14 +92,14 @@ class OpenWait(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalDecision(Struct, frozen=True):
-    """What somebody decided."""
+    """The decision on an approval."""
 
     approved: bool
     reason: str
 
 
 def waits_of(run: LoadedRun) -> Iterator[OpenWait]:
-    """What a run waits for."""
+    """Return the open waits of a run."""
     state = run.state
     if state.phase != "running":
         return
@@ -124,7 +126,7 @@ def _shown(prompt: Any) -> str:
 
 
 def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
-    """What a message answers. Raises InvalidError where that is not clear."""
+    """Return the wait that a message answers. Raise InvalidError if that is unclear."""
     step = message.metadata.get(STEP)
     found = [each for each in waits if step in (None, each.step, each.signal or None)]
     if len(found) == 1:
@@ -134,8 +136,11 @@ def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
 
 
 def read_decision(message: Message) -> ApprovalDecision:
-    """The decision in a message: a text such as `approve`, or `reject`, with a reason behind it;
-    or data with `approved` and `reason`. Raises InvalidError."""
+    """Return the decision in a message. Raise InvalidError.
+
+    It is a text such as `approve` or `reject`, followed by a reason, or data with `approved` and
+    `reason`.
+    """
     for part in message.parts:
         if isinstance(part, DataPart) and isinstance(part.data, dict):
             approved = part.data.get("approved")
@@ -153,7 +158,7 @@ def read_decision(message: Message) -> ApprovalDecision:
 
 
 def payload_of(message: Message) -> Any:
-    """What a message says to a signal, or to an agent that asks: its data, else its text."""
+    """Return the data of a message, else its text, for a signal or a question."""
     data = [part.data for part in message.parts if isinstance(part, DataPart)]
     return data[0] if data else message.text
 
@@ -163,7 +168,7 @@ MAX_BYTES: Final = 256 * 1024
 
 
 class TaskRun(Struct, frozen=True):
-    """A run as a task: with its context and its history."""
+    """A run as a task, with its context and its history."""
 
     run: LoadedRun
     context_id: str
@@ -171,14 +176,14 @@ class TaskRun(Struct, frozen=True):
 
 
 def task_run(run: LoadedRun, conversation: TaskConversation) -> TaskRun:
-    """Return a run with what was said to it; of one that nobody spoke to, its input is told."""
+    """Return a run with its messages; without messages, its input is the first."""
     context_id = conversation.context_id
     messages = tuple(map(_read, conversation.messages)) or (first_message(run, context_id),)
     return TaskRun(run, context_id, messages)
 
 
 def first_message(run: LoadedRun, context_id: str) -> Message:
-    """Return the message that would have begun a run which was begun in another way."""
+    """Return the first message of a run that was started in another way."""
     return Message(
         message_id=f"{run.row.id}/input",
         role="user",
@@ -189,7 +194,7 @@ def first_message(run: LoadedRun, context_id: str) -> Message:
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """Return a value as parts: who looks for text finds it, and who looks for data does, too."""
+    """Return a value as parts, both as text and as data."""
     if isinstance(value, str):
         return (TextPart(text=value),)
     text = TextPart(text=msgspec.json.encode(value).decode(), media_type="application/json")
@@ -197,7 +202,7 @@ def parts_of(value: Any) -> tuple[Part, ...]:
 
 
 def stored_messages(messages: Iterable[Message], run_id: str, context_id: str) -> list[str]:
-    """Return messages of a task as they are stored. Of a large one only its beginning is kept."""
+    """Return messages as they are stored; a large one is cut."""
     return [_written(replace(each, task_id=run_id, context_id=context_id)) for each in messages]
 
 
@@ -229,7 +234,7 @@ _STATES: Final[dict[RunStatus, TaskState]] = {
 
 
 def task_of(task_run: TaskRun) -> Task:
-    """The task that a run is."""
+    """Return a run as a task."""
     run, context_id = task_run.run, task_run.context_id
     row, state = run.row, run.state
     waits = list(waits_of(run)) if state.status == "waiting" else []
@@ -249,7 +254,7 @@ def task_of(task_run: TaskRun) -> Task:
 
 
 def task_events(before: Task, after: Task) -> list[Event]:
-    """What to tell who knows how a task was."""
+    """Return the events that lead from the former task to the present one."""
     told: list[Event] = [
         ArtifactUpdate(
             task_id=after.id, context_id=after.context_id, artifact=each, last_chunk=True

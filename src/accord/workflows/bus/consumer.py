@@ -33,16 +33,18 @@ Partition: TypeAlias = tuple[str, int]
 
 
 class StallDetector:
-    """Looks at one consumer now and then, on its thread."""
+    """A detector of stalls of one consumer, on its thread."""
 
     def __init__(self) -> None:
         self._positions: Mapping[Partition, int] = {}
         self._behind: frozenset[Partition] = frozenset()
 
     def look(self, consumer: Consumer) -> dict[Partition, int]:
-        """Where nothing came since the last look, though the broker had something then; and which
-        offset was to come. Raises KafkaException where it does not answer; then nothing is known at
-        the next look, either."""
+        """Return the stalled partitions, with the offsets to read next.
+
+        A partition is stalled if nothing came since the last look, though the broker had something
+        then. Raise KafkaException if it does not answer; then the next look starts over.
+        """
         before, was_behind = self._positions, self._behind
         self._positions, self._behind = {}, frozenset()
         positions = {
@@ -59,7 +61,7 @@ class StallDetector:
 
 
 def _next_and_end(consumer: Consumer, place: Partition, position: int) -> tuple[int, int]:
-    """Which offset is to be read next, and where a partition ends."""
+    """Return the offset to read next, and the end of a partition."""
     partition = TopicPartition(*place)
     first, end = consumer.get_watermark_offsets(partition, timeout=ANSWER_SECONDS)
     if position < 0:  # nothing was read yet
@@ -109,7 +111,7 @@ Receive = Callable[[Sequence[TopicRecord]], Coroutine[Any, Any, None]]
 
 
 class TopicReader:
-    """Reads topics as a member of a group, and has `receive` store what it reads."""
+    """A reader of topics as a member of a group; `receive` stores the messages."""
 
     def __init__(
         self,
@@ -143,14 +145,14 @@ class TopicReader:
         self._thread.start()
 
     async def close(self) -> None:
-        """Leave the group; what is being stored is read again by whoever comes next."""
+        """Leave the group; messages being stored are read again by another member."""
         self._closing.set()
         if self._storing is not None:
             self._storing.cancel()
         await self._loop.run_in_executor(None, self._thread.join)
 
     def partitions_of(self, topic: str) -> int:
-        """How many partitions of a topic are read here, as far as is known."""
+        """Return how many partitions of a topic are read here, as far as is known."""
         return sum(name == topic for name, _ in self._assignment)
 
     def _run(self) -> None:
@@ -209,7 +211,7 @@ class TopicReader:
         self._metrics.rebalances += 1
 
     def _store(self, messages: Sequence[Message]) -> bool:
-        """False where it was called off."""
+        """Store messages; return False if cancelled."""
         work = self._receive([_record(message) for message in messages])
         try:
             self._storing = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -221,7 +223,7 @@ class TopicReader:
         return True
 
     def _is_stalled(self, consumer: Consumer, stalls: StallDetector) -> bool:
-        """Whether nothing comes where something should, and a new consumer may help."""
+        """Return True if messages are missing, and a new consumer may help."""
         try:
             found = stalls.look(consumer)
         except KafkaException as error:
@@ -305,7 +307,7 @@ def _row(headers: Any) -> int | None:
 
 
 def _note(consumer: Consumer, messages: Sequence[Message]) -> None:
-    """What is stored is not read again; where this fails it is, which does no harm."""
+    """Note the offsets of stored messages; on failure they are read again, which is harmless."""
     last = {(each.topic(), each.partition()): each.offset() for each in messages}
     places = [
         TopicPartition(topic or "", partition or 0, (offset or 0) + 1)

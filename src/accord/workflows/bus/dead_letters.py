@@ -41,7 +41,7 @@ class TopicRecord(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it stands; a topic that was made anew counts from the beginning."""
+        """The position of the message; a recreated topic counts from the beginning."""
         return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp}"
 
 
@@ -61,7 +61,7 @@ class RejectedMessage(Struct, frozen=True):
 async def store_rejected(
     db: Transaction, topic: str, letters: Sequence[RejectedMessage], at: float
 ) -> None:
-    """Keep letters, and tell them in `topic`. One that is there already is left alone."""
+    """Store dead letters, and announce them in `topic`; existing ones stay."""
     for each in letters:
         body = _text(each.record.value)
         run_id = _run_id(each.record.key)
@@ -91,7 +91,7 @@ async def store_rejected(
 
 
 async def republish(db: Transaction, id: str) -> None:
-    """Publish a dead letter of kind message again, where it was. Raises ReplayError."""
+    """Publish a dead letter of kind message again, in its topic. Raise ReplayError."""
     rows = await db.fetch(ONE_MESSAGE, id)
     if not rows:
         raise ReplayError(f"there is no dead letter {id[:80]!r} of a message")
@@ -114,6 +114,6 @@ def _text(value: bytes) -> str:
 
 
 def _run_id(key: bytes) -> str:
-    """The key, where it may be the id of a run."""
+    """Return the key, if it may be the id of a run."""
     text = key[:100].decode("ascii", "replace")
     return text if text.isprintable() and text.isascii() else ""

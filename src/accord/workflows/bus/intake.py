@@ -57,14 +57,14 @@ _NAMESPACE: Final = UUID("2f4d6a86-0a3c-5c55-8d3f-1c5b6f3d9e02")
 
 
 def requested_run_id(message_id: str) -> str:
-    """The run that a message starts which names none."""
+    """Return the id of the run that a message without a run id starts."""
     return str(uuid5(_NAMESPACE, message_id))
 
 
 async def fulfil_request(
     db: Transaction, definitions: Definitions, asked: RunRequest, at: float
 ) -> bool:
-    """Do what is asked for; False where it was done before. Raises EnvelopeError."""
+    """Do what a message asks; return False if it was done before. Raise EnvelopeError."""
     match asked:
         case StartRun():
             return await _start_run(db, definitions, asked, at)
@@ -133,14 +133,14 @@ IncomingEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunReque
 
 
 class _Readable(Struct, frozen=True):
-    """A message that was understood."""
+    """A message that could be decoded."""
 
     record: TopicRecord
     envelope: IncomingEnvelope
 
 
 class _IntakeCounts(Struct, frozen=True):
-    """What came of messages: those given up, and those that said nothing new, by topic."""
+    """The messages given up, and the number of duplicates by topic."""
 
     given_up: list[RejectedMessage]
     duplicates: Counter[str]
@@ -149,7 +149,7 @@ class _IntakeCounts(Struct, frozen=True):
 
 
 class Intake:
-    """Stores what arrives, for one consumer."""
+    """The intake of messages for one consumer."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class Intake:
         self._lane = f"kafka-intake-{uuid4()}"
 
     async def receive(self, records: Sequence[TopicRecord]) -> None:
-        """Returns when all are stored, or have become dead letters."""
+        """Store messages; return when all are stored, or have become dead letters."""
         letters: list[RejectedMessage] = []
         read: list[_Readable] = []
         for record in records:
@@ -196,7 +196,7 @@ class Intake:
                 await self._keep_alone(each)
 
     def _tell_spans(self, read: Sequence[_Readable]) -> None:
-        """What was on its way through the broker, since it was written."""
+        """Record spans of the time that messages spent in the broker."""
         if self._spans is None:
             return
         for record, envelope in _of(read, TaskSent | TaskAnswered):
@@ -215,7 +215,7 @@ class Intake:
             )
 
     def _begin(self, read: list[_Readable]) -> list[_Readable]:
-        """Begin tasks that wait here for their messages; what is left to be stored."""
+        """Begin tasks that wait here for their messages; return the rest."""
         deferred = self._deferred()
         if deferred is None:
             return read
@@ -228,7 +228,7 @@ class Intake:
         return [each for each in read if not _is_first(each, begun)]
 
     async def _decide(self, read: list[_Readable]) -> list[_Readable]:
-        """Have the executor of this process decide on results; what is left to be stored."""
+        """Have the executor of this process decide on results; return the rest."""
         local_executor = self._local_executor()
         if local_executor is None:
             return read
@@ -266,7 +266,7 @@ class Intake:
         return read_request(record.value)
 
     async def _keep(self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]) -> None:
-        """Store messages as soon as the database is there. Raises what is wrong with one."""
+        """Store messages, as soon as the database is there. Raise the error of a bad one."""
         if not read and not letters:
             return
         delay, longest = DELAYS
@@ -400,7 +400,7 @@ class Intake:
 
 
 def _is_first(read: _Readable, of: set[str]) -> bool:
-    """Whether a message is that of one of these tasks, which are taken off the list."""
+    """Return True for the first message of one of these tasks, and remove the task."""
     if not isinstance(read.envelope, TaskSent) or read.envelope.task_id not in of:
         return False
     of.discard(read.envelope.task_id)

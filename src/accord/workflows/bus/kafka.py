@@ -65,7 +65,10 @@ CHECK_SECONDS: Final = 10.0
 
 
 class KafkaBus:
-    """Implements `Bus`. `role` says what is received here; what is sent is published by any."""
+    """A `Bus` over Kafka.
+
+    `role` is what is received here; any role publishes.
+    """
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class KafkaBus:
         lease_seconds: float,
         spans: SpanRecorder | None = None,
     ) -> KafkaBus:
-        """The bus at `kafka://host:port,…` (see `address`). Raises BusError."""
+        """Return the bus at `kafka://host:port,…` (see `topics`). Raise BusError."""
         said = read_address(url)
         return cls(
             store,
@@ -195,7 +198,7 @@ class KafkaBus:
         await self._put(db, [outbox_message(self._names.tasks, each) for each in messages])
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Results go by their topic, where others see them too."""
+        """Return nothing: results go by their topic, where others see them too."""
         return set()
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
@@ -233,8 +236,10 @@ class KafkaBus:
     # Carrying
 
     async def start(self) -> None:
-        """Begin to publish and to receive, also where the broker is away: then as soon as it is
-        there. Raises BusError where options or topics cannot be used."""
+        """Begin to publish and to receive, as soon as the broker is there.
+
+        Raise BusError for options or topics that cannot be used.
+        """
         try:
             self._admin = AdminClient(self._config)
             self._publisher = Publisher(self._config)
@@ -262,7 +267,7 @@ class KafkaBus:
         ]
 
     async def close(self) -> None:
-        """What is under way stays in the outbox, or is read again."""
+        """Stop; messages under way stay in the outbox, or are read again."""
         for task in self._tasks:
             task.cancel()
         if self._publisher is not None and self._courier is not None:
@@ -308,8 +313,10 @@ class KafkaBus:
         await asyncio.gather(*(reader.close() for reader in self._readers))
 
     async def _watch_topics(self) -> None:
-        """A topic that was deleted is made again. One that was made anew is read from its
-        beginning: a consumer does not notice, and would go on where it was in the old one."""
+        """Recreate deleted topics, and read recreated ones from their beginning.
+
+        A consumer does not notice the change, and would continue at the old offset.
+        """
         while True:
             await asyncio.sleep(self._check_seconds)
             before = self._topics

@@ -58,7 +58,7 @@ class OutboxMessage(Struct, frozen=True):
 
 
 class OutboxBatch(Struct, frozen=True):
-    """A row, and what is in it."""
+    """A row, and its messages."""
 
     id: int
     key: str
@@ -70,15 +70,17 @@ _BATCH_DECODER: Final = json.Decoder(list[tuple[str, str, str, str, str, Raw]])
 
 
 def outbox_message(topic: str, sent: AnyEnvelope) -> OutboxMessage:
-    """A message for a topic."""
+    """Return a message for a topic."""
     return OutboxMessage(
         *(topic, sent.run_id, sent.message_id, encode(sent), sent.correlation_id, sent.traceparent)
     )
 
 
 async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> list[OutboxBatch]:
-    """Have messages published, in this order, and forget them then. They are JSON, unless there is
-    one alone."""
+    """Write messages to the outbox, in this order, as few rows.
+
+    Their rows are deleted once they are published.
+    """
     made: list[OutboxBatch] = []
     for some in _split(messages):
         key = some[0].message_id if len(some) == 1 else uuid4().hex
@@ -90,7 +92,7 @@ async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> li
 
 
 async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> list[int]:
-    """The same with a row for each, which may be kept until its message has arrived."""
+    """Write one row for each message, which may stay until its message has arrived."""
     if not messages:
         return []
     ids = await insert_rows(
@@ -105,7 +107,7 @@ async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> 
 
 
 def read_batch(row: Row) -> OutboxBatch:
-    """What is in a row that was found."""
+    """Decode a row."""
     message = row["message"]
     if row["topic"]:
         trail = read_origin(message)
@@ -122,7 +124,7 @@ def read_batch(row: Row) -> OutboxBatch:
 
 
 async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) -> list[int]:
-    """Of a row only these messages are still to be published: the rows in which they are now."""
+    """Replace a row by rows for these of its messages; return the new ids."""
 
     async def work(db: Transaction) -> list[int]:
         await delete_row(db, id)
@@ -132,7 +134,7 @@ async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) ->
 
 
 def _split(messages: Sequence[OutboxMessage]) -> Iterator[Sequence[OutboxMessage]]:
-    """Messages as they go into rows."""
+    """Split messages into rows."""
     some: list[OutboxMessage] = []
     characters = 0
     for message in messages:
@@ -164,14 +166,16 @@ MAX_CACHED_ROWS: Final = 50
 
 
 class OutboxCache:
-    """Batches by the id of their row; the oldest is forgotten first. Also those of transactions
-    that were taken back: nobody will find their rows."""
+    """Batches by the id of their row; the oldest is dropped first.
+
+    Batches of rolled-back transactions are harmless: nobody finds their rows.
+    """
 
     def __init__(self) -> None:
         self._batches: dict[int, OutboxBatch] = {}
 
     def all(self) -> dict[int, OutboxBatch]:
-        """Those of now: whoever asks for their rows has them when the answer comes."""
+        """Return a copy, so rows that are asked for now are there when the answer comes."""
         return dict(self._batches)
 
     def add(self, batches: Iterable[OutboxBatch]) -> None:
@@ -181,7 +185,7 @@ class OutboxCache:
             del self._batches[next(iter(self._batches))]
 
     def forget(self, ids: Iterable[int]) -> None:
-        """These rows were found."""
+        """Drop rows that were found."""
         for id in ids:
             self._batches.pop(id, None)
 
@@ -192,7 +196,10 @@ MAX_SWEPT: Final = 1_000
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
-    """Send again what did not arrive within `seconds`, tasks in `topic`; how many."""
+    """Send again what did not arrive within `seconds`; return the number.
+
+    Tasks are published in `topic`.
+    """
 
     async def work(db: Transaction) -> int:
         return (
@@ -213,7 +220,10 @@ async def _publish_tasks(db: Transaction, topic: str, now: float, seconds: float
 
 
 async def _deliver_results(db: Transaction, seconds: float) -> int:
-    """A result that cannot be read here, as a newer version wrote it, goes by its topic again."""
+    """Deliver lost results by the tables.
+
+    A result of a newer release, unreadable here, goes by its topic again.
+    """
     arrived: list[tuple[int, str]] = []
     messages: list[RunMessage] = []
     unread: list[int] = []

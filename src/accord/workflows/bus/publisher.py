@@ -50,7 +50,7 @@ class KafkaMessage(Struct, frozen=True):
 
 
 class Publisher:
-    """Publishes messages and waits for the broker. One call at a time."""
+    """A publisher that waits for the broker. One call at a time."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = {**config, **SETTINGS}
@@ -58,12 +58,12 @@ class Publisher:
         self._producer = Producer(self._config)
 
     async def publish(self, parcels: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
-        """Returns when all are acknowledged or given up: those that failed, by their place."""
+        """Publish messages; return the errors of those that failed, by index."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._publish, parcels)
 
     async def close(self) -> None:
-        """Give up what is under way; blocks nothing."""
+        """Abort what is under way, without blocking."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 
@@ -127,8 +127,11 @@ class _PendingResult(Struct, frozen=True):
 
 
 class ResultPublisher:
-    """Belongs to one event loop. After the broker did not take something it takes nothing until
-    `is_caught_up`: what goes another way meanwhile is not to be overtaken."""
+    """A publisher of results that are in no table. Belongs to one event loop.
+
+    After a failure it accepts nothing until `is_caught_up`, so that results sent by the outbox
+    meanwhile are not overtaken.
+    """
 
     def __init__(
         self,
@@ -148,18 +151,20 @@ class ResultPublisher:
 
     @property
     def is_open(self) -> bool:
-        """Whether the broker is likely to take something."""
+        """True if the broker is likely to accept a message."""
         return not self._closed and self._recovering is None
 
     def send(self, parcel: KafkaMessage, after: Callable[[bool], None]) -> None:
-        """Publish something; `after` is told whether the broker has it. Where it is not, it may
-        have it all the same."""
+        """Publish a result; call `after` with True once the broker has it.
+
+        After False, the broker may have it nevertheless.
+        """
         self._waiting.append(_PendingResult(parcel, after))
         if self._running is None:
             self._running = self._loop.create_task(self._run())
 
     async def close(self) -> None:
-        """Nothing is taken any more; what is under way ends with the publisher."""
+        """Accept nothing more; publishing under way ends with the publisher."""
         self._closed = True
         if self._recovering is not None:
             self._recovering.cancel()

@@ -53,7 +53,7 @@ REFUSED_SECONDS: Final = 60.0
 
 
 class Relay:
-    """The relay of one process, which may or may not be the one that publishes."""
+    """The relay of one process, which publishes while it has the lease."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Relay:
         self._behind_since: float | None = None
 
     async def run(self) -> None:
-        """Until cancelled; the lease is given up then."""
+        """Relay until cancelled, and then release the lease."""
         stop = await self._store.listen(WAKE, self._wake.set)
         try:
             while True:
@@ -122,7 +122,7 @@ class Relay:
             await self._rest()
 
     async def _relay(self, batches: Sequence[OutboxBatch]) -> int:
-        """Publish rows; how many messages of them are to be tried again soon."""
+        """Publish rows; return how many of their messages are to be tried again soon."""
         parcels = [
             kafka_message(message, batch.id if message.topic == self._names.results else None)
             for batch in batches
@@ -139,7 +139,7 @@ class Relay:
         return await self._put_back(batches, failed) if failed else 0
 
     def _is_kept(self, batch: OutboxBatch) -> bool:
-        """Whether its row stays until what is in it has arrived."""
+        """Return True if the row stays until its messages have arrived."""
         return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
     async def _keeping_the_lease(
@@ -168,7 +168,7 @@ class Relay:
     async def _pass_over(
         self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError], refused: set[int]
     ) -> None:
-        """What the broker will not have waits in a row of its own, and holds nothing up."""
+        """Move messages that the broker refuses to rows of their own."""
         again = time.monotonic() + REFUSED_SECONDS
         place = 0
         for batch in batches:
@@ -200,7 +200,7 @@ class Relay:
         self._metrics.outbox_seconds = time.monotonic() - self._behind_since
 
     async def _sweep(self) -> None:
-        """Not before what was published late could arrive."""
+        """Sweep, but not before late messages could have arrived."""
         now = time.monotonic()
         patience = self._sweep_seconds
         if now - self._calm_since >= patience and now - self._swept_at >= patience / 4:
@@ -222,8 +222,11 @@ class Relay:
 
 
 def _batch(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
-    """What is in a row. None where it is not what was known of one with this id, which a database
-    that was killed may give again: then it is read the next time."""
+    """Return the batch of a row, from the cache if possible.
+
+    None if the cached batch has another key: a database that was killed may reuse an id. Then the
+    row is read the next time.
+    """
     batch = known.get(row["id"])
     if batch is None:
         return read_batch(row)
@@ -231,8 +234,7 @@ def _batch(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
 
 
 def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessage:
-    """A message as it is published; whoever receives it is told of its row, if that is to go
-    then."""
+    """Return a message as it is published, with the id of its row in a header if given."""
     headers: list[tuple[str, str | bytes | None]] = []
     if message.message_id:
         headers.append(("message-id", message.message_id))
@@ -246,7 +248,7 @@ def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessag
 
 
 def _acknowledged(batches: Sequence[OutboxBatch], failed: Collection[int]) -> list[OutboxBatch]:
-    """Those batches of which the broker has everything."""
+    """Return the batches that the broker has completely."""
     there: list[OutboxBatch] = []
     place = 0
     for batch in batches:

@@ -43,7 +43,7 @@ _MAX_BATCH_BYTES: Final = MAX_MESSAGE_BYTES + 40_000
 
 
 class TopicNames(Struct, frozen=True, kw_only=True):
-    """What topics are called."""
+    """The names of topics."""
 
     tasks: str = "accord.tasks"
     results: str = "accord.results"
@@ -57,14 +57,14 @@ class TopicNames(Struct, frozen=True, kw_only=True):
 
 
 class TopicShape(Struct, frozen=True, kw_only=True):
-    """What topics are made like."""
+    """The settings of created topics."""
 
     partitions: int = 8
     retention_seconds: int = 7 * 86_400
 
 
 class KnownTopic(Struct, frozen=True):
-    """A topic that is there."""
+    """An existing topic."""
 
     id: str
     """Which the broker gave it."""
@@ -78,9 +78,9 @@ class BrokerUnreachableError(Exception):
 def ensure_topics(
     admin: AdminClient, names: TopicNames, shape: TopicShape
 ) -> dict[str, KnownTopic]:
-    """Have all topics, by their names. Blocks.
+    """Create missing topics, and check existing ones; return them by name. Blocks.
 
-    Raises TopicError for those that cannot be used, Unreachable.
+    Raise TopicError for unusable topics, and BrokerUnreachableError.
     """
     try:
         known = _known(admin, names.all())
@@ -100,7 +100,7 @@ def ensure_topics(
 
 
 def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
-    """Those topics that are there."""
+    """Return the existing topics."""
     asked = admin.describe_topics(
         TopicCollection(list(names)), request_timeout=BROKER_TIMEOUT_SECONDS
     )
@@ -115,7 +115,7 @@ def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _wait_for(admin: AdminClient, names: Sequence[str]) -> dict[str, Any]:
-    """All topics, once the broker that answers has heard of those that were made."""
+    """Return all topics, once the broker knows those that were created."""
     deadline = time.monotonic() + BROKER_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         known = _known(admin, names)
@@ -221,7 +221,7 @@ _KNOWN: Final = (*_TOPICS, "group", "partitions", "retention_days", "options")
 
 
 class KafkaAddress(Struct, frozen=True, kw_only=True):
-    """What such a line says."""
+    """A parsed address of a broker."""
 
     servers: str
     names: TopicNames = TopicNames()
@@ -231,7 +231,7 @@ class KafkaAddress(Struct, frozen=True, kw_only=True):
 
 
 def read_address(url: str) -> KafkaAddress:
-    """Raises BusError, which says what is wrong."""
+    """Parse an address. Raise BusError."""
     servers, _, query = url.removeprefix(SCHEME).partition("?")
     servers = servers.rstrip("/")
     if not url.startswith(SCHEME) or not all(map(_SERVER.fullmatch, servers.split(","))):

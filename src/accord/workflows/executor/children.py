@@ -28,12 +28,12 @@ from accord.workflows.storage.tasks import task_id
 
 
 def child_id(run_id: str, task: str) -> str:
-    """The id of the run that a task starts: always the same, so that it is started once."""
+    """Return the id of the run that a task starts; always the same, so it starts once."""
     return str(uuid5(NAMESPACE_URL, f"accord:{task_id(run_id, task)}"))
 
 
 class Children:
-    """Runs that the runs of one decision start. A workflow is looked up once for all of them."""
+    """Runs that the runs of one decision start; each workflow is looked up once."""
 
     def __init__(self, db: Reading, definitions: Definitions) -> None:
         self._db = db
@@ -43,8 +43,10 @@ class Children:
     async def prepare(
         self, parent: RunRow, commands: Iterable[Command], now: float
     ) -> list[NewRun | RunMessage]:
-        """For each command to start a child, in order: the run that it starts, what the run hears
-        that it continues, or what the parent hears where neither is possible."""
+        """Return a new run or a message for each command to start a child, in order.
+
+        A message continues a child that exists, or tells the parent that neither is possible.
+        """
         return [
             await self._begin(parent, command, now)
             for command in commands
@@ -94,7 +96,7 @@ def _child(
 
 
 def _continued(child: str, command: StartChild, now: float) -> RunMessage:
-    """What a child hears when the task of its parent that waited for it is retried."""
+    """Return the message to a child whose parent's task is retried."""
     event = RetryRequested(at=now, parent_task=command.task)
     return RunMessage(f"{child}/continued/{command.task}", child, event)
 
@@ -105,7 +107,7 @@ def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) ->
 
 
 def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
-    """What a child hears when nobody waits for it any more."""
+    """Return the message that cancels a child."""
     child = child_id(run_id, command.resumes or command.task)
     event = CancelRequested(at=now, reason="the run that started it does not wait for it any more")
     # A child that is continued may be cancelled again while the first message is still unread.
@@ -114,8 +116,10 @@ def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
 
 
 def tell_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
-    """What the parent of a run hears when that has ended; None where it has no parent. A run that
-    is retried ends again, so that the number of the event is part of the message's id."""
+    """Return the message to the parent of a run that ended; None without a parent.
+
+    A retried run ends again, so the number of the event is part of the message's id.
+    """
     task = state.parent_task or child.parent_task
     if child.parent_run is None or task is None:
         return None

@@ -55,7 +55,7 @@ _ARRIVALS: Final = get_args(Arrival)
 
 
 class Decider:
-    """Decides on the runs of an executor's shards. Used by one task."""
+    """A decider on the runs of an executor's shards. Used by one task."""
 
     def __init__(
         self,
@@ -87,30 +87,29 @@ class Decider:
 
     @property
     def pause(self) -> float:
-        """For how many seconds there is nothing to decide on, as far as is known."""
+        """Return for how many seconds there is nothing to decide on, as far as is known."""
         return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
-        """Others decide on the runs of these shards, or did in between; and of new ones nothing is
-        known yet."""
+        """Forget the runs of shards that other executors have, or had in between."""
         if shards:
             self._held.drop(lambda cached: cached.row.shard in shards)
         self._agenda.forget()
 
     def wake(self) -> None:
-        """Something is in the inbox."""
+        """Note that something is in the inbox."""
         self._is_woken = True
 
     def offer(self, messages: Sequence[RunMessage]) -> asyncio.Future[set[str]]:
-        """Have it decide on messages that are in no inbox; the ids of those that are recorded."""
+        """Decide on messages that are in no inbox; return the ids of recorded messages."""
         return self._offers.add(messages)
 
     def refuse(self) -> None:
-        """Nothing is decided on what was offered."""
+        """Decide on no offered message any more."""
         settle_offers(self._offers.take())
 
     async def decide(self) -> bool:
-        """Decide on some of what there is; whether there was anything. Raises StoreError."""
+        """Decide on some runs; return True if there were any. Raise StoreError."""
         offers = self._offers.take()
         try:
             return await self._decide_on(offers)
@@ -225,8 +224,10 @@ class Decider:
         fences: Mapping[int, int],
         troubles: list[DecisionProblem],
     ) -> Sequence[RunWrites]:
-        """Those that are written. Raises FencedError, and UnavailableError: then nothing of it is
-        known to be."""
+        """Write decisions together; return the written ones.
+
+        Raise FencedError, and UnavailableError, after which it is unknown if they are written.
+        """
         if not batch and not strays:
             return []
         try:
@@ -249,7 +250,7 @@ class Decider:
         fences: Mapping[int, int],
         troubles: list[DecisionProblem],
     ) -> list[RunWrites]:
-        """Write run by run; those that were written."""
+        """Write decisions run by run; return the written ones."""
         jobs = [self._write([writes], [], fences) for writes in batch]
         results = await asyncio.gather(
             self._write([], strays, fences), *jobs, return_exceptions=True
@@ -383,14 +384,14 @@ def _log_trouble(trouble: DecisionProblem) -> None:
 
 
 def _trouble(row: RunRow, messages: Sequence[InboxMessage], error: Exception) -> DecisionProblem:
-    """What went wrong with these messages; with the run itself where there are none."""
+    """Return the problem with these messages, or with the run if there are none."""
     return DecisionProblem(row.id, messages, error, row=None if messages else row)
 
 
 def _read(
     messages: Sequence[InboxMessage], troubles: list[DecisionProblem]
 ) -> tuple[list[InboxMessage], list[Arrival]]:
-    """Those messages that are understood, and what they say."""
+    """Return the readable messages, and their arrivals."""
     understood: list[InboxMessage] = []
     arrivals: list[Arrival] = []
     for message in messages:
@@ -409,7 +410,7 @@ def _read(
 
 
 def _arrival(message: InboxMessage) -> Arrival:
-    """What a message says. Raises NewerSchemaError, and UnreadableMessageError."""
+    """Return the arrival in a message. Raise NewerSchemaError, UnreadableMessageError."""
     try:
         event = decode_event(message.arrival.encode())
     except msgspec.DecodeError as error:

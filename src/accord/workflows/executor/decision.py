@@ -67,8 +67,7 @@ of a long run do not cost more and more."""
 
 
 class RunDecision(Struct):
-    """What was decided for a run: the events to record, of which the first is number `first`, and
-    the commands to send."""
+    """The events to record for a run, from number `first`, and the commands to send."""
 
     cached: CachedRun
     messages: Sequence[InboxMessage]
@@ -81,14 +80,17 @@ class RunDecision(Struct):
 
     @property
     def end(self) -> RunFinished | None:
-        """How the run ended in this turn, if it did."""
+        """The end of the run in this decision; None if it goes on."""
         last = self.events[-1] if self.events else None
         return last if isinstance(last, RunFinished) else None
 
     @property
     def outcome(self) -> RunFinished | None:
-        """How the run ended, where its parent has to hear of it: it ended in this turn, or had
-        completed before another task of its parent began to wait for it."""
+        """The end of the run, if its parent must be told.
+
+        The run ended in this decision, or had completed before another task of its parent began to
+        wait for it.
+        """
         state = self.cached.state
         if self.end is not None or state.phase not in FINAL:
             return self.end
@@ -106,8 +108,10 @@ class RunDecision(Struct):
         )
 
     def next_timer(self, now: float) -> float | None:
-        """What the row is to say about the time before which nothing is due. It may say too early
-        a time, which costs a look at the run then, and spares a write now."""
+        """Return the time before which nothing is due, for the row.
+
+        It may be too early, which costs a look at the run then, and saves a write now.
+        """
         written, due = self.cached.row.next_timer, self.cached.state.next_timer
         if written is None or written <= now or self.cached.state.phase in FINAL:
             return due
@@ -115,13 +119,15 @@ class RunDecision(Struct):
 
 
 def begin_decision(cached: CachedRun, messages: Sequence[InboxMessage]) -> RunDecision:
-    """A turn of a run, in which nothing is decided yet."""
+    """Return a decision on a run, without events yet."""
     return RunDecision(cached, messages, cached.state.applied + 1, [], [], 0, [])
 
 
 def decide_run(decision: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
-    """Decide on what arrived, in this order, and on what is due. It stops now and then, for whoever
-    else has something to do."""
+    """Decide on arrivals in order, and on what is due.
+
+    Yield now and then, so that other work on the event loop can run.
+    """
     for arrival in arrivals:
         _receive(decision, arrival)
         yield from _decide(decision, now)
@@ -165,7 +171,7 @@ _Row = tuple[Any, ...]
 
 
 class RunWrites(Struct):
-    """What is to be written for one run. `row` is what its row says then."""
+    """The rows to write for one run; `row` is the new row of the run."""
 
     decision: RunDecision
     row: RunRow
@@ -188,8 +194,11 @@ def compose_writes(
     groups: Mapping[str, int],
     now: float,
 ) -> RunWrites:
-    """What is to be written for a turn, with what came of its commands to start children, and the
-    attempt groups of calls that are repeated."""
+    """Return the rows of a decision.
+
+    `children` are the outcomes of its commands to start children, `groups` the attempt groups of
+    repeated calls.
+    """
     cached, run_id = decision.cached, decision.cached.row.id
     state = cached.state
     row = replace(
@@ -275,7 +284,7 @@ def _announcement(writes: RunWrites, entry: RunHistoryRow) -> RunAnnouncement:
 
 
 class LocalTasks(Struct, frozen=True):
-    """Tasks that somebody has from the beginning."""
+    """Tasks that the local worker owns from the beginning."""
 
     owner: str = ""
     ids: frozenset[str] = frozenset()
@@ -289,9 +298,11 @@ async def write_decisions(
     strays: Sequence[InboxMessage],
     owned: LocalTasks,
 ) -> None:
-    """Write what was decided, and delete the messages that it was decided on, and strays, which no
-    run waits for; where the bus offered them, their tasks are done. Raises ConstraintError where
-    somebody else decided first."""
+    """Write decisions, delete their messages, and finish offered tasks.
+
+    `strays` are messages that no run waits for. Raise ConstraintError if another executor decided
+    first.
+    """
     taken = list(chain(strays, *(writes.decision.messages for writes in batch)))
     await delete_messages(db, engine, taken)
     await finish_tasks(db, [each.message for each in taken if each.message is not None])

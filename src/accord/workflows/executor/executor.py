@@ -42,8 +42,11 @@ _RETRY_SECONDS: Final = (0.1, 5.0)
 
 
 class Executor:
-    """Decides on runs; implements `Head`. `membership` must have been started, and is closed after
-    this. `local_worker` is a worker in this process."""
+    """An executor of runs; a `LocalExecutor`.
+
+    `membership` must have been started, and is closed after this. `local_worker` is a worker in
+    this process.
+    """
 
     def __init__(
         self,
@@ -82,14 +85,14 @@ class Executor:
         self._stops: list[Callable[[], None]] = []
 
     async def start(self) -> None:
-        """Raises StoreError where the database cannot be reached."""
+        """Start deciding. Raise StoreError if the database is unreachable."""
         self._stops.append(await self._store.listen(inbox.WAKE, self._arrived))
         self._stops.append(await self._store.listen(members.WAKE, self._members_changed))
         await self._share()
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Finish the decision that is being written, and let go of all shards."""
+        """Finish the decision that is being written, and release all shards."""
         self._closing = True
         self._woken.set()
         for stop in self._stops:
@@ -105,13 +108,15 @@ class Executor:
     # What the bus offers
 
     def is_its_own(self, run_id: str) -> bool:
-        """Whether it decides on a run, as far as it knows."""
+        """Return True if it decides on the run, as far as it knows."""
         is_running = self._task is not None and not self._closing
         return is_running and shard_of(run_id) in self._shards.fences
 
     async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Decide on what came of tasks; the ids of those messages that are recorded, with the end
-        of their tasks."""
+        """Decide on results of tasks; return the ids of recorded messages.
+
+        Their tasks are recorded as ended too.
+        """
         if self._closing or self._membership.lost.is_set():
             return set()
         offered = self._decider.offer(messages)

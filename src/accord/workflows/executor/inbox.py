@@ -35,7 +35,7 @@ CHECK_SECONDS: Final = 1.0
 
 
 class Agenda:
-    """Used by one task."""
+    """The runs to decide on next. Used by one task."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store = store
@@ -48,28 +48,28 @@ class Agenda:
 
     @property
     def pause(self) -> float:
-        """For how many seconds there is nothing to do, as far as is known."""
+        """Return for how many seconds there is nothing to do, as far as is known."""
         if self._next_due is None:
             return CHECK_SECONDS
         return min(max(self._next_due - self._now(), 0.0), CHECK_SECONDS)
 
     def forget(self) -> None:
-        """There are other shards, of which nothing is known: look at everything."""
+        """Look at everything again, because there are other shards."""
         self._looked = -CHECK_SECONDS
         self._marks = (0, 0)
 
     def note(self, due: float | None) -> None:
-        """Something is due at a time, and nobody will tell."""
+        """Note a time at which something is due without a notification."""
         if due is not None:
             self._next_due = due if self._next_due is None else min(due, self._next_due)
 
     def is_due(self, now: float) -> bool:
-        """Whether it is time to look, woken or not."""
+        """Return True if it is time to look, woken or not."""
         is_time = monotonic() - self._looked >= CHECK_SECONDS
         return is_time or (self._next_due is not None and self._next_due <= now)
 
     async def read(self, shards: Iterable[int], now: float) -> dict[str, list[InboxMessage]]:
-        """The runs to decide on, with what arrived for them. Raises StoreError."""
+        """Return the runs to decide on, with their messages. Raise StoreError."""
         is_time = monotonic() - self._looked >= CHECK_SECONDS
         after = 0 if is_time else self._marks[0]
         messages = await read_messages(self._store, self._store.engine, shards, after, now)
@@ -94,8 +94,7 @@ class Agenda:
 
 
 def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
-    """Messages by run; one that made trouble before goes alone, so that it cannot do so for
-    others."""
+    """Return messages by run; a message that failed before goes alone."""
     found: dict[str, list[InboxMessage]] = {}
     for message in messages:
         found.setdefault(message.run_id, []).append(message)
@@ -106,7 +105,7 @@ def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
 
 
 class Offer(Struct, eq=False):
-    """Messages that came together; `done` has the ids of those that were recorded."""
+    """Messages that came together; `done` gets the ids of the recorded ones."""
 
     messages: list[InboxMessage]
     recorded: set[str]
@@ -114,7 +113,7 @@ class Offer(Struct, eq=False):
 
 
 class Offers:
-    """Those that wait. Belongs to the event loop."""
+    """Waiting offers. Belongs to the event loop."""
 
     def __init__(self) -> None:
         self._waiting: list[Offer] = []
@@ -129,20 +128,20 @@ class Offers:
         return offer.done
 
     def take(self) -> list[Offer]:
-        """All of them, each to be settled."""
+        """Return and remove all offers; each is to be settled."""
         taken, self._waiting = self._waiting, []
         return taken
 
 
 def record_offers(offers: Sequence[Offer], messages: Iterable[InboxMessage]) -> None:
-    """These messages are recorded."""
+    """Note that these messages are recorded."""
     ids = [each.message_id for each in messages if each.message is not None]
     for offer in offers:
         offer.recorded.update(ids)
 
 
 def settle_offers(offers: Sequence[Offer]) -> None:
-    """Nothing more is recorded of these."""
+    """Complete these offers with the ids that were recorded."""
     for offer in offers:
         if not offer.done.done():
             offer.done.set_result(offer.recorded)
@@ -157,8 +156,10 @@ MAX_TRIES: Final = 1_440
 
 
 class DecisionProblem(Struct, frozen=True):
-    """Messages of a run on which nothing could be decided, and why; without messages it was the
-    time that nothing could be decided on."""
+    """Messages of a run that could not be decided on, and the error.
+
+    Without messages, a timer could not be decided on.
+    """
 
     run_id: str
     messages: Sequence[InboxMessage]
@@ -168,14 +169,14 @@ class DecisionProblem(Struct, frozen=True):
 
     @property
     def problem(self) -> str:
-        """What is kept of it."""
+        """The problem as it is stored."""
         if isinstance(self.error, UnreadableMessageError):
             return encode_problem(unreadable_message(self.error))
         return encode_problem(problem_of(self.error))
 
     @property
     def is_new(self) -> bool:
-        """Whether nobody has been told yet."""
+        """True if the problem was not logged yet."""
         if self.row is not None:
             return self.row.problem != self.problem
         return any(not each.tries for each in self.messages)
@@ -191,7 +192,7 @@ class DecisionProblem(Struct, frozen=True):
 async def postpone_problems(
     db: Transaction, engine: Engine, troubles: Sequence[DecisionProblem], now: float
 ) -> None:
-    """Try again later what could not be decided on, or give up what nobody can read."""
+    """Postpone undecidable messages and timers, or give up unreadable messages."""
     for trouble in troubles:
         given_up, problem = trouble.given_up, trouble.problem
         for each in given_up:
@@ -226,4 +227,4 @@ def _dead_letter(trouble: DecisionProblem, message: InboxMessage, now: float) ->
 
 
 class UnreadableMessageError(Exception):
-    """A message is nothing that a run gets, whatever release reads it."""
+    """A message that no release can read."""

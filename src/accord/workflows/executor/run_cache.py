@@ -40,7 +40,7 @@ _FACTOR: Final = 8
 
 
 class CachedRun(Struct):
-    """A run, and what its row says beside its state."""
+    """A run with its state and its row."""
 
     row: RunRow
     program: Program
@@ -52,13 +52,15 @@ class CachedRun(Struct):
 
     @property
     def cost(self) -> int:
-        """About how many bytes it takes."""
+        """Estimated size in bytes."""
         return _RUN_BYTES + len(self.state.steps) * _STEP_BYTES + self.values
 
 
 def cached_run(row: RunRow, program: Program, later: Sequence[str]) -> CachedRun:
-    """A run, as its row and what happened since its snapshot say. Raises NewerSchemaError, and
-    msgspec.ValidationError."""
+    """Build a run from its row and the events since its snapshot.
+
+    Raise NewerSchemaError, and msgspec.ValidationError.
+    """
     state = restore_state(row, program, later)
     approvals = {
         step.task
@@ -70,7 +72,7 @@ def cached_run(row: RunRow, program: Program, later: Sequence[str]) -> CachedRun
 
 
 def added_bytes(events: Iterable[Event]) -> int:
-    """About how many bytes more a state takes after these."""
+    """Estimate how many bytes these events add to a state."""
     return sum(map(_event, events))
 
 
@@ -109,7 +111,7 @@ def _weight(value: Any, size: int = 0) -> int:
 
 
 class RunCache:
-    """Runs by id, the one that was used longest ago is dropped first."""
+    """Runs by id; the least recently used run is dropped first."""
 
     def __init__(self, *, runs: int = MAX_RUNS, bytes: int = MAX_BYTES) -> None:
         self._runs: OrderedDict[str, tuple[CachedRun, int]] = OrderedDict()
@@ -121,8 +123,7 @@ class RunCache:
         return len(self._runs)
 
     def take(self, run_id: str) -> CachedRun | None:
-        """A run, no longer kept here: it is about to change, and comes back when that is
-        recorded."""
+        """Remove and return a run; it comes back when its change is recorded."""
         found = self._runs.pop(run_id, None)
         if found is None:
             return None
@@ -151,8 +152,7 @@ _MAX_LOADED_BYTES: Final = 16 * 1024 * 1024
 
 
 class LoadedStates(Struct, frozen=True):
-    """Runs to decide on, with the messages for them; those that cannot be read, and messages for
-    runs that are not there."""
+    """Runs to decide on with their messages, unreadable runs, and stray messages."""
 
     cached: dict[str, CachedRun]
     messages: dict[str, Sequence[InboxMessage]]
@@ -166,7 +166,7 @@ async def load_states(
     memory: RunCache,
     todo: Mapping[str, Sequence[InboxMessage]],
 ) -> LoadedStates:
-    """The states of runs, as many as there is room for. Raises UnavailableError."""
+    """Load the states of runs, as many as there is room for. Raise UnavailableError."""
     taken = LoadedStates({}, {}, [], [])
     missing: list[str] = []
     for run_id in todo:
@@ -190,7 +190,7 @@ async def _load(
     todo: Mapping[str, Sequence[InboxMessage]],
     taken: LoadedStates,
 ) -> int:
-    """Reads some states; how much memory they take."""
+    """Read some states; return how many bytes they take."""
     rows = await read_rows(store, store.engine, todo)
     begun = [row.id for row in rows if row.status != "pending"]
     later = await read_later(store, store.engine, begun) if begun else {}
@@ -215,8 +215,11 @@ async def _load(
 async def _all_messages(
     store: Store, row: RunRow, messages: Sequence[InboxMessage]
 ) -> Sequence[InboxMessage]:
-    """The messages to decide on. Where nothing could be decided on a run for a while, those that
-    came meanwhile wait for different times: they are taken in the order in which they came."""
+    """Return the messages to decide on, in the order of their arrival.
+
+    Where a run could not be decided on for a while, later messages are postponed to different
+    times.
+    """
     if row.problem is None:
         return messages
     known = {each.id for each in messages}

@@ -32,7 +32,7 @@ LANE: Final = "shards"
 
 
 class _Membership(Struct, frozen=True):
-    """What an executor has and may take, with the fences of these, and what it has too much."""
+    """The shards that an executor has, may take and must release, with their fences."""
 
     mine: dict[int, int]
     free: dict[int, int]
@@ -50,8 +50,10 @@ class Shards:
         self.fences: dict[int, int] = {}
 
     async def share(self) -> frozenset[int]:
-        """Take and let go of shards, so that all executors have their share. Those that are no
-        longer there, or were away in between. Raises StoreError."""
+        """Take and release shards, so that all executors have their share.
+
+        Return the shards that are lost, or were away in between. Raise StoreError.
+        """
         before = self.fences
         seen = await self._store.read(self._look)
         self.fences = seen.mine
@@ -64,19 +66,21 @@ class Shards:
         )
 
     async def release(self) -> None:
-        """Let go of all. Raises StoreError."""
+        """Release all shards. Raise StoreError."""
         release, held = RELEASE_SHARDS[self._engine], as_parameter(self.fences)
         self.fences = {}
         await self._store.transact(lambda db: db.execute(release, self._me, held), lane=LANE)
         await self._store.notify(WAKE)
 
     def lose(self, shards: frozenset[int]) -> None:
-        """Others have them."""
+        """Forget shards that other executors have."""
         self.fences = {each: fence for each, fence in self.fences.items() if each not in shards}
 
     async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
-        """Raises FencedError where others have taken over any of these shards; else nobody can
-        until the transaction is over."""
+        """Lock the fences of these shards until the transaction is over.
+
+        Raise FencedError if other executors have taken over any of them.
+        """
         rows = await db.fetch(FENCES[self._engine], self._me, as_parameter(fences), self._idle)
         mine = {row["shard"]: row["fence"] for row in rows}
         lost = {shard for shard, fence in fences.items() if mine.get(shard) != fence}
@@ -108,13 +112,13 @@ class Shards:
 
 
 def _share_of(live: list[str], me: str) -> int:
-    """How many shards a member is to have."""
+    """Return how many shards a member is to have."""
     least, more = divmod(SHARDS, len(live))
     return least + (live.index(me) < more)
 
 
 class FencedError(Exception):
-    """Others have taken over some of the shards of a decision: nothing of it was written."""
+    """Other executors have taken over shards of a decision; nothing was written."""
 
     def __init__(self, shards: AbstractSet[int]) -> None:
         listed = ", ".join(map(str, sorted(shards)))

@@ -94,14 +94,17 @@ SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND ve
 
 
 class Definitions:
-    """The programs of one store. What is kept is read and changed by the thread that writes too:
-    each step of it is one operation of a dictionary."""
+    """The programs of one store, cached.
+
+    The thread that writes also reads and changes the cache: each step is one operation of a
+    dictionary.
+    """
 
     def __init__(self) -> None:
         self._programs: dict[tuple[str, int], Program] = {}
 
     async def get(self, db: Reading, name: str, version: int) -> Program:
-        """A version, ready to run. Raises UnknownWorkflowError."""
+        """Return a version, ready to run. Raise UnknownWorkflowError."""
         found = self._programs.get((name, version))
         if found is not None:
             return found
@@ -115,15 +118,17 @@ class Definitions:
         return program
 
     async def newest(self, db: Reading, name: str) -> int:
-        """The newest version of which runs may be started. Raises UnknownWorkflowError."""
+        """Return the newest active version. Raise UnknownWorkflowError."""
         [row] = await db.fetch(_NEWEST, name)
         if row["version"] is None:
             raise UnknownWorkflowError(name)
         return int(row["version"])
 
     async def startable(self, db: Reading, name: str, version: int | None) -> tuple[int, Program]:
-        """The version that a new run gets, the newest unless one is given. Raises
-        UnknownWorkflowError where there is none of which runs may be started."""
+        """Return the version for a new run, by default the newest active one.
+
+        Raise UnknownWorkflowError if there is none.
+        """
         if version is None:
             version = await self.newest(db, name)
         elif not await db.fetch(_IS_ACTIVE, name, version):

@@ -64,8 +64,7 @@ class UnreadEvent(Struct, frozen=True):
 
 
 class RunHistoryRow(Struct, frozen=True):
-    """The events of one decision, as they are kept; `sequence` is the number of the first,
-    beginning with 1."""
+    """The events of one decision; `sequence` is the number of the first, from 1."""
 
     run_id: str
     sequence: int
@@ -74,7 +73,7 @@ class RunHistoryRow(Struct, frozen=True):
 
 
 async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> None:
-    """Record what happened. Raises ConstraintError where somebody else recorded it first."""
+    """Record events. Raise ConstraintError if another executor recorded first."""
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:
         await _INSERTION.run(db, rows)
@@ -82,8 +81,7 @@ async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> N
 
 
 async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
-    """The events of a run with their numbers, those after number `after`. Raises
-    NewerSchemaError."""
+    """Return the events after number `after`, with numbers. Raise NewerSchemaError."""
     rows = await db.fetch(_READ, run_id, after)
     numbered = [
         (number, event)
@@ -96,7 +94,7 @@ async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[i
 async def read_recorded(
     db: Reading, run_id: str, after: int = 0
 ) -> list[tuple[int, Event | UnreadEvent]]:
-    """The same for people: what cannot be read here is told as it is kept."""
+    """Return the events for display; unreadable events as they are stored."""
     rows = await db.fetch(_READ, run_id, after)
     numbered = [
         (number, event)
@@ -142,13 +140,15 @@ def _one_recorded(kept: dict[str, Any]) -> Event | UnreadEvent:
 
 
 def encode_events(events: Sequence[Event]) -> str:
-    """The events of one row."""
+    """Encode the events of one row."""
     return _ENCODER.encode(events).decode()
 
 
 def decode_events(text: str) -> list[Event]:
-    """Return the events of one row. Raises NewerSchemaError, and msgspec.DecodeError for what is no
-    event."""
+    """Return the events of one row.
+
+    Raise NewerSchemaError, and msgspec.DecodeError for an invalid event.
+    """
     try:
         events = _EVENTS.decode(text)
     except msgspec.ValidationError:

@@ -69,8 +69,11 @@ UPDATE run_inbox SET tries = tries + 1, due = $2, problem = $3 WHERE id = $1
 
 
 class RunMessage(Struct, frozen=True):
-    """Something for a run. A second with the same id is dropped while the first is there; the
-    machine ignores what comes later."""
+    """A message for a run.
+
+    A second message with the same id is dropped while the first is there; the machine ignores later
+    ones.
+    """
 
     id: str
     run_id: str
@@ -80,7 +83,7 @@ class RunMessage(Struct, frozen=True):
 
 
 class InboxMessage(Struct, frozen=True):
-    """A message, not yet looked into: in the inbox, or offered by the bus."""
+    """An undecoded message, in the inbox or offered by the bus."""
 
     id: int
     """Of its row; 0 where it has none."""
@@ -93,7 +96,7 @@ class InboxMessage(Struct, frozen=True):
 
 
 async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
-    """Put something into the inboxes of runs, in this order, and wake their executors."""
+    """Put messages into the inboxes of runs, in order, and wake their executors."""
     rows = [
         (each.id, each.run_id, shard_of(each.run_id), encode_event(each.arrival).decode())
         for each in messages
@@ -106,8 +109,10 @@ async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
 async def read_messages(
     db: Reading, engine: Engine, shards: Iterable[int], after: int, now: float
 ) -> list[InboxMessage]:
-    """What arrived for the runs of these shards, the first first; of messages with greater ids than
-    `after` only. What commits late may have a smaller one than what was seen already."""
+    """Return the messages for runs of these shards, in order, from id `after` on.
+
+    A message that commits late may have a smaller id than one that was seen already.
+    """
     rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
     return [_received(row) for row in rows]
 
@@ -117,7 +122,7 @@ def _received(row: Row) -> InboxMessage:
 
 
 async def read_postponed(db: Reading, run_id: str) -> list[InboxMessage]:
-    """The messages for a run that could not be decided on before, the first first."""
+    """Return the postponed messages of a run, in order."""
     rows = await db.fetch(_READ_POSTPONED, run_id)
     return [_received(row) for row in rows]
 
@@ -125,8 +130,7 @@ async def read_postponed(db: Reading, run_id: str) -> list[InboxMessage]:
 async def read_due(
     db: Reading, engine: Engine, shards: Iterable[int], until: float
 ) -> dict[str, float]:
-    """The runs of these shards in which something may be due until then, and when, the first
-    first."""
+    """Return the runs of these shards in which something may be due, and when."""
     rows = await db.fetch(_READ_DUE[engine], as_parameter(shards), until)
     return {row["id"]: row["next_timer"] for row in rows}
 

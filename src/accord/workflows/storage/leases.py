@@ -74,7 +74,7 @@ FENCES: Final[dict[Engine, str]] = {
 
 
 def shard_of(run_id: str) -> int:
-    """The shard of a run."""
+    """Return the shard of a run."""
     return crc32(run_id.encode()) % SHARDS
 
 
@@ -88,7 +88,7 @@ _RELEASE: Final = "DELETE FROM leases WHERE name = $1 AND owner = $2"
 
 
 class Lease:
-    """The right to do something alone, for `seconds` at a time."""
+    """An exclusive right for `seconds` at a time."""
 
     def __init__(self, store: Store, name: str, *, seconds: float = 10.0) -> None:
         self._store = store
@@ -101,16 +101,16 @@ class Lease:
 
     @property
     def renew_seconds(self) -> float:
-        """How long whoever has it may go on without taking it again."""
+        """The interval in seconds after which the holder renews the lease."""
         return self._seconds / 3
 
     @property
     def is_held(self) -> bool:
-        """Whether nobody else can have it, which is known without asking."""
+        """True if no other process can have the lease; known without a query."""
         return time.monotonic() < self._until
 
     async def take(self) -> bool:
-        """Get it, or keep it; False where another has it. Raises StoreError."""
+        """Take or renew the lease; return False if another process has it. Raise StoreError."""
         begun = time.monotonic()
         if begun + 2 * self.renew_seconds < self._until:
             return True
@@ -122,7 +122,7 @@ class Lease:
         return bool(got)
 
     async def release(self) -> None:
-        """Let another have it at once. Raises StoreError."""
+        """Release the lease at once. Raise StoreError."""
         self._until = 0.0
         held, self._may_be_held = self._may_be_held, False
         if held:

@@ -29,14 +29,14 @@ MAX_TEXT: Final = 1_000
 
 
 class StoredProblem(Struct, frozen=True):
-    """One reason."""
+    """One reason why a run cannot go on."""
 
     code: str
     message: str
 
 
 def problem_of(error: Exception) -> StoredProblem:
-    """Why a run cannot be decided on or read, from what was raised."""
+    """Return the problem of a run, from the error that was raised."""
     match error:
         case NewerSchemaError():
             code = "newer_schema"
@@ -54,7 +54,7 @@ def problem_of(error: Exception) -> StoredProblem:
 
 
 def unreadable_message(error: Exception) -> StoredProblem:
-    """Why a message for a run cannot be read."""
+    """Return the problem of a message that cannot be read."""
     return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
 
 
@@ -64,12 +64,12 @@ def _problem(code: str, what: str) -> StoredProblem:
 
 
 def encode_problem(problem: StoredProblem) -> str:
-    """A problem as it is kept."""
+    """Encode a problem for storage."""
     return msgspec.json.encode(problem).decode()
 
 
 def decode_problem(text: str) -> StoredProblem:
-    """A problem that was kept."""
+    """Decode a stored problem."""
     return msgspec.json.decode(text, type=StoredProblem)
 
 
@@ -104,8 +104,10 @@ _LATER: Final = {
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """A run as its row says. `status` is as it was decided last, `next_timer` the time before
-    which nothing is due."""
+    """The row of a run.
+
+    `status` is that of the last decision, `next_timer` the time before which nothing is due.
+    """
 
     id: str
     workflow: str
@@ -132,7 +134,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
 
 class LoadedRun(Struct, frozen=True):
-    """A run: its row, the program that it runs, and its state."""
+    """A run: its row, its program, and its state."""
 
     row: RunRow
     program: Program
@@ -142,13 +144,13 @@ class LoadedRun(Struct, frozen=True):
 
     @property
     def problem(self) -> StoredProblem | None:
-        """Why it does not go on, as far as is known."""
+        """The problem of the run, as far as is known."""
         kept = self.row.problem or self.row.stuck
         return self.unreadable if kept is None else decode_problem(kept)
 
 
 async def load_run(db: Reading, definitions: Definitions, run_id: str) -> LoadedRun:
-    """A run; one that cannot be read here as its row shows it. Raises UnknownRunError."""
+    """Load a run; an unreadable one as its row shows it. Raise UnknownRunError."""
     rows = await db.fetch(_ONE, run_id)
     if not rows:
         raise UnknownRunError(run_id)
@@ -178,7 +180,7 @@ def _unread(row: RunRow, problem: StoredProblem) -> LoadedRun:
 
 
 def begun_run(run: NewRun, program: Program) -> LoadedRun:
-    """A run that was created just now, as `load_run` would give it; its input is known already."""
+    """Return a run that was just created, as `load_run` would; its input is known."""
     row = RunRow(
         id=run.id,
         workflow=run.workflow,
@@ -201,12 +203,12 @@ def begun_run(run: NewRun, program: Program) -> LoadedRun:
 
 
 async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
-    """The rows of those runs that there are."""
+    """Return the rows of the runs that exist."""
     return [run_row(row) for row in await db.fetch(_MANY[engine], as_parameter(run_ids))]
 
 
 async def read_later(db: Reading, engine: Engine, run_ids: Iterable[str]) -> dict[str, list[str]]:
-    """What happened in runs since their snapshots."""
+    """Return the events of runs since their snapshots."""
     found: dict[str, list[str]] = {}
     for row in await db.fetch(_LATER[engine], as_parameter(run_ids)):
         found.setdefault(row["run_id"], []).append(row["events"])
@@ -214,7 +216,10 @@ async def read_later(db: Reading, engine: Engine, run_ids: Iterable[str]) -> dic
 
 
 def restore_state(row: RunRow, program: Program, later: Sequence[str]) -> State:
-    """The state of a run. Raises NewerSchemaError, and msgspec.ValidationError."""
+    """Return the state of a run.
+
+    Raise NewerSchemaError, and msgspec.ValidationError.
+    """
     events = (event for text in later for event in decode_events(text))
     return fold(program, events, _snapshot(row))
 

@@ -96,37 +96,39 @@ async def delete_row(db: Transaction, id: int) -> None:
 async def unpublished(
     store: Store, passing: Sequence[int] = (), known: Sequence[int] = ()
 ) -> list[Row]:
-    """What is to be published next, but for those rows that are passed over; of those that are
-    known their messages are not read."""
+    """Return the next rows to publish, except those in `passing`.
+
+    The messages of known rows are not read.
+    """
     return await store.fetch(_UNPUBLISHED, MAX_ROWS, MAX_BYTES, passing, known)
 
 
 def is_full(rows: Sequence[Row]) -> bool:
-    """Whether there may be more than was found."""
+    """Return True if there may be more rows than were found."""
     return len(rows) >= MAX_ROWS or sum(row["size"] for row in rows) >= MAX_BYTES
 
 
 async def forget(store: Store, ids: Sequence[int]) -> None:
-    """These messages are with the broker."""
+    """Delete rows whose messages the broker has."""
     if ids:
         await store.write(_DELETE, ids)
 
 
 async def mark_published(store: Store, ids: Sequence[int]) -> None:
-    """These messages are with the broker, and are kept until they have arrived."""
+    """Mark rows whose messages the broker has; they stay until these have arrived."""
     if ids:
         await store.write(_MARK, ids)
 
 
 async def forget_arrived(db: Transaction, arrived: Sequence[tuple[int, str]]) -> None:
-    """What was published by these rows is where it was to go."""
+    """Delete rows whose messages have arrived."""
     if arrived:
         ids, message_ids = zip(*arrived, strict=True)
         await db.execute(_ARRIVED, ids, message_ids)
 
 
 async def length(store: Store) -> int:
-    """How many wait to be published."""
+    """Return the number of messages that wait to be published."""
     [row] = await store.fetch(_LENGTH)
     count: int = row["length"]
     return count

@@ -80,7 +80,7 @@ ORDER BY a.created_at, a.run_id, a.task LIMIT $4
 
 
 class Starter(Struct, frozen=True, kw_only=True):
-    """Who starts a run, and with what rights: its steps act as them."""
+    """The starter of a run: its steps act as this user, with these rights."""
 
     user_id: str = ""
     username: str = ""
@@ -90,7 +90,7 @@ class Starter(Struct, frozen=True, kw_only=True):
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
-    """A run to be started. The version of the workflow is settled, and its input checked."""
+    """A run to create, with a fixed version and a valid input."""
 
     id: str
     workflow: str
@@ -111,7 +111,7 @@ class NewRun(Struct, frozen=True, kw_only=True):
 
 
 async def create_run(db: Transaction, run: NewRun) -> bool:
-    """Start a run; False where there is one with this id already."""
+    """Create a run; return False if its id exists already."""
     first = _beginning(run)
     if db.engine == "postgresql":
         arrival = encode_event(first.arrival).decode()
@@ -126,7 +126,7 @@ async def create_run(db: Transaction, run: NewRun) -> bool:
 
 
 async def create_runs(db: Transaction, runs: Sequence[NewRun]) -> None:
-    """Start runs that nobody has started before."""
+    """Create runs with new ids."""
     if runs:
         await db.execute_many(_INSERT, [_row(each) for each in runs])
         await deliver(db, [_beginning(each) for each in runs])
@@ -148,7 +148,7 @@ def _beginning(run: NewRun) -> RunMessage:
 
 
 async def chain_after(db: Reading, run_id: str) -> int:
-    """How many runs led to one that this run's writing starts; 0 where no run wrote."""
+    """Return how many runs led to a run that this one triggers; 0 without a run."""
     if not run_id:
         return 0
     [row] = await db.fetch(_CHAIN, run_id)
@@ -187,35 +187,35 @@ def _where(wanted: Mapping[str, Any]) -> str:
 
 
 async def update_runs(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store what was decided on runs: id, status, next timer, end."""
+    """Store decisions on runs: id, status, next timer, end."""
     if rows:
         await db.execute_many(_DECIDED, rows)
 
 
 async def store_snapshots(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store the same with a snapshot, and the number of the last event in it."""
+    """Store decisions with a snapshot, and the number of the last event in it."""
     if rows:
         await db.execute_many(_SNAPSHOT, rows)
 
 
 async def hold_run(db: Transaction, run_id: str, problem: str) -> None:
-    """Keep with a run why nothing can be decided on it."""
+    """Store the problem of a run that cannot be decided on."""
     await db.execute(_HOLD, run_id, problem)
 
 
 async def postpone_timer(db: Transaction, run_id: str, problem: str, until: float) -> None:
-    """Look at a run again later, and keep with it why its timer could not be decided on."""
+    """Postpone a timer that could not be decided on, and store its problem."""
     await db.execute(_POSTPONE_TIMER, run_id, problem, until)
 
 
 async def open_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Ask people for decisions: run, task, step, approvers, deadline, time, and what they see."""
+    """Open approvals: run, task, step, approvers, deadline, time, and the prompt."""
     if rows:
         await db.execute_many(_OPEN_APPROVAL, rows)
 
 
 async def close_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Ask people no longer: run, task."""
+    """Close approvals: run, task."""
     if rows:
         await db.execute_many(_CLOSE_APPROVAL, rows)
 

@@ -83,18 +83,17 @@ class NewTask(Struct, frozen=True, kw_only=True):
 
 
 def task_id(run_id: str, task: str) -> str:
-    """What everybody calls a task, agents included."""
+    """Return the id of a task, which agents see too."""
     return f"{run_id}/{task}"
 
 
 async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) -> None:
-    """Add tasks. One that is there already stays as it is: a tombstone of one that was cancelled
-    before it arrived too."""
+    """Insert tasks; existing ones stay, as do tombstones of early cancellations."""
     await _INSERTION.run(db, [_row(each, state, None, 0) for each in tasks])
 
 
 async def insert_owned(db: Transaction, tasks: Iterable[NewTask], owner: str) -> None:
-    """The same, as tasks that somebody has."""
+    """Insert tasks that have an owner already."""
     await _INSERTION.run(db, [_row(each, "running", owner, FIRST_FENCE) for each in tasks])
 
 
@@ -112,7 +111,7 @@ def _row(
 async def attempt_groups(
     db: Reading, engine: Engine, run_id: str, commands: Iterable[Command]
 ) -> dict[str, int]:
-    """By task: the attempt group in which the call was made last that a command repeats."""
+    """Return the attempt group of the call that each command repeats, by task."""
     groups: dict[str, int] = {}
     for command in commands:
         if isinstance(command, Call) and command.resumes:
@@ -123,14 +122,14 @@ async def attempt_groups(
 
 
 def _rounds(command: Call) -> Iterator[str]:
-    """The tasks that may have made the call which a command repeats: one for each retry."""
+    """Yield the tasks that may have made the call which a command repeats, by retry."""
     first, last = (int(name.partition("@")[2] or 1) for name in (command.resumes, command.task))
     for number in range(first, last):
         yield command.step if number == 1 else f"{command.step}@{number}"
 
 
 def kind_and_target(command: Call) -> tuple[Kind, str]:
-    """What a call is of, and whom it asks."""
+    """Return the kind and the target of a call."""
     match command:
         case CallAgent():
             return "agent", command.agent
@@ -226,7 +225,7 @@ WHERE id IN ({_LOST.format(since="due", when="due > 0")})
 
 
 async def finish_tasks(db: Transaction, messages: Iterable[RunMessage]) -> None:
-    """Those tasks whose success is among these messages are done, if they are not already."""
+    """Finish the tasks whose success is among these messages."""
     done = {
         task_id(each.run_id, each.arrival.task): (each.arrival.at, each.arrival.attempts)
         for each in messages
@@ -243,7 +242,7 @@ async def finish_tasks(db: Transaction, messages: Iterable[RunMessage]) -> None:
 
 
 async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
-    """Nobody waits for these any more, whether they are there already or not."""
+    """Cancel tasks, whether their rows exist already or not."""
     rows = [(each, *_parts(each)) for each in sorted(task_ids)]
     if rows:
         await db.execute_many(_CANCEL, rows)
@@ -257,8 +256,7 @@ async def continue_tasks(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> No
 
 
 async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
-    """Let anybody take these tasks, whose messages have arrived; return how many were waiting for
-    them."""
+    """Let any worker take these tasks, whose messages have arrived; return their number."""
     made = await db.execute(_MAKE_READY, task_ids)
     if made:
         await db.notify(WAKE)
@@ -380,7 +378,7 @@ COUNT_OPEN_CALLS: Final = f"{COUNT_CALLS} AND state <> 'done'"
 
 
 class TaskChange(Struct, frozen=True, kw_only=True):
-    """How the row of a task is from now on, if it still has this fence and is still running."""
+    """The new values of a task's row, if it still has this fence and is running."""
 
     id: str
     fence: int
@@ -407,34 +405,38 @@ class TaskRows:
     async def take(
         self, owner: str, *, now: float, most: int, besides: Collection[str]
     ) -> list[Row]:
-        """Tasks that are ready, the oldest first; of the targets `besides` only those that nobody
-        waits for any more. Raises StoreError."""
+        """Take ready tasks, the oldest first; of targets in `besides` only cancelled ones.
+
+        Raise StoreError.
+        """
         sql = _TAKE[self._store.engine]
         return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
 
     async def record(self, db: Transaction, owner: str, ids: Collection[str]) -> list[Row]:
-        """Those of these tasks that were on their way, and are the owner's now. PostgreSQL only."""
+        """Make tasks that are on their way the owner's; return their rows. PostgreSQL only."""
         return await db.fetch(_RECORD, owner, sorted(ids))
 
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
-        """Tasks of those whose lease is over. Raises StoreError."""
+        """Take tasks of members whose lease is over. Raise StoreError."""
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
 
     async def regain(self, owner: str, id: str, fence: int) -> list[Row]:
-        """A task that `owner` took without hearing of it, if it still has this fence. Raises
-        StoreError."""
+        """Return a task that `owner` took without learning of it, with this fence.
+
+        Raise StoreError.
+        """
         return await self._store.write(_REGAIN, id, fence, owner)
 
     async def owned(self, owner: str) -> list[Row]:
-        """The id, the fence and whether it is cancelled of every task that `owner` has."""
+        """Return the id, the fence and the cancellation flag of every task of `owner`."""
         return await self._store.fetch(_HELD, owner)
 
     async def cancelled(self, owner: str) -> list[Row]:
-        """The same, of those that nobody waits for any more."""
+        """Return the same of cancelled tasks only."""
         return await self._store.fetch(_CANCELLED, owner)
 
     async def change(self, db: Transaction, changes: Sequence[TaskChange]) -> set[str]:
-        """Change rows; the ids of those that could be changed."""
+        """Change rows; return the ids of those that could be changed."""
         parameters: list[Any] = [json.encode(changes).decode()]
         if db.engine == "postgresql":
             await db.fetch(BY_INDEX)

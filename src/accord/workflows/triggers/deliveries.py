@@ -48,14 +48,14 @@ _MAX_SIGNATURES: Final = 4
 
 
 class WebhookSignature(Struct, frozen=True):
-    """What the header of a delivery says."""
+    """The signature header of a delivery."""
 
     time: int
     digests: tuple[str, ...]
 
 
 def read_signature(header: str) -> WebhookSignature | None:
-    """What a header says; None where that is no signature."""
+    """Parse a signature header; None if it is invalid."""
     times: list[int] = []
     digests: list[str] = []
     for part in header[:1_000].split(","):
@@ -70,12 +70,12 @@ def read_signature(header: str) -> WebhookSignature | None:
 
 
 def sign(secret: str, time: int, body: bytes) -> str:
-    """The header that a sender sends."""
+    """Return the header for a delivery."""
     return f"t={time},v1={_digest(secret, time, body)}"
 
 
 def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float) -> bool:
-    """Whether whoever signed a body knows the secret, and did it just now."""
+    """Return True if a body was signed with the secret, just now."""
     expected = _digest(secret, signature.time, body)
     # Each is compared in full: how long this takes tells nothing about the secret.
     right = [hmac.compare_digest(expected, digest) for digest in signature.digests]
@@ -83,7 +83,7 @@ def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float
 
 
 def is_recent(signature: WebhookSignature, now: float) -> bool:
-    """Whether the sender signed just now, by its own word."""
+    """Return True if the sender signed just now, by its own clock."""
     return abs(now - signature.time) <= TOLERANCE_SECONDS
 
 
@@ -110,7 +110,7 @@ class BadSignatureError(ServiceError):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """Something that was sent to a webhook."""
+    """A request to a webhook."""
 
     webhook: str
     signature: WebhookSignature | None
@@ -132,7 +132,7 @@ class DeliveryResult(Struct, frozen=True):
 
 
 class Deliveries:
-    """Takes deliveries."""
+    """The receiver of deliveries."""
 
     def __init__(
         self,
@@ -151,12 +151,14 @@ class Deliveries:
         self._now = now
 
     def may_be_genuine(self, signature: WebhookSignature | None) -> bool:
-        """Whether a delivery with this signature may be accepted, depending on its body."""
+        """Return True if a delivery with this signature may be accepted, given its body."""
         return signature is not None and is_recent(signature, self._now())
 
     async def take(self, delivery: Delivery) -> DeliveryResult:
-        """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body
-        that is no JSON, InvalidError for one that the workflow does not take."""
+        """Start the run of a delivery, once.
+
+        Raise BadSignatureError, MalformedError for invalid JSON, InvalidError for an invalid input.
+        """
         await self._verify(delivery)
         if delivery.id and not _ID.fullmatch(delivery.id):
             raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
@@ -230,8 +232,10 @@ class Deliveries:
 
 
 def _keys(delivery: Delivery) -> tuple[str, str]:
-    """What tells deliveries apart: what their sender says, and that nobody sends the same again
-    that somebody else had signed."""
+    """Return the keys that identify a delivery.
+
+    One is the id of its sender; the other detects a replay of a body and signature.
+    """
     assert delivery.signature is not None, "it was verified"
     signed = f"{delivery.signature.time}/{sha256(delivery.body).hexdigest()}"
     return (f"id/{delivery.id}" if delivery.id else signed, signed)

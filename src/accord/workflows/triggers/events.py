@@ -51,7 +51,7 @@ async def trigger(work: Work, change: Change) -> None:
 
 
 class Events:
-    """The triggers of one process that wait for changes, and what came of them."""
+    """The event triggers of one process, and their counters."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Events:
         self.not_started = 0
 
     async def watch(self, store: Store) -> Callable[[], None]:
-        """Hear at once of triggers that others save; call what this gives to stop."""
+        """Listen for triggers that others save; call the result to stop."""
         return await store.listen(TRIGGERS_WAKE, self.forget)
 
     def forget(self) -> None:
-        """Ask again which events start anything."""
+        """Read again which events start runs."""
         self._known_until = -1.0
 
     async def record(self, work: Work, change: Change) -> None:
@@ -155,7 +155,7 @@ class Events:
             await store_unstarted(work.db, saved, seen, error, run_id=run_id, at=at)
 
     def write(self, page: Exposition) -> None:
-        """What came of events, for Prometheus; runs of changes that were taken back included."""
+        """Write the counters, for Prometheus; runs of rolled-back changes included."""
         for name, about, count in (
             ("runs_started", "Runs that events started.", self.started),
             ("filters_failed", "Filters of events that had no value.", self.failed_filters),
@@ -165,7 +165,7 @@ class Events:
 
 
 def _seen(name: str, effect: Effect, change: Change, work: Work) -> dict[str, Any]:
-    """An event, as filters and inputs see it."""
+    """Return an event, as filters and inputs see it."""
     seen: dict[str, Any] = to_builtins(effect)
     return {
         "name": name,

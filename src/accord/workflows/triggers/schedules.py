@@ -46,7 +46,7 @@ POLL: Final = 5.0
 
 
 class Scheduler:
-    """Starts what is due, from `start` to `close`."""
+    """A scheduler, which starts due runs from `start` to `close`."""
 
     def __init__(self, store: Store, trail: Trail, *, now: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -61,7 +61,7 @@ class Scheduler:
         self._task = asyncio.create_task(self._run(), name="accord schedules")
 
     async def close(self) -> None:
-        """Finish what is being fired."""
+        """Finish the runs that are being started."""
         if self._stop is not None:
             self._stop()
         if self._task is not None:
@@ -84,7 +84,7 @@ class Scheduler:
                     await self._woken.wait()
 
     async def fire_due(self) -> float:
-        """Start what is due; how many seconds there are until something may be due again."""
+        """Start due runs; return for how many seconds nothing else may be due."""
         failed: set[str] = set()
         while rows := [row for row in await self._due() if row["id"] not in failed]:
             for row in rows:

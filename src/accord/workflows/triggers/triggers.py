@@ -43,17 +43,17 @@ _DAY: Final = timedelta(days=1)
 
 @lru_cache(1)
 def known_timezones() -> frozenset[str]:
-    """The timezones that this machine knows; UTC whatever it knows."""
+    """Return the timezones that this machine knows; UTC in any case."""
     return frozenset(available_timezones()) | {"UTC"}
 
 
 def find_zone(name: str) -> tzinfo:
-    """A timezone that is known."""
+    """Return a known timezone."""
     return UTC if name == "UTC" else ZoneInfo(name)
 
 
 def next_fire(cron: Cron, zone: tzinfo, after: float) -> float:
-    """The first time of a schedule after another, in seconds since 1970."""
+    """Return the first time of a schedule after another, in seconds since 1970."""
     # From the day before: what was skipped at its end comes later.
     day = datetime.fromtimestamp(after, zone).date() - _DAY
     for _ in range(_MAX_DAYS):
@@ -83,7 +83,7 @@ _TRIGGERS: json.Decoder[Trigger] = json.Decoder(Trigger)
 
 
 class SavedTrigger(Struct, frozen=True):
-    """A trigger as somebody saved it, ready to start runs."""
+    """A stored trigger, ready to start runs."""
 
     id: str
     workflow: str
@@ -121,9 +121,11 @@ def _ready(spec: str) -> Start:
 async def save_triggers(
     db: Transaction, definition: Definition, version: int, created_by: Starter, now: float
 ) -> None:
-    """Have this version's triggers start runs, as `created_by`, and no other version's. In the
-    transaction that saves the version, or that makes it the newest that may be run. Raises
-    ConflictError where another workflow has a webhook of the same name."""
+    """Replace the triggers of a workflow by those of this version, as `created_by`.
+
+    Called in the transaction that saves the version, or makes it the newest active one. Raise
+    ConflictError if another workflow has a webhook of the same name.
+    """
     name = definition.name
     due = {row["id"]: row["next_at"] for row in await db.fetch(definitions.TRIGGER_TIMES, name)}
     if not due and not definition.on:
@@ -148,8 +150,10 @@ async def save_triggers(
 
 
 async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, now: float) -> None:
-    """Have the triggers of the newest version that may be run start runs, and no others: after
-    versions were let run, or not. Those that change act as `created_by`."""
+    """Replace the triggers of a workflow by those of its newest active version.
+
+    Called after versions were activated or deactivated. Changed triggers act as `created_by`.
+    """
     newest = await db.fetch(definitions.NEWEST_ACTIVE, workflow)
     versions = {row["version"] for row in await db.fetch(definitions.TRIGGER_VERSIONS, workflow)}
     if versions == {row["version"] for row in newest}:
@@ -163,14 +167,14 @@ async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, no
 
 
 def first_fire(trigger: Trigger, after: float) -> float | None:
-    """When a schedule is next; None for other triggers."""
+    """Return the next time of a schedule; None for other triggers."""
     if trigger.schedule is None:
         return None
     return next_fire(read_cron(trigger.schedule), find_zone(trigger.timezone), after)
 
 
 def _key(trigger: Trigger) -> tuple[str, ...]:
-    """What a trigger is known by from version to version: its kind, its name, its clock."""
+    """Return the identity of a trigger across versions: its kind, name and timezone."""
     if trigger.schedule is not None:
         return "schedule", trigger.schedule, trigger.timezone
     return trigger.kind, trigger.event or trigger.webhook or ""
@@ -187,7 +191,10 @@ async def _check_free(db: Transaction, webhook: str) -> None:
 def start_record(
     saved: SavedTrigger, run_id: str, correlation_id: str, *, address: str = ""
 ) -> Record:
-    """That a schedule or a webhook started a run, in the name of whoever saved it."""
+    """Return the record of a run started by a schedule or a webhook.
+
+    Its actor is the user who saved the trigger.
+    """
     return Record(
         id=new_id(),
         time=utc_now(),
@@ -203,7 +210,7 @@ def start_record(
 
 
 def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: str) -> Record:
-    """Return the record of a delivery that was not genuine, or one too many."""
+    """Return the record of a delivery that was not genuine, or exceeded a limit."""
     return Record(
         id=new_id(),
         time=utc_now(),
@@ -227,7 +234,7 @@ MAX_BODY: Final = 4_096
 
 
 class NotStartedError(Exception):
-    """A trigger applies, and no run can be started; the message says why."""
+    """A trigger applies, but no run can be started; the message says why."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -236,8 +243,7 @@ class NotStartedError(Exception):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """What led to a run: the request that it follows from, and the run that made that request,
-    after how many others."""
+    """The cause of a run: the request, the run that made it, and the length of the chain."""
 
     correlation_id: str
     traceparent: str = ""
@@ -246,7 +252,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 def run_id_for(trigger: SavedTrigger, what: str) -> str:
-    """The id of the run that a trigger starts for one thing: always the same."""
+    """Return the id of the run that a trigger starts for one thing; always the same."""
     return str(uuid5(UUID(trigger.id), what))
 
 
@@ -260,8 +266,10 @@ async def start_triggered_run(
     at: float,
     cause: Cause,
 ) -> bool:
-    """Start a run for what a trigger saw; False where it was started before. Raises
-    NotStartedError."""
+    """Start a run for a trigger; return False if it was started before.
+
+    Raise NotStartedError.
+    """
     return await create_run(
         db,
         NewRun(
@@ -297,7 +305,7 @@ def _input(trigger: SavedTrigger, seen: Any) -> Any:
 
 
 async def require_active(db: Reading, starter: Starter) -> None:
-    """Raises NotStartedError where whoever saved a trigger may not act any more."""
+    """Raise NotStartedError if the user who saved a trigger is not active."""
     if not starter.user_id:
         return
     rows = await db.fetch(BY_ID, starter.user_id)
@@ -318,7 +326,7 @@ async def store_unstarted(
     run_id: str,
     at: float,
 ) -> None:
-    """Keep among the dead letters what could not be started."""
+    """Store an occurrence that could not start a run as a dead letter."""
     await insert_dead_letter(
         db,
         NewDeadLetter(

@@ -63,15 +63,17 @@ _JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", 
 
 
 class WebhookHead(Struct, frozen=True):
-    """What the head of a delivery says."""
+    """The head of a delivery."""
 
     request: WebRequest
     webhook: str
 
 
 class WebhookApp(LivingApp[WebhookHead]):
-    """Serves webhooks below a path; implements `LivingApp`. `runs` is the path of runs, where
-    senders with a token can look what became of theirs."""
+    """An application that serves webhooks below a path; a `LivingApp`.
+
+    `runs` is the path of runs, where senders with a token can look up theirs.
+    """
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         return BodyLimit(MAX_BODY, anonymous=True)
 
     async def admit(self, judged: WebhookHead, channel: ChannelInfo) -> Reply | WebhookHead:
-        """Refuse what cannot be genuine, whatever its body is."""
+        """Refuse a delivery that cannot be genuine, before its body is read."""
         if self._deliveries.may_be_genuine(judged.request.once(_signature)):
             return judged
         correlation_id = correlation_id_of(judged.request)
@@ -127,10 +129,10 @@ class WebhookApp(LivingApp[WebhookHead]):
         self._underway.begin(self._serve(judged, body, exchange, correlation_id))
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Let what is under way be answered for so long."""
+        """Let requests under way finish, for so long."""
         await self._underway.close(drain)
 
     async def _serve(
