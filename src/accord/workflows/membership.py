@@ -1,6 +1,7 @@
-"""A process among those that work on runs and tasks: it says that it lives, by a lease that runs by
-the clock of the database. What it has may be taken by others once its lease is over; they need not
-ask, so whatever it writes carries a fence.
+"""The membership of a process among those that work on runs and tasks.
+
+A process renews a lease by the clock of the database. Once the lease is over, others may take its
+work without asking; so whatever it writes carries a fence.
 """
 
 from __future__ import annotations

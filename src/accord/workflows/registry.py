@@ -29,7 +29,7 @@ MODULES: Final[tuple[str, ...]] = (
 
 
 def workflow_operations() -> Registry:
-    """What can be done with agents, workflows and runs."""
+    """Return all operations on agents, workflows and runs."""
     registry = Registry()
     for module in MODULES:
         registry.include(import_module(f"accord.workflows.operations.{module}").operations)

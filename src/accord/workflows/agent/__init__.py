@@ -1,1 +1,1 @@
-"""Workflows as an agent: who speaks A2A starts runs, follows them, answers what they ask."""
+"""Workflows as an A2A agent: clients start runs, follow them, and answer their questions."""

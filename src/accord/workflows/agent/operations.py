@@ -1,5 +1,7 @@
-"""What the agent has done to runs, and sees of them, as operations: the same rights, limits and
-records as everywhere else. They are on no other face."""
+"""The operations of the agent, with the same rights, limits and audit records as others.
+
+They are on no other adapter.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The bridge: takes tasks, has agents, tools and methods do them, and tells what came of it."""
+"""The bridge: takes tasks, calls agents, tools and methods, and reports the results."""

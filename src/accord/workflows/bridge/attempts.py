@@ -1,5 +1,7 @@
-"""Attempts under way: each target works on as many tasks as it may, and is left alone while it is
-ill."""
+"""Attempts under way: each target works on as many tasks as it may.
+
+A target that fails repeatedly gets none for a while, by its circuit breaker.
+"""
 
 from __future__ import annotations
 

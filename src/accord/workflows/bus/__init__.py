@@ -1,1 +1,1 @@
-"""How executors and bridges reach each other: by the tables they share, or by Kafka."""
+"""The bus between executors and bridges: the tables they share, or Kafka."""

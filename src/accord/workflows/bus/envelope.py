@@ -141,7 +141,7 @@ AnyEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunEvents | D
 
 
 class MessageOrigin(Struct, frozen=True):
-    """What every message says of where it comes from, for headers."""
+    """The ids in every message, for headers."""
 
     message_id: str = ""
     correlation_id: str = ""
@@ -161,17 +161,17 @@ _REQUESTS: Final[json.Decoder[RunRequest]] = json.Decoder(RunRequest)
 
 
 def encode(envelope: AnyEnvelope) -> str:
-    """A message as JSON."""
+    """Encode an envelope as JSON."""
     return _encode(envelope).decode()
 
 
 def read_to_bridge(data: bytes) -> ToBridge:
-    """Raises EnvelopeError."""
+    """Decode a message to a bridge. Raise EnvelopeError."""
     return _read(_TO_BRIDGE, data)
 
 
 def read_answer(data: bytes) -> TaskAnswered:
-    """Raises EnvelopeError."""
+    """Decode the result of a task. Raise EnvelopeError."""
     answer = _read(_ANSWERS, data)
     if not answer.task_id.startswith(f"{answer.run_id}/"):
         raise EnvelopeError("unreadable", "the task is not one of the run")
@@ -181,12 +181,12 @@ def read_answer(data: bytes) -> TaskAnswered:
 
 
 def read_request(data: bytes) -> RunRequest:
-    """Raises EnvelopeError."""
+    """Decode a request of an outsider. Raise EnvelopeError."""
     return _read(_REQUESTS, data)
 
 
 def read_origin(data: str | bytes) -> MessageOrigin:
-    """Where a message comes from; nothing for what cannot be read."""
+    """Return the origin of a message; an empty one if it cannot be read."""
     try:
         check_nesting(data, MAX_DEPTH + _LEVELS)
         return _ORIGIN.decode(data)
@@ -218,7 +218,7 @@ def task_cancelled(id: str, at: float) -> TaskCancelled:
 
 
 def task_answered(message: RunMessage) -> TaskAnswered | None:
-    """What came of a task; None for something else that arrives for a run."""
+    """Return the result of a task; None for another message to a run."""
     arrival = message.arrival
     match arrival:
         case TaskSucceeded():
@@ -242,7 +242,7 @@ def task_answered(message: RunMessage) -> TaskAnswered | None:
 
 
 def message_of(answer: TaskAnswered) -> RunMessage:
-    """What arrives for the run."""
+    """Return the message for the run."""
     return RunMessage(
         answer.message_id, answer.run_id, _arrival(answer), answer.traceparent,
         answer.correlation_id,

@@ -1,1 +1,1 @@
-"""What a workflow is, and what happens next in a run. Pure: no I/O, no clock, no randomness."""
+"""The pure core of workflows: definitions, expressions, and the state machine of runs."""

@@ -177,7 +177,7 @@ _EVENT_DECODER: json.Decoder[Event] = json.Decoder(Event)
 
 
 def type_of(event: Event) -> str:
-    """What an event is called in histories."""
+    """Return the type of an event, as histories name it."""
     return str(event.__struct_config__.tag)
 
 

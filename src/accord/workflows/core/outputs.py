@@ -94,7 +94,7 @@ _MAX_ERRORS: Final = 100
 
 
 def needed(step: ParallelStep) -> int:
-    """How many branches must complete."""
+    """Return how many branches must complete."""
     count = len(step.branches)
     match step.join:
         case "all":
@@ -108,7 +108,7 @@ def needed(step: ParallelStep) -> int:
 
 
 def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
-    """Whether nothing that still runs in a step can change how it ends."""
+    """Return True if nothing that still runs in a step can change how it ends."""
     if isinstance(definition, ParallelStep):
         need = needed(definition)
         return step.succeeded >= need or step.failed > step.total - need
@@ -118,12 +118,12 @@ def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
 
 
 def stops(definition: LoopStep) -> bool:
-    """Whether one failed round fails the loop."""
+    """Return True if one failed round fails the loop."""
     return definition.on_error not in ("continue", "collect")
 
 
 def most_at_once(definition: ParallelStep | LoopStep) -> int | None:
-    """How many lists of a step run side by side; None for all of them."""
+    """Return how many lists of a step run side by side; None for all of them."""
     if isinstance(definition, LoopStep) and definition.mode == "sequential":
         return 1
     return definition.max_parallelism

@@ -161,7 +161,7 @@ def block_of(program: Program, state: State, frame: Frame) -> Block:
 
 
 def is_lane(program: Program, state: State, frame: Frame) -> bool:
-    """Whether `end` ends this list: the main one, a branch, a round; not a choice or a handler."""
+    """Return True if `end` ends this list: the main one, a branch, a round."""
     if not frame.owner:
         return True
     step = program.plans[state.steps[frame.owner].name].step
@@ -200,12 +200,12 @@ def root_frames(state: State) -> Iterator[Frame]:
 
 
 def is_task(plan: Plan) -> bool:
-    """Whether somebody outside works on a step."""
+    """Return True if a step is a task for a worker."""
     return isinstance(plan.step, AgentStep | CallStep | PluginStep | WorkflowStep)
 
 
 def asks_approval(plan: Plan) -> bool:
-    """Whether a step waits for somebody's decision."""
+    """Return True if a step waits for an approval."""
     return isinstance(plan.step, WaitStep) and plan.step.approval is not None
 
 

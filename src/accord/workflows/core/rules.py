@@ -75,7 +75,7 @@ _OF_SCHEMAS: Final = JsonSchema({"type": ["object", "boolean"], "properties": _K
 
 
 def schema_problem(schema: Any) -> str | None:
-    """What is wrong with a schema, in one sentence; None if it is sound."""
+    """Return the problem of a schema, in one sentence; None if it is valid."""
     try:
         problem = _OF_SCHEMAS.problem(schema)
     except TooComplexError:

@@ -96,7 +96,7 @@ class _View:
 
 
 def _is_over(step: StepRun | None, frame: Frame | None, index: int) -> bool:
-    """Whether nothing more will start inside a step."""
+    """Return True if nothing more will start inside a step."""
     if step is None:
         return frame is not None and _has_passed(frame, index)
     return step.finished_at is not None

@@ -1,1 +1,1 @@
-"""Decides what happens next in runs, and keeps it: once, whoever is killed when."""
+"""The executor: decides on runs and records the decisions, exactly once despite crashes."""

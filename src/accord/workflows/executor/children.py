@@ -1,5 +1,4 @@
-"""Runs that runs start: how they begin, what their parents hear of them, and how they are cancelled
-with them."""
+"""Child runs: their start, the messages to their parents, and their cancellation."""
 
 from __future__ import annotations
 

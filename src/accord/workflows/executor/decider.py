@@ -1,6 +1,8 @@
-"""Decides on runs, many at once: takes what arrived for them and what is due, decides in memory,
-and writes all of it in one transaction behind its fences. What cannot be written together is
-written run by run, so that one that is bad does not take others along.
+"""Decisions on many runs at once.
+
+Takes messages and due timers, decides in memory, and writes all of it in one transaction behind its
+fences. Decisions that cannot be written together are written run by run, so that a bad one does not
+take others along.
 """
 
 from __future__ import annotations

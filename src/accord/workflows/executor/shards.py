@@ -1,10 +1,4 @@
-"""The shards that an executor has, and how executors share them.
-
-Each takes its fair share: what is free, and what belongs to one whose lease is over. Who has more
-than its share lets go of some. Every new owner raises the fence of a shard; every deciding
-transaction first looks whether the fences are still its own, and holds them until its end, so that
-nobody takes over in the middle of it.
-"""
+"""The shards of an executor, and their distribution among executors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What can be done with agents, workflows and their runs, on every face."""
+"""Operations on agents, workflows and their runs, for every adapter."""

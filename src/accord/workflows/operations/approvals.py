@@ -117,7 +117,7 @@ async def list_approvals(
 
 
 def may_decide(caller: Caller, by: Iterable[str]) -> bool:
-    """Whether somebody is among people and roles, whose names have no letter case."""
+    """Return True if a user is among these people and roles."""
     names = {name_key(each) for each in by}
     return not names.isdisjoint((name_key(caller.username), name_key(caller.role)))
 
@@ -139,7 +139,7 @@ def _wanted(run: LoadedRun, step: str | None) -> PendingApproval:
 
 
 async def _open(work: Work) -> AsyncIterator[Row]:
-    """What waits for the caller."""
+    """Return the approvals that wait for the caller."""
     place = _FIRST
     while True:
         rows = await work.db.fetch(OPEN_APPROVALS, *place, _AT_ONCE)

@@ -1,5 +1,7 @@
-"""What was given up: tasks that failed for good, messages that could not be used. Replaying the
-letter of a task retries its run, if that starts the task again."""
+"""Dead letters: tasks that failed for good, and messages that could not be used.
+
+Replaying the letter of a task retries its run, if that starts the task again.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class OperationCaller:
             return TaskFailure(code=error.kind.code, message=error.message, details=_details(error))
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """What was begun is finished: it is one transaction."""
+        """Do nothing: an operation is one transaction, which is finished."""
 
     async def _call(self, task: ClaimedTask, traceparent: str) -> Outcome:
         operation = self._runner.registry.get(task.target)
@@ -83,7 +83,7 @@ class OperationCaller:
 
 
 async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
-    """Who started the run, as they are now. Raises _Refused where they may not act any more."""
+    """Return the starter of the run, with present rights. Raise _Refusal if inactive."""
     rows = await db.fetch(STARTER, task.run_id)
     if not rows:
         raise _Refusal("not_found", "the run is not there any more")
@@ -122,7 +122,7 @@ async def _check_token(db: Reading, run: Row) -> None:
 
 
 def _details(error: ServiceError) -> Any:
-    """What an error says beside its message, as JSON."""
+    """Return the details of an error as JSON."""
     told: dict[str, Any] = dict(error.data)
     if error.errors:
         told["errors"] = [{"pointer": each.pointer, "detail": each.detail} for each in error.errors]

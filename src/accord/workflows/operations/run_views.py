@@ -232,7 +232,7 @@ async def shown_run(db: Database, run: LoadedRun) -> Run:
 
 
 def waits_of(program: Program, state: State) -> Iterator[RunWait]:
-    """What a run waits for, in the order in which that began."""
+    """Return what a run waits for, in the order in which the waits began."""
     if state.phase != "running":
         return
     for key, step in state.steps.items():
@@ -257,7 +257,7 @@ def waits_of(program: Program, state: State) -> Iterator[RunWait]:
 
 
 def _worker_of(step: WorkStep) -> str:
-    """Who works on a step."""
+    """Return who works on a step."""
     match step:
         case AgentStep(agent=agent):
             return agent

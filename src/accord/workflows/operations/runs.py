@@ -353,7 +353,7 @@ async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
 
 
 async def _started(work: Work, id: str, step: str) -> StepStarted | None:
-    """How a step began, the last time it did."""
+    """Return the last start of a step."""
     found = None
     for _, event in await read_history(work.db, id):
         if isinstance(event, StepStarted) and event.key == step:

@@ -352,7 +352,7 @@ async def _get(db: Database, name: str, version: int) -> Workflow:
 
 
 def _same(row: Row, read: Definition) -> bool:
-    """Whether this is what was saved last."""
+    """Return True if this definition was saved last."""
     if read.version not in (None, row["version"]):
         return False
     text: str = row["definition"]
@@ -375,7 +375,7 @@ def _summary(row: Row) -> dict[str, Any]:
 
 
 def _trigger(trigger: dict[str, Any]) -> str:
-    """What starts runs, in a few words."""
+    """Describe a trigger in a few words."""
     if "event" in trigger:
         event: str = trigger["event"]
         return event

@@ -1,2 +1,4 @@
-"""Tables of workflows: SQL, and what a row is. All SQL of workflows is here; other packages decide
-what it means."""
+"""The tables of workflows: all SQL of workflows, and rows as values.
+
+Other packages decide what the values mean.
+"""

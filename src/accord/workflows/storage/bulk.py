@@ -22,7 +22,7 @@ IN_NUMBERS: Final[dict[Engine, str]] = {
 
 
 def as_parameter(values: Iterable[str] | Iterable[int]) -> str:
-    """What the parameter is given."""
+    """Return a list as a parameter."""
     return json.encode(list(values)).decode()
 
 

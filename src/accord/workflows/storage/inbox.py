@@ -1,4 +1,4 @@
-"""What executors decide on: messages that arrived for runs, and runs in which something is due."""
+"""The inboxes of runs: messages that arrived, and runs in which something is due."""
 
 from __future__ import annotations
 

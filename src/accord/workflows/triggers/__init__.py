@@ -1,1 +1,1 @@
-"""What starts runs without anybody asking for one: events of the hub, schedules, webhooks."""
+"""Triggers, which start runs: events of the hub, schedules, webhooks."""

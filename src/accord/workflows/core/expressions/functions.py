@@ -51,7 +51,7 @@ _MAX_DEPTH: Final = 100
 
 
 def type_name(value: Any) -> str:
-    """What a value is called in messages."""
+    """Return the name of a value's type, for messages."""
     match value:
         case None:
             return "null"

@@ -258,7 +258,7 @@ class _Parser:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """What can be referred to, for messages."""
+        """Return the names that can be referred to, for messages."""
         if self._variables != VARIABLES:
             return tuple(f"{each}.…" for each in sorted(self._variables))
         return ("input.…", "steps.NAME.output", "loop.item", "loop.index", "error.…")
