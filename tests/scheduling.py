@@ -31,7 +31,7 @@ SLOW: Final = (
     "tests/app",
     "tests/clients",
     "tests/mcp/interop",
-    "tests/mcp/workers",
+    "tests/mcp/server/cluster",
     "tests/soak",
     "tests/test_docs.py",
 )

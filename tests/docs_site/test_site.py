@@ -112,7 +112,7 @@ def test_pages_read_the_same_on_the_site_and_on_github(site: Site) -> None:
     ("link", "source"),
     [
         ("../../examples/agents/go/main.go", "examples/agents/go/main.go"),
-        ("../../tests/mcp/workers", "tests/mcp/workers"),
+        ("../../tests/mcp/server/cluster", "tests/mcp/server/cluster"),
         ("../errors.md#codes", None),
         ("#codes", None),
         ("https://example.com/../x", None),

@@ -13,7 +13,7 @@ from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.notifications import Inbox
 from accord.mcp.protocol.input_requests import Root
 from accord.transports.memory import memory_pair
-from tests.mcp.http.service import request
+from tests.mcp.server.http.service import request
 from tests.mcp.test_request_ids import TRANSPORTS, encoded, wired
 from tests.transports.recorder import Recorder
 

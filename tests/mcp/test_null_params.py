@@ -12,7 +12,7 @@ from accord.jsonrpc.peer import Peer
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.notifications import Inbox
 from accord.transports.memory import memory_pair
-from tests.mcp.http.service import modern_headers, request, serving
+from tests.mcp.server.http.service import modern_headers, request, serving
 from tests.mcp.test_request_ids import TRANSPORTS, wired
 from tests.transports.recorder import Recorder
 

@@ -22,7 +22,8 @@ from accord.transports.connect import open_channel
 from accord.transports.memory import memory_pair
 from accord.transports.options import Options
 from tests.mcp import request_ids_program
-from tests.mcp.http.service import (
+from tests.mcp.request_ids_program import make_server
+from tests.mcp.server.http.service import (
     PATIENCE,
     Listening,
     Site,
@@ -33,7 +34,6 @@ from tests.mcp.http.service import (
     serving,
     with_meta,
 )
-from tests.mcp.request_ids_program import make_server
 from tests.transports.recorder import Recorder
 
 DUPLEX = ("memory", "tcp", "unix", "ws", "stdio", "sse")

@@ -22,7 +22,7 @@ from accord.operations.accounts.attempts import FREE
 from accord.operations.accounts.credentials import COOKIE
 from accord.store import open_store
 from accord.workflows.storage.definitions import TRIGGERS_WAKE
-from tests.mcp.http.service import Listening, initialize, notification, request, with_meta
+from tests.mcp.server.http.service import Listening, initialize, notification, request, with_meta
 from tests.scale.pair import BURST, HOOK_SECRET, PATIENCE, Machine, Pair
 
 MCP = "/api/v1/mcp"

@@ -18,7 +18,7 @@ from accord.operations.rights import Scope, default_scopes
 from accord.transports.http.replies import Reply as WebReply
 from accord.transports.web.app import WebRequest
 from tests.hub.world import World
-from tests.mcp.http.service import Reply, Site, modern_headers, request, serving, with_meta
+from tests.mcp.server.http.service import Reply, Site, modern_headers, request, serving, with_meta
 
 MODERN, LEGACY, PLAIN = "2026-07-28", "2025-11-25", "plain"
 WAYS = (PLAIN, LEGACY, MODERN)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.app.served import Served, accord, serving
 from tests.mcp.conformance import suite
-from tests.mcp.http.service import request
 from tests.mcp.interop.commands import output, python
+from tests.mcp.server.http.service import request
 from tests.node_packages import node_packages
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"

@@ -14,7 +14,7 @@ import pytest
 from accord.hub.mcp import notifier
 from accord.hub.recorder import CHANNEL
 from tests.hub.mcp.hub import INFO, LEGACY, MODERN, Hub
-from tests.mcp.http.service import PATIENCE, Listening, request, with_meta
+from tests.mcp.server.http.service import PATIENCE, Listening, request, with_meta
 
 Call: TypeAlias = Callable[..., Awaitable[Any]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from accord.hub.mcp.prompts import DEFAULT_INSTRUCTIONS, PROPOSING
 from tests.hub.mcp.hub import LEGACY, MODERN, PLAIN, WAYS, Hub
-from tests.mcp.http.service import initialize
+from tests.mcp.server.http.service import initialize
 
 
 async def instructions(hub: Hub, way: str, who: str = "uma") -> str:

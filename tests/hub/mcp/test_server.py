@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.served import Served, accord, serving
 from tests.hub.mcp.hub import WAYS, Hub
-from tests.mcp.http.service import initialize, request
+from tests.mcp.server.http.service import initialize, request
 
 PATH = "/api/v1/mcp"
 JSON = {"Content-Type": "application/json"}

@@ -17,7 +17,7 @@ from accord.mcp import Context, Server
 from accord.mcp.server.http.events import MemoryEvents
 from tests.hostile.attacker import Attacker, attack, attacking
 from tests.hostile.stage import MIB, bounded_memory
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     ACCEPT,
     CARRIERS,
     MODERN,

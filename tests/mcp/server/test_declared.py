@@ -8,7 +8,7 @@ import pytest
 
 from accord.mcp import Server
 from accord.mcp.protocol.definitions import Feature
-from tests.mcp.http.service import modern_headers, request, serving, with_meta
+from tests.mcp.server.http.service import modern_headers, request, serving, with_meta
 
 BOTH_ERAS: dict[Feature, dict[str, dict[str, Any]]] = {
     "tools": {"tools/list": {}, "tools/call": {"name": "x", "arguments": {}}},

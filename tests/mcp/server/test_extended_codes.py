@@ -10,8 +10,8 @@ import pytest
 
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Server
-from tests.mcp.http.service import initialize, request, serving
 from tests.mcp.request_ids_program import make_server
+from tests.mcp.server.http.service import initialize, request, serving
 from tests.mcp.test_request_ids import wired
 
 Codes = Literal["standard", "extended"]

@@ -11,7 +11,7 @@ from accord.operations.accounts.credentials import bearer
 from accord.operations.accounts.token_text import make_token
 from accord.operations.caller import Caller
 from accord.operations.faces.tools_caller import CALLER, TokenAuthenticator
-from tests.mcp.http.service import modern_headers, request, serving, with_meta
+from tests.mcp.server.http.service import modern_headers, request, serving, with_meta
 from tests.operations.accounts.world import PASSWORD, World
 
 WHO = {"name": "whoami", "arguments": {}}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord.operations.faces.tools_text import NOTICE
-from tests.mcp.http.service import Reply, Site, modern_headers, request, serving, with_meta
+from tests.mcp.server.http.service import Reply, Site, modern_headers, request, serving, with_meta
 from tests.operations.tools.shop import Shop, shop
 
 MODERN, LEGACY, PLAIN = "2026-07-28", "2025-11-25", "plain"

@@ -28,8 +28,8 @@ from accord.mcp.server.auth.authenticator import (
 )
 from accord.transports.http.fields import Fields
 from accord.transports.web.app import WebRequest
-from tests.mcp.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
-from tests.mcp.http.service import (
+from tests.mcp.server.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
+from tests.mcp.server.http.service import (
     ACCEPT,
     Carrier,
     initialize,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mcp.http.service import CARRIERS, Carrier
+from tests.mcp.server.http.service import CARRIERS, Carrier
 
 
 @pytest.fixture(params=CARRIERS)

@@ -23,8 +23,8 @@ from jwt.algorithms import ECAlgorithm
 from accord.mcp.server.auth import JwtVerifier, Principal, UnavailableError, Verifier
 from accord.mcp.server.auth.signatures import ALGORITHMS, load_jwt, read_key
 from accord.mcp.server.auth.verifier import ExpectedClaims, principal_of
-from tests.mcp.auth.issuer import RESOURCE, Issuer, Key
 from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.server.auth.issuer import RESOURCE, Issuer, Key
 
 ISSUER = "https://issuer.example"
 NOW = int(time.time())

@@ -15,7 +15,7 @@ from accord.mcp.server.http.events import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.http.session_calls import SessionCall
 from accord.mcp.server.session import link_of
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     Carrier,
     Gate,
     Shaken,

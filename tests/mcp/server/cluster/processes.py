@@ -15,7 +15,7 @@ from typing import Any, cast
 import httpx
 from msgspec.structs import replace
 
-from tests.mcp.http.service import PATIENCE, Reply, Shaken, Site
+from tests.mcp.server.http.service import PATIENCE, Reply, Shaken, Site
 from tests.plain_http import NO_TLS
 
 PROGRAM = Path(__file__).with_name("program.py")

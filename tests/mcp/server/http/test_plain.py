@@ -9,7 +9,14 @@ import pytest
 from accord.mcp import Server
 from accord.mcp.protocol.messages import failure
 from accord.mcp.protocol.versions import Era
-from tests.mcp.http.service import Carrier, initialize, make_server, notification, request, serving
+from tests.mcp.server.http.service import (
+    Carrier,
+    initialize,
+    make_server,
+    notification,
+    request,
+    serving,
+)
 
 LISTED = ["add", "report", "wait", "report_and_wait", "let_go", "ask_name"]
 

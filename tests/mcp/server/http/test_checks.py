@@ -10,7 +10,7 @@ import pytest
 
 from accord.jsonrpc.limits import Limits
 from accord.transports.http.replies import text_reply
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     ACCEPT,
     Carrier,
     initialize,

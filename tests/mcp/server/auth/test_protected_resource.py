@@ -19,12 +19,12 @@ from accord.mcp.server.auth import (
     ProtectedResource,
     UnavailableError,
 )
-from tests.mcp.auth.issuer import Issuer, Key
-from tests.mcp.auth.service import bearer, make_shop, tokens
 from tests.mcp.client_auth.authority import Authority
 from tests.mcp.client_auth.browser import REDIRECT, Browser
 from tests.mcp.client_auth.site import Answer, served
-from tests.mcp.http.service import ACCEPT, Carrier, initialize, request, serving
+from tests.mcp.server.auth.issuer import Issuer, Key
+from tests.mcp.server.auth.service import bearer, make_shop, tokens
+from tests.mcp.server.http.service import ACCEPT, Carrier, initialize, request, serving
 from tests.transports.asgi.service import uvicorn_serving
 
 RESOURCE = "https://shop.example/mcp"

@@ -10,7 +10,7 @@ import pytest
 
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     Carrier,
     Gate,
     initialize,

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.mcp.http.service import ACCEPT, PATIENCE, initialize, notification, request
+from tests.mcp.server.http.service import ACCEPT, PATIENCE, initialize, notification, request
 
 PROGRAM = Path(__file__).with_name("mounted_program.py")
 SIGNALS = [signal.SIGTERM, signal.SIGINT]

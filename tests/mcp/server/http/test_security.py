@@ -22,7 +22,7 @@ from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.session import Principal
 from accord.transports.http.fields import Fields
 from accord.transports.web.app import JSON, WebRequest
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     ACCEPT,
     PATIENCE,
     Carrier,

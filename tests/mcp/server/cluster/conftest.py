@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.mcp.workers.processes import Workers, running
+from tests.mcp.server.cluster.processes import Workers, running
 from tests.store.cluster import Cluster
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from accord.mcp.server.auth import Principal, ProtectedResource
-from tests.mcp.auth.service import ROOT, make_shop, tokens
 from tests.mcp.client_auth.authority import Authority
 from tests.mcp.client_auth.site import served
-from tests.mcp.http.service import serving
 from tests.mcp.interop.commands import PATIENCE, python
+from tests.mcp.server.auth.service import ROOT, make_shop, tokens
+from tests.mcp.server.http.service import serving
 
 PEER = Path(__file__).parent / "peers" / "official.py"
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.http.service import (
+from tests.mcp.server.cluster.processes import Held, Workers, text
+from tests.mcp.server.http.service import (
     PATIENCE,
     Listening,
     Shaken,
@@ -19,7 +20,6 @@ from tests.mcp.http.service import (
     request,
     with_meta,
 )
-from tests.mcp.workers.processes import Held, Workers, text
 
 pytestmark = pytest.mark.req("M-18")
 

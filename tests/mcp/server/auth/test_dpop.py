@@ -15,8 +15,8 @@ from accord.mcp.server.auth import BearerAuth, Principal, ProtectedResource, Sta
 from accord.mcp.server.auth.dpop import MAX_SEEN, DpopProofs
 from accord.mcp.server.auth.signatures import base64url
 from accord.transports.web_address import parse
-from tests.mcp.auth.service import bearer, make_shop
-from tests.mcp.http.service import Carrier, initialize, request, serving
+from tests.mcp.server.auth.service import bearer, make_shop
+from tests.mcp.server.http.service import Carrier, initialize, request, serving
 
 RESOURCE = "https://shop.example/mcp"
 TOKEN = "bound-token"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     Carrier,
     Gate,
     Listening,
@@ -19,7 +19,7 @@ from tests.mcp.http.service import (
     serving,
     with_meta,
 )
-from tests.mcp.http.test_security import Tokens
+from tests.mcp.server.http.test_security import Tokens
 from tests.patience import PATIENCE
 
 TYPED = {"content_type": "application/json"}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.limits import Limits
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     Carrier,
     Gate,
     initialize,

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Mount
 
 from accord.mcp import Server
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     ACCEPT,
     initialize,
     make_server,

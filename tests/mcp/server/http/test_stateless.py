@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord.mcp import Context, Server
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     MODERN,
     Carrier,
     Gate,

@@ -13,8 +13,8 @@ from accord.jsonrpc.errors import ConnectError, RegistrationError, RpcError
 from accord.mcp import Client, Context, Server
 from accord.mcp.server.auth import Principal, ProtectedResource, StaticTokens, UnavailableError
 from accord.mcp.server.serving import serve
-from tests.mcp.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
-from tests.mcp.http.service import (
+from tests.mcp.server.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
+from tests.mcp.server.http.service import (
     ACCEPT,
     PATIENCE,
     Carrier,

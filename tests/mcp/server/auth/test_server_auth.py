@@ -10,8 +10,8 @@ from accord.mcp import Client
 from accord.mcp.server.auth import Principal, StaticTokens
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.serving import serve
-from tests.mcp.auth.service import ADA, EVE, bearer, make_shop, tokens
-from tests.mcp.http.service import Carrier, initialize, serving
+from tests.mcp.server.auth.service import ADA, EVE, bearer, make_shop, tokens
+from tests.mcp.server.http.service import Carrier, initialize, serving
 from tests.transports.asgi.service import uvicorn_serving
 
 

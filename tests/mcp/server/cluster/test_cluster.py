@@ -19,7 +19,7 @@ from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.session import Principal
 from accord.mcp.server.tasks.store import MemoryTaskStore, TaskSettings
 from accord.store import StoreError, open_store
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     CARRIERS,
     PATIENCE,
     Carrier,

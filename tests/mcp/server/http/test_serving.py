@@ -19,7 +19,7 @@ from accord.jsonrpc.errors import ConnectError, RpcError
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Context, Server
 from accord.mcp.server.serving import MAX_MESSAGE_BYTES, limits_for
-from tests.mcp.http.service import (
+from tests.mcp.server.http.service import (
     ACCEPT,
     PATIENCE,
     initialize,
