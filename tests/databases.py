@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.store import open_store
 from tests.store.cluster import Cluster, running_cluster
 
@@ -66,5 +66,5 @@ def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 async def _migrate(url: str) -> None:
     async with open_store(url, durable=False) as store:
-        for part, folder in PARTS.items():
+        for part, folder in MIGRATIONS.items():
             await store.migrate(part, folder)

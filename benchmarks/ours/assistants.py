@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Final
 
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import prepare
 from benchmarks.scaled import KEY
@@ -22,7 +22,7 @@ PER_OWNER: Final = 50
 async def make(settings: Settings, count: int) -> list[str]:
     first = await prepare(settings)
     assert first is not None, "the database is not new"
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         own = await local.run("create_token", user=first.username, name="benchmark")
         tokens = [own.result.token]
         for number in range(count):

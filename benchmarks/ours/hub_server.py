@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from accord.app.local import Local, open_local
+from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.operations.accounts.entities import FirstRun
@@ -33,7 +33,7 @@ async def make(settings: Settings) -> FirstRun:
     """Fill a new database; who may do everything in it."""
     first = await prepare(settings)
     assert first is not None, "the database is not new"
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         rows = await local.store.fetch("SELECT id FROM users")
         caller = Caller(
             user_id=rows[0]["id"],
@@ -47,7 +47,7 @@ async def make(settings: Settings) -> FirstRun:
     return structs.replace(first, token=made.result.token)
 
 
-async def fill(local: Local, caller: Caller) -> None:
+async def fill(local: Runtime, caller: Caller) -> None:
     async def create(name: str, **arguments: Any) -> Any:
         operation = local.runner.registry[name]
         return (await local.runner.run(operation, convert(operation, arguments), caller)).result

@@ -10,7 +10,7 @@ import asyncio
 import sys
 from typing import Any
 
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import prepare
 from accord.operations.arguments import convert
@@ -21,7 +21,7 @@ from benchmarks.scaled import KEY
 async def make(settings: Settings, port: int, steps: int) -> str:
     first = await prepare(settings)
     assert first is not None, "the database is not new"
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         [row] = await local.store.fetch("SELECT id FROM users")
         caller = Caller(
             user_id=row["id"],

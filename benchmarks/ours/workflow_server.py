@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from accord.app.local import Local, open_local
+from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.operations.arguments import convert
@@ -32,7 +32,7 @@ FAILED: Final = "SELECT count(*) AS runs FROM runs WHERE status = 'failed'"
 class Operator:
     """Calls operations as the administrator."""
 
-    def __init__(self, local: Local, caller: Caller) -> None:
+    def __init__(self, local: Runtime, caller: Caller) -> None:
         self._runner = local.runner
         self._caller = caller
 
@@ -42,7 +42,7 @@ class Operator:
         return (await self._runner.run(operation, asked, self._caller)).result
 
 
-async def operator(local: Local) -> Operator:
+async def operator(local: Runtime) -> Operator:
     [row] = await local.store.fetch("SELECT id, username FROM users")
     caller = Caller(
         user_id=row["id"],
@@ -58,7 +58,7 @@ async def prepared(settings: Settings, port: int, steps: int) -> str:
     """Make a database with an agent and workflows; the administrator's token."""
     first = await prepare(settings)
     assert first is not None, "the database is not new"
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         does = (await operator(local)).do
         url = f"http://127.0.0.1:{port}/"
         await does("create_agent", name="instant", url=url, wire="a2a-1.0", max_concurrency=256)
@@ -83,7 +83,7 @@ async def run_many(store: Store, does: Operator, count: int) -> None:
     assert row["runs"] == 0, f"{row['runs']} runs failed"
 
 
-async def obey(local: Local) -> None:
+async def obey(local: Runtime) -> None:
     """Do what stdin says."""
     loop = asyncio.get_running_loop()
     does = await operator(local)

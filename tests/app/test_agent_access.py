@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.app.agent_access import agent_addresses
+from accord.app.runtime import agent_addresses
 from accord.app.settings import Settings
 
 

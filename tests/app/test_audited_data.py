@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations, data_checks
-from accord.app.local import AUDIT_PURPOSE, Local, open_local, server_key
+from accord.app.runtime import AUDIT_PURPOSE, Runtime, open_runtime, server_key
 from accord.app.settings import Settings
 from accord.hub.demo.loading import demo_operation
 from accord.hub.domain.acceptance import AcceptancePolicy
@@ -37,7 +37,7 @@ GUARDED = ("audit_states", "audit_records", "audit_seals", "baselines", "baselin
 class Installation:
     """A hub with something of every kind, and who works in it."""
 
-    def __init__(self, local: Local, settings: Settings, ada: Caller) -> None:
+    def __init__(self, local: Runtime, settings: Settings, ada: Caller) -> None:
         self.local = local
         self.ada = ada
         self.robot = replace(ada, via="token", token_id="t", scopes=frozenset({"admin", "run"}))
@@ -60,7 +60,7 @@ async def installed(url: str, folder: Path) -> AsyncIterator[Installation]:
     settings = Settings(
         data=str(folder), database=url if shared else "", secret_key=KEY if shared else ""
     )
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         await local.accounts.first_run()
         user = (await local.run("create_user", username="ada", role="Administrator")).result
         ada = Caller(
@@ -484,7 +484,7 @@ async def installed_again(url: str, folder: Path) -> AsyncIterator[Installation]
     settings = Settings(
         data=str(folder), database=url if shared else "", secret_key=KEY if shared else ""
     )
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         nobody = Caller(user_id="", username="", role="User", via="session", face="rest")
         yield Installation(local, settings, nobody)
 

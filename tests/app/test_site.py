@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accord.app.site import Placed, Site
+from accord.app.site import RoutedHead, Site
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, text_reply
@@ -74,7 +74,7 @@ def asked(path: str) -> WebRequest:
 def test_the_longest_path_that_fits_decides(path: str, answer: bytes) -> None:
     site = Site({"": App("pages"), "/api/v1": App("rest"), "/api/v1/mcp": App("mcp")})
     judged = site.judge(asked(path))
-    assert isinstance(judged, Placed)
+    assert isinstance(judged, RoutedHead)
     exchange = Answered()
     site.handle(judged, b"", exchange)
     assert exchange.body == answer

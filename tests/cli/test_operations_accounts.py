@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.operations.accounts.credentials import bearer
 from accord.operations.errors import UnauthenticatedError
@@ -54,7 +54,7 @@ async def test_a_token_revoked_on_the_command_line_is_refused_by_whoever_serves(
     tmp_path: Path,
 ) -> None:
     settings = Settings(data=str(tmp_path))
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         await local.run("create_user", username="ada", role="Administrator")
         token = bearer((await local.run("create_token", user="ada", name="laptop")).result.token)
         assert (await local.accounts.caller(token)).username == "ada"

@@ -12,10 +12,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from accord.app.keeping import manifest as manifests
-from accord.app.keeping.archive import measured, open_archive, write_archive
-from accord.app.keeping.errors import DamagedError, KeepingError
-from accord.app.keeping.manifest import Manifest, Member
+from accord.app.backup import archive as manifests
+from accord.app.backup.archive import (
+    BackupError,
+    DamagedBackupError,
+    Manifest,
+    Member,
+    measure_file,
+    open_archive,
+    write_archive,
+)
 
 CONTENT = {
     "audit-head": b"1:2",
@@ -24,7 +30,7 @@ CONTENT = {
 }
 
 
-def about(*members: Member, format: int = manifests.FORMAT) -> Manifest:
+def about(*members: Member, format: int = manifests.MANIFEST_FORMAT) -> Manifest:
     return Manifest(
         format=format,
         release="0.1.0",
@@ -45,7 +51,7 @@ def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, data in enumerate(CONTENT.values()):
         files.append(folder / str(number))
         files[-1].write_bytes(data)
-    members = [measured(name, path) for name, path in zip(CONTENT, files, strict=True)]
+    members = [measure_file(name, path) for name, path in zip(CONTENT, files, strict=True)]
     write_archive(folder / "backup.tar.gz", about(*members), files)
     return folder / "backup.tar.gz"
 
@@ -62,7 +68,7 @@ def is_refused(path: Path) -> bool:
     try:
         with open_archive(path) as archive:
             archive.unpack(None)
-    except DamagedError:
+    except DamagedBackupError:
         return True
     return False
 
@@ -123,36 +129,39 @@ def tar_with(*infos: tarfile.TarInfo, data: bytes = b"") -> bytes:
 
 
 def manifest_info(data: bytes) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(manifests.NAME)
+    info = tarfile.TarInfo(manifests.MANIFEST_FILE)
     info.size = len(data)
     return info
 
 
 def linked(kind: bytes) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(manifests.NAME)
+    info = tarfile.TarInfo(manifests.MANIFEST_FILE)
     info.type, info.linkname = kind, "/etc/passwd"
     return info
 
 
 def large() -> tarfile.TarInfo:
-    info = tarfile.TarInfo(manifests.NAME)
-    info.size = manifests.MAX_BYTES + 1
+    info = tarfile.TarInfo(manifests.MANIFEST_FILE)
+    info.size = manifests.MAX_MANIFEST_BYTES + 1
     return info
 
 
 def hostile() -> Iterator[tuple[str, Callable[[], bytes]]]:
     for name in ("../accord.db", "/etc/passwd", "archive/../../x", "archive/runs-2026-01.jsonl/x"):
-        data = manifests.encode(about(Member(name, 1, "")))
+        data = manifests.encode_manifest(about(Member(name, 1, "")))
         yield name, partial(tar_with, manifest_info(data), data=data)
-    twice = manifests.encode(about(*[Member("accord.db", 0, "")] * 2))
+    twice = manifests.encode_manifest(about(*[Member("accord.db", 0, "")] * 2))
     yield "twice", lambda: tar_with(manifest_info(twice), data=twice)
-    negative = manifests.encode(about(Member("accord.db", -1, "")))
+    negative = manifests.encode_manifest(about(Member("accord.db", -1, "")))
     yield "less than nothing", lambda: tar_with(manifest_info(negative), data=negative)
-    none = manifests.encode(about())
+    none = manifests.encode_manifest(about())
     yield "no database", lambda: tar_with(manifest_info(none), data=none)
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE):
         yield f"type {kind.decode()}", partial(tar_with, linked(kind))
-    yield "a manifest without end", lambda: tar_with(large(), data=bytes(manifests.MAX_BYTES + 1))
+    yield (
+        "a manifest without end",
+        lambda: tar_with(large(), data=bytes(manifests.MAX_MANIFEST_BYTES + 1)),
+    )
     yield "nothing", tar_with
     yield "text", lambda: b"hello"
     yield "empty", lambda: b""
@@ -165,23 +174,23 @@ def test_a_file_of_somebody_else_is_refused(
     tmp_path: Path, name: str, make: Callable[[], bytes]
 ) -> None:
     (tmp_path / "hostile.tar.gz").write_bytes(make())
-    with pytest.raises(DamagedError, match="is no backup, or is damaged"):
+    with pytest.raises(DamagedBackupError, match="is no backup, or is damaged"):
         unpacked(tmp_path / "hostile.tar.gz", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_members_that_the_manifest_does_not_announce_are_refused(tmp_path: Path) -> None:
-    data = manifests.encode(about(Member("accord.db", 4, "")))
+    data = manifests.encode_manifest(about(Member("accord.db", 4, "")))
     for info in (linked(tarfile.SYMTYPE), tarfile.TarInfo("../accord.db")):
         whole = tar_with(manifest_info(data), info, data=data)
         (tmp_path / "other.tar.gz").write_bytes(whole)
-        with pytest.raises(DamagedError, match=r"there is no accord\.db where it should be"):
+        with pytest.raises(DamagedBackupError, match=r"there is no accord\.db where it should be"):
             unpacked(tmp_path / "other.tar.gz", tmp_path)
 
 
 def test_a_backup_of_a_later_format_names_the_release_that_reads_it(tmp_path: Path) -> None:
     later = replace(about(Member("accord.db", 0, "")), format=2, release="9.1.0")
-    data = manifests.encode(later)
+    data = manifests.encode_manifest(later)
     (tmp_path / "later.tar.gz").write_bytes(tar_with(manifest_info(data), data=data))
-    with pytest.raises(KeepingError, match=r"release '9\.1\.0', in format 2; this release reads"):
+    with pytest.raises(BackupError, match=r"release '9\.1\.0', in format 2; this release reads"):
         unpacked(tmp_path / "later.tar.gz", tmp_path)

@@ -11,13 +11,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from accord.app.keeping import postgres_programs
-from accord.app.keeping.archive import open_archive, write_archive
-from accord.app.keeping.backup import take_backup
-from accord.app.keeping.errors import DamagedError, KeepingError
-from accord.app.keeping.manifest import Manifest, Member
-from accord.app.keeping.restore import Restored, check_backup, restore
-from accord.app.local import open_local
+from accord.app.backup import postgres
+from accord.app.backup.archive import (
+    BackupError,
+    DamagedBackupError,
+    Manifest,
+    Member,
+    open_archive,
+    write_archive,
+)
+from accord.app.backup.backup import take_backup
+from accord.app.backup.restore import RestoreResult, check_backup, restore
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from tests.keep import first
 from tests.store.cluster import Cluster
@@ -25,12 +30,12 @@ from tests.store.cluster import Cluster
 
 async def make(settings: Settings, name: str) -> None:
     """An installation with one person more."""
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         await local.run("create_user", username=name, role="User")
 
 
 async def people(settings: Settings) -> list[str]:
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         return [each.username for each in (await local.run("list_users")).result.items]
 
 
@@ -81,7 +86,7 @@ async def test_what_was_restored_is_all_there_and_is_told_of(backup: Path, tmp_p
     settings = elsewhere(tmp_path)
     restored = await restore(backup, settings)
     assert await people(settings) == ["tilda"]
-    assert restored == Restored(
+    assert restored == RestoreResult(
         manifest=await check_backup(backup),
         data=settings.data,
         migrated=[],
@@ -107,7 +112,7 @@ async def test_what_is_there_is_moved_aside_and_only_if_that_is_wanted(
 ) -> None:
     settings = elsewhere(tmp_path)
     await make(settings, "somebody")
-    with pytest.raises(KeepingError, match=r"is not empty, there is .*--force"):
+    with pytest.raises(BackupError, match=r"is not empty, there is .*--force"):
         await restore(backup, settings)
     assert await people(settings) == ["somebody"]
     restored = await restore(backup, settings, force=True)
@@ -122,7 +127,7 @@ async def test_a_directory_that_a_server_uses_is_left_alone(backup: Path, tmp_pa
     lock = os.open(f"{settings.data}/server.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(KeepingError, match=r"another server .*uses .*: stop it first"):
+        with pytest.raises(BackupError, match=r"another server .*uses .*: stop it first"):
             await restore(backup, settings, force=True)
     finally:
         os.close(lock)
@@ -132,7 +137,7 @@ async def test_a_directory_that_a_server_uses_is_left_alone(backup: Path, tmp_pa
 async def test_a_damaged_backup_leaves_nothing_behind(backup: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.tar.gz"
     cut(backup, damaged)
-    with pytest.raises(DamagedError, match="its end is missing"):
+    with pytest.raises(DamagedBackupError, match="its end is missing"):
         await restore(damaged, elsewhere(tmp_path))
     assert os.listdir(tmp_path) == ["damaged.tar.gz"]
 
@@ -144,7 +149,7 @@ async def test_a_backup_of_a_newer_release_names_it(backup: Path, tmp_path: Path
         lambda was: replace(was, release="9.0.0", migrations={"hub": {99: "next"}}),
     )
     told = r"release 9\.0\.0: the database has migration 99 of hub \(next\)"
-    with pytest.raises(KeepingError, match=told):
+    with pytest.raises(BackupError, match=told):
         await restore(newer, elsewhere(tmp_path))
     assert not (tmp_path / "new").exists()
 
@@ -159,7 +164,7 @@ async def test_a_backup_that_the_disk_has_no_room_for_is_not_unpacked(
             was, members=(Member("accord.db", 10**18, ""), *[each for each in was.members if each.name != "accord.db"])
         ),
     )  # fmt: skip
-    with pytest.raises(KeepingError, match=r"needs 1,100,000,000,.* bytes, and .* are free"):
+    with pytest.raises(BackupError, match=r"needs 1,100,000,000,.* bytes, and .* are free"):
         await restore(huge, elsewhere(tmp_path))
     assert not (tmp_path / "new").exists()
 
@@ -170,7 +175,7 @@ async def test_without_its_key_a_backup_waits_for_the_key(
     path, settings = tmp_path / "keyless.tar.gz", elsewhere(tmp_path)
     taken = await take_backup(original, path, with_key=False)
     assert not taken.manifest.has("key")
-    with pytest.raises(KeepingError, match="without the server key: put the file 'key'"):
+    with pytest.raises(BackupError, match="without the server key: put the file 'key'"):
         await restore(path, settings)
     lay_key(original, settings)
     await restore(path, settings)
@@ -212,7 +217,7 @@ async def test_a_backup_is_there_whole_or_not_at_all(original: Settings, tmp_pat
     assert os.listdir(tmp_path) == []
     await take_backup(original, path)
     before = path.read_bytes()
-    with pytest.raises(KeepingError, match=r"there is a file .* already"):
+    with pytest.raises(BackupError, match=r"there is a file .* already"):
         await take_backup(original, path)
     assert (path.read_bytes(), os.listdir(tmp_path)) == (before, ["backup.tar.gz"])
 
@@ -228,18 +233,18 @@ async def test_tables_of_postgresql_are_moved_aside(
     await make(new, "somebody")
     backup = tmp_path / "backup.tar.gz"
     await take_backup(old, backup)
-    with pytest.raises(KeepingError, match="this is a backup of PostgreSQL: name an empty"):
+    with pytest.raises(BackupError, match="this is a backup of PostgreSQL: name an empty"):
         await restore(backup, elsewhere(tmp_path))
-    with pytest.raises(KeepingError, match="belongs to another server key"):
+    with pytest.raises(BackupError, match="belongs to another server key"):
         await restore(backup, replace(new, data=str(tmp_path / "x"), secret_key="o" * 64))
-    with pytest.raises(KeepingError, match="the database is not empty, there is"):
+    with pytest.raises(BackupError, match="the database is not empty, there is"):
         await restore(backup, replace(new, data=str(tmp_path / "x")))
     assert await people(new) == ["somebody"]
     restored = await restore(backup, replace(new, secret_key=""), force=True)
     assert await people(new) == ["tilda"]
     assert restored.moved[0].startswith("the schema before_restore_")
     assert (tmp_path / "new" / "secret-key").read_text() == "k" * 64
-    monkeypatch.setattr(postgres_programs, "DEBIAN", "/nowhere")
+    monkeypatch.setattr(postgres, "DEBIAN_PROGRAM", "/nowhere")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(KeepingError, match=r"pg_dump \d+ or newer is needed, and is not there"):
+    with pytest.raises(BackupError, match=r"pg_dump \d+ or newer is needed, and is not there"):
         await take_backup(old, tmp_path / "other.tar.gz")

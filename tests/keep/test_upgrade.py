@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from accord.app.composition import data_checks
-from accord.app.local import AUDIT_PURPOSE, open_local, server_key
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
+from accord.app.runtime import AUDIT_PURPOSE, open_runtime, server_key
 from accord.app.settings import Settings
 from accord.operations.audit.verify import verify
 from accord.store import open_store
@@ -55,7 +55,7 @@ async def test_an_installation_of_the_first_release_is_served(
     await first.make(data, database)
     settings = Settings(data=str(data), database=database, secret_key=first.KNOWN["key"])
     async with serving(data, *flags(database), "--lease-seconds", "1", env=first.KEY) as served:
-        async with open_local(settings) as local:
+        async with open_runtime(settings) as local:
             password = "correct horse battery"
             await local.run("set_password", id="admin", password=password)
             session = (await local.accounts.sign_in("admin", password)).token
@@ -129,6 +129,6 @@ async def test_two_who_migrate_at_once_leave_one_database(tmp_path: Path, databa
     done = await asyncio.gather(*(accord("db", "migrate", *where, env=first.KEY) for _ in "12"))
     assert [(code, err) for code, _, err in done] == [(0, "")] * 2
     async with open_store(database or f"sqlite://{data}/accord.db") as store:
-        for part, folder in PARTS.items():
+        for part, folder in MIGRATIONS.items():
             known = {each.number: each.name for each in migrations(folder, store.engine)}
             assert await store.applied(part) == known

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from accord.a2a import Agent
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.app.system import open_system, prepare
@@ -86,7 +86,7 @@ async def observe(settings: Settings) -> Observed:
     with _logged(lines), _traced(spans, "accord"):
         first = await prepare(settings)
         assert first is not None
-        async with open_local(settings) as local:  # nobody watches this one
+        async with open_runtime(settings) as local:  # nobody watches this one
             token = await local.run("create_token", user=first.username, name="everything")
         async with (
             _reviewer(spans) as url,

@@ -7,14 +7,14 @@ from typing import get_args
 import pytest
 import yaml
 
-from accord.app.fellows import UP
-from accord.app.probes import PLACES
+from accord.app.health import HEALTH_PATHS
+from accord.app.worker_metrics import WORKER_UP
 from accord.workflows.storage.tasks import Kind
 from tests.observe import documented, seen
 from tests.observe.documented import ROOT, Metric
 from tests.observe.scene import Observed
 
-WITH_WORKERS = {UP: Metric("gauge", frozenset({"worker"}))}
+WITH_WORKERS = {WORKER_UP: Metric("gauge", frozenset({"worker"}))}
 """What is there only where several processes share a port."""
 CONTEXT = {"correlation_id", "operation", "actor", "face", "trace_id"}
 """What lines have that are logged while a call is served."""
@@ -43,7 +43,7 @@ def test_every_logger_is_listed_and_none_else() -> None:
 
 
 def test_every_probe_is_listed_and_none_else() -> None:
-    assert documented.names("probe") == {f"/{place}" for place in PLACES}
+    assert documented.names("probe") == {f"/{place}" for place in HEALTH_PATHS}
 
 
 def test_every_alert_has_something_to_do_and_nothing_else_has() -> None:

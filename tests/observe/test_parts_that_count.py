@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from accord.app.process import TICK_SECONDS, Pulse, write_process
+from accord.app.worker_metrics import TICK_SECONDS, LoopLatency, write_process
 from accord.operations.errors import RateLimitedError
 from accord.operations.rates.counted import CountedLimiter, Refusals
 from accord.operations.rates.memory import MemoryLimiter
@@ -40,15 +40,15 @@ async def test_calls_over_the_limit_are_counted() -> None:
 
 
 async def test_an_event_loop_that_is_kept_busy_is_seen_to_be_late() -> None:
-    pulse = Pulse()
+    latency = LoopLatency()
     late = "accord_event_loop_late_seconds"
-    with pulse.beating():
+    with latency.measuring():
         async with asyncio.timeout(PATIENCE):
             time.sleep(TICK_SECONDS + 0.1)  # noqa: ASYNC251 - that is what is to be seen
             while True:
                 await asyncio.sleep(0.01)
                 page = Exposition()
-                pulse.write(page)
+                latency.write(page)
                 if numbers(page)[f"{late}_count"]:
                     break
     assert numbers(page)[f"{late}_sum"] >= 0.09

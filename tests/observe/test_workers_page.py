@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from accord.app.fellows import Fellows, Worker, among_fellows
+from accord.app.worker_metrics import WorkerMetrics, WorkerSocket, share_worker_metrics
 from accord.telemetry.metrics import Exposition, Family
 from tests.app.served import serving
 from tests.store.cluster import Cluster
@@ -33,16 +33,16 @@ def counting(count: int) -> Mapping[str, Family]:
     return page.families
 
 
-async def gathered(fellows: Fellows) -> list[str]:
+async def gathered(metrics: WorkerMetrics) -> list[str]:
     page = Exposition()
-    await fellows.gather(page)
+    await metrics.gather(page)
     return [line for line in page.encode().decode().splitlines() if not line.startswith("#")]
 
 
 async def test_each_of_them_tells_of_all(folder: Path) -> None:
     async with (
-        among_fellows(Worker(folder, 1), lambda: counting(3)) as first,
-        among_fellows(Worker(folder, 2), lambda: counting(4)) as second,
+        share_worker_metrics(WorkerSocket(folder, 1), lambda: counting(3)) as first,
+        share_worker_metrics(WorkerSocket(folder, 2), lambda: counting(4)) as second,
     ):
         both = [
             'accord_worker_up{worker="1"} 1',
@@ -55,7 +55,7 @@ async def test_each_of_them_tells_of_all(folder: Path) -> None:
 
 async def test_one_takes_the_place_of_another_that_was_killed(folder: Path) -> None:
     (folder / "1.sock").touch()
-    async with among_fellows(Worker(folder, 1), lambda: counting(1)) as first:
+    async with share_worker_metrics(WorkerSocket(folder, 1), lambda: counting(1)) as first:
         assert await gathered(first) == ['accord_worker_up{worker="1"} 1', 'calls{worker="1"} 1']
     assert not (folder / "1.sock").exists()
 
@@ -63,7 +63,7 @@ async def test_one_takes_the_place_of_another_that_was_killed(folder: Path) -> N
 async def test_one_that_was_killed_is_shown_to_be_missing(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with among_fellows(Worker(folder, 1), lambda: counting(1)) as first:
+    async with share_worker_metrics(WorkerSocket(folder, 1), lambda: counting(1)) as first:
         (folder / "2.sock").touch()
         assert await gathered(first) == [
             'accord_worker_up{worker="1"} 1',

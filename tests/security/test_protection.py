@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.app.protection import ProtectionError, answer_headers, tls_context
 from accord.app.settings import Settings
+from accord.app.site import CertificateError, answer_headers, tls_context
 
 
 def test_old_versions_of_tls_and_weak_ciphers_are_refused(certificate: tuple[Path, Path]) -> None:
@@ -32,5 +32,5 @@ def test_a_certificate_that_cannot_be_used_is_told(tmp_path: Path, wrong: str) -
         file.write_text("no certificate")
     given = "" if wrong == "a key alone" else str(file)
     settings = Settings(tls_certificate=given, tls_key=str(file))
-    with pytest.raises(ProtectionError, match=r"tls_certificate|certificate\.pem"):
+    with pytest.raises(CertificateError, match=r"tls_certificate|certificate\.pem"):
         tls_context(settings)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Page
 
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.hub.demo.loading import demo_operation
@@ -105,7 +105,7 @@ async def make(data: Path, *, demo: bool) -> None:
     settings = settings_for(data)
     first = await prepare(settings)
     assert first is not None
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         await local.runner.run(
             local.runner.registry["change_own_password"],
             {"current_password": first.password, "new_password": PASSWORD},

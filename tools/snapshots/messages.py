@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.operations.audit.export import FORMATS, export
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
@@ -145,7 +145,7 @@ async def audit() -> str:
     """The export of a trail of two records, in each format."""
     with TemporaryDirectory() as folder:
         async with open_store(f"sqlite://{Path(folder)}/accord.db", durable=False) as store:
-            await store.migrate("operations", PARTS["operations"])
+            await store.migrate("operations", MIGRATIONS["operations"])
             async with AuditTrail(store, KEY) as trail:
                 for record in _records():
                     trail.later(record)

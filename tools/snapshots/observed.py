@@ -8,15 +8,15 @@ from typing import get_args
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-from accord.app.fellows import UP
 from accord.app.settings import Settings
+from accord.app.worker_metrics import WORKER_UP
 from accord.workflows.storage.tasks import Kind
 from tests.observe import seen
 from tests.observe.documented import Metric
 from tests.observe.scene import Observed, observe
 from tools.snapshots import source
 
-OF_WORKERS = {UP: Metric("gauge", frozenset({"worker"}))}
+OF_WORKERS = {WORKER_UP: Metric("gauge", frozenset({"worker"}))}
 """What is there only where several processes share a port."""
 
 

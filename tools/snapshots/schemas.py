@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.mcp.server import cluster
 from accord.mcp.server.cluster.cluster import PART
 from accord.store import Store, open_store
 
 FOLDERS: Final[dict[str, Traversable]] = {
-    **PARTS,
+    **MIGRATIONS,
     PART: files(cluster) / "migrations",
 }
 """Migrations of every part; the last are run where several processes serve MCP."""

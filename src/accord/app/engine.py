@@ -13,11 +13,9 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from accord.app.agent_access import agent_addresses, agent_secrets
-from accord.app.local import Local
-from accord.app.old_runs import old_runs
+from accord.app.observers import SpanMakers
+from accord.app.runtime import Runtime, agent_addresses, agent_secrets, run_retention
 from accord.app.settings import Settings
-from accord.app.tracing import Spans
 from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.agents import AgentCache, AgentCaller, HealthChecks
 from accord.workflows.bridge.callers import MethodCaller, PluginCaller, ToolCaller
@@ -32,15 +30,15 @@ from accord.workflows.triggers.schedules import Scheduler
 
 Role: TypeAlias = Literal["executor", "bridge", "both"]
 
-EMBEDDED: Final = "embedded"
-KAFKA: Final = "kafka://"
+EMBEDDED_BUS: Final = "embedded"
+KAFKA_SCHEME: Final = "kafka://"
 
 
 class EngineError(Exception):
     """It cannot run as it is set up; the message says what to do."""
 
 
-class Part(Protocol):
+class Startable(Protocol):
     """What has a beginning and an end."""
 
     async def start(self) -> None: ...
@@ -66,46 +64,46 @@ class Engine(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings, local: Local, *, role: Role = "both", spans: Spans | None = None
+    settings: Settings, runtime: Runtime, *, role: Role = "both", spans: SpanMakers | None = None
 ) -> AsyncIterator[Engine]:
     """Have runs happen. Raises EngineError and StoreError."""
     async with AsyncExitStack() as stack:
-        begun = _Begun(settings, local, stack, spans)
-        bus = await begun.bus(role)
-        member = await begun.member("bridge" if role == "bridge" else "executor")
+        builder = _EngineBuilder(settings, runtime, stack, spans)
+        bus = await builder.bus(role)
+        member = await builder.member("bridge" if role == "bridge" else "executor")
         callers: dict[Kind, TaskCaller] = {}
         if role != "bridge":
-            callers["operation"] = OperationCaller(local.runner, spans=begun.outgoing)
+            callers["operation"] = OperationCaller(runtime.runner, spans=builder.outgoing)
         if role != "executor":
-            callers |= await begun.callers()
-        worker = begun.worker(bus, member, callers)
+            callers |= await builder.callers()
+        worker = builder.worker(bus, member, callers)
         if role != "bridge":
-            await begun.executor(bus, member, worker)
-        await begun.working(worker, callers)
+            await builder.executor(bus, member, worker)
+        await builder.working(worker, callers)
         bus.join(local_worker=worker.handoff)
-        yield Engine(member, tuple(begun.counts))
+        yield Engine(member, tuple(builder.counts))
 
 
-class _Begun:
+class _EngineBuilder:
     """What was started so far; `stack` ends it, the last first."""
 
     def __init__(
-        self, settings: Settings, local: Local, stack: AsyncExitStack, spans: Spans | None
+        self, settings: Settings, runtime: Runtime, stack: AsyncExitStack, spans: SpanMakers | None
     ) -> None:
         self.counts: list[Callable[[Exposition], None]] = []
         self._settings = settings
-        self._local = local
-        self._store = local.store
+        self._local = runtime
+        self._store = runtime.store
         self._stack = stack
         self._past = None if spans is None else spans.past
         self.outgoing = None if spans is None else spans.outgoing
 
     async def bus(self, role: Role) -> Bus:
         settings = self._settings
-        if settings.bus == EMBEDDED:
+        if settings.bus == EMBEDDED_BUS:
             return EmbeddedBus()
-        if not settings.bus.startswith(KAFKA):
-            raise EngineError(f"bus is {EMBEDDED}, or {KAFKA}host:port,host:port")
+        if not settings.bus.startswith(KAFKA_SCHEME):
+            raise EngineError(f"bus is {EMBEDDED_BUS}, or {KAFKA_SCHEME}host:port,host:port")
         try:
             from accord.workflows.bus.bus import BusError
             from accord.workflows.bus.kafka import KafkaBus
@@ -139,7 +137,7 @@ class _Begun:
         await self._run(executor)
         bus.join(local_executor=executor)
         await self._run(Scheduler(self._store, self._local.runner.trail))
-        await self._run(old_runs(self._settings, self._store))
+        await self._run(run_retention(self._settings, self._store))
         self.counts.append(executor.metrics.write)
 
     async def callers(self) -> dict[Kind, TaskCaller]:
@@ -169,6 +167,6 @@ class _Begun:
             self._stack.callback(self._local.breakers.remove, kind)
         self.counts.append(worker.write)
 
-    async def _run(self, part: Part) -> None:
+    async def _run(self, part: Startable) -> None:
         self._stack.push_async_callback(part.close)
         await part.start()

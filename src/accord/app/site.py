@@ -1,11 +1,13 @@
-"""One site of several applications, each at a path of its own; itself an application.
+"""One site of several applications, each at its own path; its response headers and certificate.
 
-The longest path that fits decides. Each application sees requests as if it stood alone.
+The longest path that fits decides. Each application sees requests as if it were alone. Headers
+that an application sets itself take precedence.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Mapping
 from inspect import isawaitable
 from typing import Any, Final, Protocol, runtime_checkable
@@ -13,18 +15,63 @@ from typing import Any, Final, Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.app.settings import Settings
 from accord.app.traffic import Traffic
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.replies import EXHAUSTED, Reply, text_reply
 from accord.transports.http.request import place_below
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebApp, WebRequest
 
-OTHER: Final = "other"
+YEAR_SECONDS: Final = 365 * 86_400
+RESPONSE_HEADERS: Final = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    # What is no page runs nothing, loads nothing and stands in no other page.
+    "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+}
+HTTPS_HEADERS: Final = {"strict-transport-security": f"max-age={YEAR_SECONDS}; includeSubDomains"}
+
+
+class CertificateError(Exception):
+    """A certificate cannot be used; the message says why."""
+
+
+def answer_headers(settings: Settings) -> dict[str, str]:
+    """Header fields of all answers that do not have them themselves."""
+    if settings.tls_certificate or settings.public_url.lower().startswith("https://"):
+        return RESPONSE_HEADERS | HTTPS_HEADERS
+    return RESPONSE_HEADERS
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """How https is spoken; None where it is not. Raises CertificateError."""
+    if not settings.tls_certificate:
+        if settings.tls_key:
+            raise CertificateError("tls_key is of no use without tls_certificate")
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        # A key with a password would have somebody asked for it at every start.
+        context.load_cert_chain(
+            settings.tls_certificate, settings.tls_key or None, password=_no_password
+        )
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        named = " and ".join(filter(None, (settings.tls_certificate, settings.tls_key)))
+        raise CertificateError(f"{named} cannot be used for https: {error}") from None
+    return context
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a password")
+
+
+OTHER_FACE: Final = "other"
 """The face of what belongs to none."""
 
 
 @runtime_checkable
-class Living(Protocol):
+class StartableApp(Protocol):
     """An application with a beginning and an end; see `LivingApp`."""
 
     async def start(self) -> None: ...
@@ -32,7 +79,7 @@ class Living(Protocol):
     async def close(self, drain: float) -> None: ...
 
 
-class Placed(Struct, frozen=True):
+class RoutedHead(Struct, frozen=True):
     """What one of the applications made of a request's head."""
 
     app: WebApp[Any]
@@ -41,7 +88,7 @@ class Placed(Struct, frozen=True):
     judged: Any
 
 
-class Site(LivingApp[Placed]):
+class Site(LivingApp[RoutedHead]):
     """Applications by their paths; implements `LivingApp`."""
 
     def __init__(
@@ -57,30 +104,30 @@ class Site(LivingApp[Placed]):
         self._faces = faces or {}
         self.traffic = Traffic() if traffic is None else traffic
 
-    def judge(self, request: WebRequest) -> Reply | Placed:
+    def judge(self, request: WebRequest) -> Reply | RoutedHead:
         found = self._find(request)
         if found is None:
-            return self._replied(OTHER, text_reply(404, "there is nothing here"))
+            return self._replied(OTHER_FACE, text_reply(404, "there is nothing here"))
         path, app, placed = found
-        face = self._faces.get(path, OTHER)
+        face = self._faces.get(path, OTHER_FACE)
         judged = app.judge(placed)
         if isinstance(judged, Reply):
             return self._replied(face, judged)
-        return Placed(app, face, placed, judged)
+        return RoutedHead(app, face, placed, judged)
 
-    def body_limit(self, judged: Placed) -> BodyLimit:
+    def body_limit(self, judged: RoutedHead) -> BodyLimit:
         return judged.app.body_limit(judged.judged)
 
     def admit(
-        self, judged: Placed, channel: ChannelInfo
-    ) -> Reply | Placed | Awaitable[Reply | Placed]:
+        self, judged: RoutedHead, channel: ChannelInfo
+    ) -> Reply | RoutedHead | Awaitable[Reply | RoutedHead]:
         found = judged.app.admit(judged.judged, channel)
         return self._wait(judged, found) if isawaitable(found) else self._admitted(judged, found)
 
-    async def _wait(self, judged: Placed, found: Awaitable[Any]) -> Reply | Placed:
+    async def _wait(self, judged: RoutedHead, found: Awaitable[Any]) -> Reply | RoutedHead:
         return self._admitted(judged, await found)
 
-    def _admitted(self, judged: Placed, found: Any) -> Reply | Placed:
+    def _admitted(self, judged: RoutedHead, found: Any) -> Reply | RoutedHead:
         if isinstance(found, Reply):
             return self._replied(judged.face, found)
         return replace(judged, judged=found)
@@ -88,18 +135,18 @@ class Site(LivingApp[Placed]):
     def exhausted(self, request: WebRequest) -> Reply:
         found = self._find(request)
         if found is None:
-            return self._replied(OTHER, EXHAUSTED)
+            return self._replied(OTHER_FACE, EXHAUSTED)
         path, app, placed = found
-        return self._replied(self._faces.get(path, OTHER), app.exhausted(placed))
+        return self._replied(self._faces.get(path, OTHER_FACE), app.exhausted(placed))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         found = self._find(request)
         if found is None:
-            return self._replied(OTHER, text_reply(413, f"a request may have {most:,} bytes"))
+            return self._replied(OTHER_FACE, text_reply(413, f"a request may have {most:,} bytes"))
         path, app, placed = found
-        return self._replied(self._faces.get(path, OTHER), app.too_large(placed, most))
+        return self._replied(self._faces.get(path, OTHER_FACE), app.too_large(placed, most))
 
-    def handle(self, judged: Placed, body: bytes, exchange: Exchange) -> None:
+    def handle(self, judged: RoutedHead, body: bytes, exchange: Exchange) -> None:
         self.traffic.handle(judged.face, judged.app, judged.request, judged.judged, body, exchange)
 
     def _replied(self, face: str, reply: Reply) -> Reply:
@@ -115,8 +162,8 @@ class Site(LivingApp[Placed]):
         await asyncio.gather(*(app.close(drain) for app in self._living))
 
     @property
-    def _living(self) -> list[Living]:
-        return [app for _, app in self._apps if isinstance(app, Living)]
+    def _living(self) -> list[StartableApp]:
+        return [app for _, app in self._apps if isinstance(app, StartableApp)]
 
     def _find(self, request: WebRequest) -> tuple[str, WebApp[Any], WebRequest] | None:
         for path, app in self._apps:

@@ -1,4 +1,4 @@
-"""The whole system, put together and served at one address.
+"""The whole system, put together and served at one address; and executors and bridges alone.
 
 /                                   pages
 /api/v1/…                           REST
@@ -7,6 +7,9 @@
 /api/v1/webhooks/…                  webhooks that start workflows
 /a2a, /.well-known/agent-card.json  workflows as an agent
 /healthz, /readyz, /metrics
+
+An executor or a bridge is a process of its own, beside servers on the same database; it answers
+health checks if it is given an address for them.
 """
 
 from __future__ import annotations
@@ -24,22 +27,16 @@ from msgspec.structs import replace
 
 from accord import __version__
 from accord.a2a.protocol.card import WELL_KNOWN
-from accord.app.agent_access import agent_secrets
-from accord.app.call_log import log_call
-from accord.app.counts import OperationCounts
-from accord.app.engine import Engine, EngineError, open_engine
-from accord.app.fellows import Worker, among_fellows
-from accord.app.local import Local, open_local
-from accord.app.plugins import load_plugins
-from accord.app.probes import PLACES, Probes
-from accord.app.process import Pulse, write_process
-from accord.app.protection import ProtectionError, answer_headers, tls_context
-from accord.app.server_lock import InUseError, alone_in
+from accord.app.composition import load_plugins
+from accord.app.database import InUseError, StoreMetrics, lock_data_directory
+from accord.app.engine import Engine, EngineError, Role, open_engine
+from accord.app.health import HEALTH_PATHS, HealthEndpoints
+from accord.app.observers import OperationMetrics, SpanMakers, log_call, make_span_makers
+from accord.app.runtime import Runtime, agent_secrets, open_runtime
 from accord.app.settings import Settings
-from accord.app.site import Site
-from accord.app.store_counts import StorePage
-from accord.app.tracing import Spans, spans_for
+from accord.app.site import CertificateError, Site, answer_headers, tls_context
 from accord.app.traffic import Traffic
+from accord.app.worker_metrics import LoopLatency, WorkerSocket, share_worker_metrics, write_process
 from accord.entry_points import PluginError
 from accord.hub.mcp.server import hub_server
 from accord.hub.search.index import IndexMaintenance
@@ -84,7 +81,7 @@ FACES: Final = {
     HOOKS: "webhooks",
     MCP: "mcp",
     RPC: "rpc",
-    **{f"/{place}": "probes" for place in PLACES},
+    **{f"/{place}": "probes" for place in HEALTH_PATHS},
 }
 """What requests are counted as, by path."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
@@ -98,9 +95,9 @@ class System(Struct, frozen=True):
     """The system while it is being served."""
 
     settings: Settings
-    local: Local
+    local: Runtime
     listener: HttpListener
-    probes: Probes
+    probes: HealthEndpoints
     site: Site
     _closed: asyncio.Event
 
@@ -131,8 +128,8 @@ async def prepare(settings: Settings) -> FirstRun | None:
     """Make the database ready, and an administrator where there is none: what that one begins
     with, which nobody can ask for again. Raises StartError, StoreError and ServerKeyError."""
     check_plugins(settings)
-    async with open_local(settings) as local:
-        return await local.accounts.first_run()
+    async with open_runtime(settings) as runtime:
+        return await runtime.accounts.first_run()
 
 
 def check_plugins(settings: Settings) -> None:
@@ -145,13 +142,13 @@ def check_plugins(settings: Settings) -> None:
 
 @asynccontextmanager
 async def open_system(
-    settings: Settings, *, reuse_port: bool = False, worker: Worker | None = None
+    settings: Settings, *, reuse_port: bool = False, worker: WorkerSocket | None = None
 ) -> AsyncIterator[System]:
     """Make everything ready and listen; `worker` is which of several this is that share a port.
     Raises StartError, StoreError, ServerKeyError,
     ConnectError."""
     check_plugins(settings)
-    counts = OperationCounts()
+    counts = OperationMetrics()
     refusals = Refusals()
     spans = tracing(settings)
 
@@ -163,30 +160,32 @@ async def open_system(
 
     try:
         options = _options(settings, reuse_port)
-    except ProtectionError as error:
+    except CertificateError as error:
         raise StartError(str(error)) from None
     with _only_server(settings):
         async with (
-            open_local(
+            open_runtime(
                 settings,
-                limiter=lambda store: _counted(_limiter(settings, store), refusals),
+                limiter=lambda store: _count_refusals(_limiter(settings, store), refusals),
                 observe=observe,
-            ) as local,
-            _engine(settings, local, spans) as engine,
+            ) as runtime,
+            _engine(settings, runtime, spans) as engine,
         ):
             metrics = Metrics()
-            endpoint = _endpoint(settings, local, _observer(metrics, spans))
+            endpoint = _endpoint(settings, runtime, _observer(metrics, spans))
             traffic = Traffic(None if spans is None else spans.requests)
-            pulse = Pulse()
+            latency = LoopLatency()
             written = [
-                traffic.write, counts.write, metrics.write, local.events.write,
-                local.accounts.expose, refusals.write, local.trail.expose,
-                StorePage(local.store).write, pulse.write, write_process,
+                traffic.write, counts.write, metrics.write, runtime.events.write,
+                runtime.accounts.expose, refusals.write, runtime.trail.expose,
+                StoreMetrics(runtime.store).write, latency.write, write_process,
             ]  # fmt: skip
             if engine is not None:
                 written.append(engine.write)
-            probes = Probes(local.store, written, engine=engine, backlog=Backlog(local.store))
-            site = _site(settings, local, endpoint, probes, traffic, _observer(metrics, spans))
+            probes = HealthEndpoints(
+                runtime.store, written, engine=engine, backlog=Backlog(runtime.store)
+            )
+            site = _site(settings, runtime, endpoint, probes, traffic, _observer(metrics, spans))
             await site.start()
             try:
                 listener = await listen_web(f"{settings.place}/", site, options)
@@ -194,33 +193,35 @@ async def open_system(
                 await site.close(0)
                 raise
             written.append(partial(_write_open, listener, endpoint))
-            system = System(settings, local, listener, probes, site, asyncio.Event())
+            system = System(settings, runtime, listener, probes, site, asyncio.Event())
             async with AsyncExitStack() as stack:
-                upkeep = IndexMaintenance(local.store)
+                upkeep = IndexMaintenance(runtime.store)
                 upkeep.start()
                 stack.push_async_callback(upkeep.close)
                 stack.push_async_callback(system.close)
-                stack.enter_context(pulse.beating())
+                stack.enter_context(latency.measuring())
                 if worker is not None:
-                    probes.fellows = await stack.enter_async_context(
-                        among_fellows(worker, probes.families)
+                    probes.workers = await stack.enter_async_context(
+                        share_worker_metrics(worker, probes.families)
                     )
                 yield system
 
 
 @asynccontextmanager
 async def _engine(
-    settings: Settings, local: Local, spans: Spans | None
+    settings: Settings, runtime: Runtime, spans: SpanMakers | None
 ) -> AsyncIterator[Engine | None]:
     """What executes runs, where that is done here. Raises StartError."""
-    stop = await local.events.watch(local.store)
+    stop = await runtime.events.watch(runtime.store)
     try:
         if settings.workflows == "elsewhere":
             yield None
             return
         async with AsyncExitStack() as stack:
             try:
-                engine = await stack.enter_async_context(open_engine(settings, local, spans=spans))
+                engine = await stack.enter_async_context(
+                    open_engine(settings, runtime, spans=spans)
+                )
             except EngineError as error:
                 raise StartError(str(error)) from None
             yield engine
@@ -228,15 +229,15 @@ async def _engine(
         stop()
 
 
-def _endpoint(settings: Settings, local: Local, observer: Any) -> McpEndpoint:
-    server = hub_server(local.runner, codes=settings.error_codes)
+def _endpoint(settings: Settings, runtime: Runtime, observer: Any) -> McpEndpoint:
+    server = hub_server(runtime.runner, codes=settings.error_codes)
     server.strict_versions = settings.strict_versions
     return McpEndpoint(
         server,
         limits=_limits(settings),
         origins=tuple(settings.allowed_origins) or None,
         hosts=_hosts(settings),
-        auth=TokenAuthenticator(local.accounts, Addresses(settings.trusted_proxies)),
+        auth=TokenAuthenticator(runtime.accounts, Addresses(settings.trusted_proxies)),
         plain=True,
         plain_refusals=settings.forbidden_status == 200,
         shared=settings.database_url if settings.is_shared else None,
@@ -247,9 +248,9 @@ def _endpoint(settings: Settings, local: Local, observer: Any) -> McpEndpoint:
 
 def _site(
     settings: Settings,
-    local: Local,
+    runtime: Runtime,
     endpoint: McpEndpoint,
-    probes: Probes,
+    probes: HealthEndpoints,
     traffic: Traffic,
     observer: Any,
 ) -> Site:
@@ -257,7 +258,7 @@ def _site(
     from accord.web.app import WebPages
     from accord.web.pages import PAGES
 
-    runner, accounts = local.runner, local.accounts
+    runner, accounts = runtime.runner, runtime.accounts
     web: dict[str, Any] = {
         "title": TITLE,
         "version": __version__,
@@ -268,7 +269,7 @@ def _site(
     agent = WorkflowAgentApp(
         runner,
         accounts,
-        local.watch,
+        runtime.watch,
         name=TITLE,
         version=__version__,
         url=url and f"{url}{A2A}",
@@ -287,17 +288,17 @@ def _site(
             A2A: agent,
             WELL_KNOWN: agent,
             REST: RestApp(
-                runner, accounts, root=REST, further=[watch_run(runner, local.watch)], **web
+                runner, accounts, root=REST, further=[watch_run(runner, runtime.watch)], **web
             ),
             HOOKS: WebhookApp(
                 Deliveries(
-                    local.store,
+                    runtime.store,
                     agent_secrets(settings),
                     runner.trail,
                     failed=accounts.failed_attempts.add if accounts.failed_attempts else None,
                 ),
                 runs=f"{REST}/runs",
-                limiter=local.limiter,
+                limiter=runtime.limiter,
                 trusted_proxies=settings.trusted_proxies,
             ),
             MCP: endpoint,
@@ -311,22 +312,22 @@ def _site(
                 observer=observer,
                 **web,
             ),
-            **{f"/{place}": probes for place in PLACES},
+            **{f"/{place}": probes for place in HEALTH_PATHS},
         },
         faces=FACES,
         traffic=traffic,
     )
 
 
-def tracing(settings: Settings) -> Spans | None:
+def tracing(settings: Settings) -> SpanMakers | None:
     """What makes spans, where that is wanted. Raises StartError."""
     try:
-        return spans_for(settings)
+        return make_span_makers(settings)
     except ImportError as error:
         raise StartError(f"tracing: {error}") from None
 
 
-def _observer(metrics: Metrics, spans: Spans | None) -> Any:
+def _observer(metrics: Metrics, spans: SpanMakers | None) -> Any:
     """Who is told of every call over JSON-RPC and MCP."""
     return metrics if spans is None else spans.observer(metrics)
 
@@ -345,7 +346,7 @@ def _write_open(listener: HttpListener, endpoint: McpEndpoint, page: Exposition)
         page.family(name, "gauge", about, [((), count)])
 
 
-def _counted(limiter: Limiter | None, refusals: Refusals) -> Limiter | None:
+def _count_refusals(limiter: Limiter | None, refusals: Refusals) -> Limiter | None:
     return None if limiter is None else CountedLimiter(limiter, refusals)
 
 
@@ -405,10 +406,66 @@ def _only_server(settings: Settings) -> Iterator[None]:
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:
-            stack.enter_context(alone_in(data))
+            stack.enter_context(lock_data_directory(data))
         except InUseError as error:
             raise StartError(
                 f"{error}: stop it, or give this one another --data; several on the same data need "
                 "PostgreSQL (--database)"
             ) from None
         yield
+
+
+class Subsystem(Struct, frozen=True):
+    """A part while it runs."""
+
+    engine: Engine
+    probes_url: str
+    """Where it answers probes; empty where it does not."""
+    _closed: asyncio.Event
+
+    async def wait_closed(self) -> None:
+        await self._closed.wait()
+
+
+@asynccontextmanager
+async def open_subsystem(
+    settings: Settings, role: Role, *, probes: str = ""
+) -> AsyncIterator[Subsystem]:
+    """Run an executor or a bridge; `probes` is a URL to answer probes at. Raises StartError,
+    StoreError, ServerKeyError and ConnectError."""
+    if not settings.is_shared:
+        raise StartError(
+            f"accord {role} needs PostgreSQL (--database postgresql://…): with SQLite one process, "
+            "accord serve, does everything"
+        )
+    check_plugins(settings)
+    async with open_runtime(settings) as runtime, AsyncExitStack() as stack:
+        try:
+            engine = await stack.enter_async_context(
+                open_engine(settings, runtime, role=role, spans=tracing(settings))
+            )
+        except EngineError as error:
+            raise StartError(str(error)) from None
+        latency = LoopLatency()
+        stack.enter_context(latency.measuring())
+        counts = [
+            engine.write, StoreMetrics(runtime.store).write, runtime.trail.expose, latency.write,
+            write_process,
+        ]  # fmt: skip
+        endpoints = HealthEndpoints(runtime.store, counts, engine=engine)
+        url = await stack.enter_async_context(_health_listener(probes, endpoints))
+        yield Subsystem(engine, url, asyncio.Event())
+
+
+@asynccontextmanager
+async def _health_listener(url: str, probes: HealthEndpoints) -> AsyncIterator[str]:
+    if not url:
+        yield ""
+        return
+    site = Site({f"/{place}": probes for place in HEALTH_PATHS})
+    listener = await listen_web(url, site, Options())
+    try:
+        yield listener.url.rstrip("/")
+    finally:
+        probes.stopping = True
+        await close_listener(listener, site.close(0))

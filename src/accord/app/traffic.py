@@ -15,10 +15,24 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition, Histogram
 from accord.transports.web.app import JSON, Exchange, Stream, WebApp, WebRequest
 
-SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-GONE: Final = "gone"
+REQUEST_BUCKETS: Final = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+)
+CLIENT_GONE: Final = "gone"
 """The status of a request whose client did not wait for the answer."""
-UNTOLD: Final = ("mcp", "rpc", "probes")
+FACES_WITHOUT_SPANS: Final = ("mcp", "rpc", "probes")
 """Faces without a span of the request: their calls have spans, or nobody wants to see them."""
 
 
@@ -39,7 +53,7 @@ class RequestSpans(Protocol):
 
 
 @runtime_checkable
-class Routed(Protocol):
+class RoutedRequest(Protocol):
     """A judged request of an application that knows paths with names in them."""
 
     @property
@@ -51,7 +65,7 @@ class Traffic:
 
     def __init__(self, spans: RequestSpans | None = None) -> None:
         self._spans = spans
-        self._faces: dict[str, _Face] = {}
+        self._faces: dict[str, _FaceMetrics] = {}
 
     def replied(self, face: str, status: int) -> None:
         """A request was answered by its head alone, in no time."""
@@ -67,9 +81,9 @@ class Traffic:
         exchange: Exchange,
     ) -> None:
         """Have a request handled, and see what comes of it."""
-        followed = Followed(self._face(face), exchange)
-        if self._spans is not None and face not in UNTOLD:
-            route = judged.route_path if isinstance(judged, Routed) else ""
+        followed = ObservedExchange(self._face(face), exchange)
+        if self._spans is not None and face not in FACES_WITHOUT_SPANS:
+            route = judged.route_path if isinstance(judged, RoutedRequest) else ""
             followed.span = self._spans.begin(request, route, exchange.channel)
         try:
             app.handle(judged, body, followed)
@@ -112,14 +126,14 @@ class Traffic:
         for face, each in faces:
             each.seconds.write(page, "accord_http_request_seconds", (("face", face),))
 
-    def _face(self, name: str) -> _Face:
+    def _face(self, name: str) -> _FaceMetrics:
         found = self._faces.get(name)
         if found is None:
-            found = self._faces[name] = _Face()
+            found = self._faces[name] = _FaceMetrics()
         return found
 
 
-class _Face:
+class _FaceMetrics:
     """What is counted of one face."""
 
     __slots__ = ("in_flight", "seconds", "statuses", "streams")
@@ -128,19 +142,19 @@ class _Face:
         self.statuses: Counter[str] = Counter()
         self.in_flight = 0
         self.streams = 0
-        self.seconds = Histogram(SECONDS)
+        self.seconds = Histogram(REQUEST_BUCKETS)
 
     def answered(self, status: int, seconds: float) -> None:
         self.statuses[str(status)] += 1
         self.seconds.add(seconds)
 
 
-class Followed:
+class ObservedExchange:
     """A request on its way to its answer; implements `Exchange` and `Stream`."""
 
     __slots__ = ("_exchange", "_face", "_open", "_status", "_stream", "began", "on_gone", "span")
 
-    def __init__(self, face: _Face, exchange: Exchange) -> None:
+    def __init__(self, face: _FaceMetrics, exchange: Exchange) -> None:
         self.on_gone: Callable[[], None] | None = None
         self.span: RequestSpan | None = None
         self.began = perf_counter()
@@ -162,7 +176,7 @@ class Followed:
             self._end(status)
         self._exchange.reply(body, status=status, headers=headers)
 
-    def stream(self, *, status: int = 200, headers: bytes = JSON) -> Followed:
+    def stream(self, *, status: int = 200, headers: bytes = JSON) -> ObservedExchange:
         if self._open:
             self._answered(status)
             self._face.streams += 1
@@ -201,7 +215,7 @@ class Followed:
         if self._open:
             if self._stream is None:
                 self._face.in_flight -= 1
-                self._face.statuses[GONE] += 1
+                self._face.statuses[CLIENT_GONE] += 1
                 self._end(None)
             else:
                 self._face.streams -= 1

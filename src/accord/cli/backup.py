@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from msgspec import Struct
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.app.settings import CONFIG, FILE, Settings
 from accord.cli import exits
 from accord.cli.exits import UsageError
@@ -39,9 +39,9 @@ from accord.store.migrations import migrations, missing
 from accord.store.store import Engine, Row
 
 if TYPE_CHECKING:
-    from accord.app.keeping.backup import Taken
-    from accord.app.keeping.manifest import Manifest
-    from accord.app.keeping.restore import Restored
+    from accord.app.backup.archive import Manifest
+    from accord.app.backup.backup import BackupResult
+    from accord.app.backup.restore import RestoreResult
 
 
 # accord backup
@@ -75,8 +75,8 @@ def _configure_backup(parser: Parser) -> None:
 
 
 def _run_backup(arguments: argparse.Namespace) -> int:
-    from accord.app.keeping.backup import take_backup
-    from accord.app.keeping.errors import KeepingError
+    from accord.app.backup.archive import BackupError
+    from accord.app.backup.backup import take_backup
 
     settings = settings_from(arguments).settings
     with progress_of(arguments, "backing up", "bytes") as progress:
@@ -90,7 +90,7 @@ def _run_backup(arguments: argparse.Namespace) -> int:
                     progress=progress,
                 )
             )
-        except KeepingError as error:
+        except BackupError as error:
             raise UsageError(str(error), advice="") from None
     if arguments.json:
         print_json(taken)
@@ -104,7 +104,7 @@ def _settings_file(arguments: argparse.Namespace, settings: Settings) -> Path:
     return Path(named) if named else Path(settings.data) / FILE
 
 
-def _print_backup(taken: Taken) -> None:
+def _print_backup(taken: BackupResult) -> None:
     print_line(f"{taken.file} has {taken.size:,} bytes, of {taken.manifest.size:,}:")
     for member in taken.manifest.members:
         print_line(f"  {member.name:<26} {member.size:>15,}")
@@ -144,16 +144,16 @@ def _configure_restore(parser: Parser) -> None:
 
 
 def _run_restore(arguments: argparse.Namespace) -> int:
-    from accord.app.keeping.errors import KeepingError
+    from accord.app.backup.archive import BackupError
 
     try:
         return _check_backup(arguments) if arguments.check else _restore_backup(arguments)
-    except KeepingError as error:
+    except BackupError as error:
         raise UsageError(str(error), advice="") from None
 
 
 def _check_backup(arguments: argparse.Namespace) -> int:
-    from accord.app.keeping.restore import check_backup
+    from accord.app.backup.restore import check_backup
 
     with progress_of(arguments, "checking", "bytes") as progress:
         manifest = asyncio.run(check_backup(Path(arguments.file), progress=progress))
@@ -165,7 +165,7 @@ def _check_backup(arguments: argparse.Namespace) -> int:
 
 
 def _restore_backup(arguments: argparse.Namespace) -> int:
-    from accord.app.keeping.restore import restore
+    from accord.app.backup.restore import restore
     from accord.operations.logs.setup import configure_logging
 
     configure_logging("debug" if arguments.debug else "warning", "text")
@@ -181,7 +181,7 @@ def _restore_backup(arguments: argparse.Namespace) -> int:
     return exits.OK if restored.audit.is_intact else exits.ANSWERED_WITH_ERROR
 
 
-def _print_restored(restored: Restored) -> None:
+def _print_restored(restored: RestoreResult) -> None:
     print_line(f"{restored.data} is restored: {_about_backup(restored.manifest)}")
     for migration in restored.migrated:
         print_line(f"migrated: {migration}")
@@ -254,7 +254,7 @@ class Readable(Protocol):
 async def migrations_of(store: Readable) -> list[Migration]:
     """Return all migrations of this release. Raises StoreError for a database of a newer one."""
     found = []
-    for part, folder in PARTS.items():
+    for part, folder in MIGRATIONS.items():
         known = migrations(folder, store.engine)
         applied = await store.applied(part)
         missing(known, applied, part)
@@ -319,7 +319,7 @@ async def _run_migrations(url: str, progress: Progress) -> list[Migration]:
         before = await migrations_of(store)
         pending = [each.part for each in before if not each.applied]
         done = 0
-        for part, folder in PARTS.items():
+        for part, folder in MIGRATIONS.items():
             await store.migrate(part, folder)
             done += pending.count(part)
             progress(done, len(pending))

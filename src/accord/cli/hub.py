@@ -36,7 +36,7 @@ from accord.cli.output import (
 from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
-    from accord.app.local import Local
+    from accord.app.runtime import Runtime
     from accord.hub.exchange.matching import ImportReport, ImportRow
     from accord.hub.operations.exchange import Export
     from accord.operations.operation import Operation
@@ -67,7 +67,7 @@ def _configure_demo(parser: Parser) -> None:
 
 
 def _run_demo(arguments: argparse.Namespace) -> int:
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         from accord.hub.demo.loading import demo_operation, first_epic
         from accord.operations.arguments import convert
 
@@ -133,7 +133,7 @@ def _run_import(arguments: argparse.Namespace) -> int:
     format = arguments.format or _format_of(arguments)
     content = _content(arguments.file)
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         from accord.operations.arguments import convert
         from accord.operations.errors import ServiceError
 
@@ -187,7 +187,7 @@ def formats() -> list[str]:
 
 
 def _format_of(arguments: argparse.Namespace) -> str:
-    from accord.app.plugins import load_plugins
+    from accord.app.composition import load_plugins
 
     plugins = load_plugins(settings_from(arguments).settings.plugins)
     format = plugins.formats.of_file(arguments.file)
@@ -267,7 +267,7 @@ def _configure_export(parser: Parser) -> None:
 
 
 def _run_export(arguments: argparse.Namespace) -> int:
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         from accord.hub.exchange.formats import Formats
 
         told = local.runner.service(Formats).of_file(arguments.output or "")
@@ -341,8 +341,7 @@ def _configure_do(parser: Parser) -> None:
 
 
 def _run_do(arguments: argparse.Namespace) -> int:
-    from accord.app.composition import all_operations
-    from accord.app.plugins import load_plugins
+    from accord.app.composition import all_operations, load_plugins
 
     plugins = load_plugins(settings_from(arguments).settings.plugins)
     registry = all_operations(plugins.formats, plugins.operations)
@@ -359,7 +358,7 @@ def _run_do(arguments: argparse.Namespace) -> int:
     return run_local(arguments, lambda local: _do(local, found.name, arguments))
 
 
-async def _do(local: Local, name: str, arguments: argparse.Namespace) -> int:
+async def _do(local: Runtime, name: str, arguments: argparse.Namespace) -> int:
     from accord.operations.arguments import decode
 
     operation = local.runner.registry[name]
@@ -448,7 +447,7 @@ def _configure_reindex(parser: Parser) -> None:
 
 
 def _run_reindex(arguments: argparse.Namespace) -> int:
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         from accord.hub.search.index import rebuild
         from accord.operations.storage import LANE
 

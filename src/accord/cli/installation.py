@@ -32,8 +32,8 @@ from accord.cli.output import print_error_line, print_json, print_line, print_ta
 from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
-    from accord.app.local import Local
-    from accord.app.plugins import PluginState
+    from accord.app.composition import PluginState
+    from accord.app.runtime import Runtime
     from accord.operations.caller import Caller
     from accord.operations.outcome import Outcome
 
@@ -105,7 +105,7 @@ def check_there(settings: Settings) -> None:
 
 def audit_key(settings: Settings) -> bytes:
     """Return the key of the audit trail. Raises `UsageError`."""
-    from accord.app.local import AUDIT_PURPOSE, server_key
+    from accord.app.runtime import AUDIT_PURPOSE, server_key
     from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError
 
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
@@ -126,7 +126,7 @@ def add_local_flags(parser: Parser, *more: str) -> None:
     add_setting_flags(parser, ("data", "database", *more))
 
 
-async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]:
+async def all_pages(local: Runtime, operation: str, **arguments: Any) -> list[Any]:
     """Return all items of an operation that lists, page by page."""
     found: list[Any] = []
     cursor = None
@@ -139,7 +139,7 @@ async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]
 
 
 def run_local(
-    arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]], *, new: bool = False
+    arguments: argparse.Namespace, use: Callable[[Runtime], Awaitable[int]], *, new: bool = False
 ) -> int:
     """Open the installation and run `use` with it. Return its exit code.
 
@@ -148,7 +148,7 @@ def run_local(
     """
     import asyncio
 
-    from accord.app.local import open_local
+    from accord.app.runtime import open_runtime
     from accord.operations.accounts.server_key import ServerKeyError
     from accord.operations.logs.setup import configure_logging
     from accord.store import open_store
@@ -163,7 +163,7 @@ def run_local(
         check_there(settings)
 
     async def main() -> int:
-        async with open_local(settings) as local:
+        async with open_runtime(settings) as local:
             return await use(local)
 
     try:
@@ -185,7 +185,7 @@ def add_as_flag(parser: Parser) -> None:
     )
 
 
-async def caller_named(local: Local, name: str | None) -> Caller:
+async def caller_named(local: Runtime, name: str | None) -> Caller:
     """Return a caller with every right who acts as this person.
 
     Raises UsageError where there is no person at all, and ServiceError.
@@ -208,7 +208,7 @@ async def caller_named(local: Local, name: str | None) -> Caller:
     )
 
 
-async def run_as(local: Local, caller: Caller, operation: str, **arguments: Any) -> Outcome:
+async def run_as(local: Runtime, caller: Caller, operation: str, **arguments: Any) -> Outcome:
     """Run an operation as `caller`. Raises ServiceError."""
     from accord.operations.arguments import convert
 
@@ -282,7 +282,7 @@ def _configure_plugins(parser: Parser) -> None:
 
 
 def _run_plugins(arguments: argparse.Namespace) -> int:
-    from accord.app.plugins import load_plugins
+    from accord.app.composition import load_plugins
 
     loaded = load_plugins(settings_from(arguments).settings.plugins, transports=True)
     failed = any(each.state == "failed" for each in loaded.states) or bool(loaded.missing)

@@ -31,7 +31,7 @@ from accord.cli.parser import Command, Parser
 from accord.operations.rights import SCOPES
 
 if TYPE_CHECKING:
-    from accord.app.local import Local
+    from accord.app.runtime import Runtime
     from accord.operations.accounts.entities import User
     from accord.operations.outcome import Outcome
 
@@ -110,7 +110,7 @@ def _configure(spec: OperationCommand, parser: Parser) -> None:
 def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
     given = _given(spec, arguments)
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         if spec.columns is not None:
             _print_list(spec.columns, await all_pages(local, spec.operation, **given), arguments)
             return exits.OK
@@ -482,7 +482,7 @@ def _run_update(arguments: argparse.Namespace) -> int:
         raise UsageError("say what to change: --role, --email, --password-stdin or --deactivate")
     password = _read_password() if arguments.password_stdin else None
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         if password is not None:
             await local.run("set_password", id=arguments.name, password=password)
         if changes:

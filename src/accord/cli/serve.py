@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from accord import __version__
-from accord.app.fellows import Worker
 from accord.app.settings import Settings
+from accord.app.worker_metrics import WorkerSocket
 from accord.cli import exits
 from accord.cli.exits import UsageError, install_command, missing_for_serve
 from accord.cli.installation import add_setting_flags, settings_from
@@ -33,7 +33,7 @@ from accord.store import StoreError
 from accord.transports.serve import run_until_stopped
 
 if TYPE_CHECKING:
-    from accord.app.part import Part
+    from accord.app.system import Subsystem
     from accord.operations.accounts.entities import FirstRun
 
 
@@ -124,7 +124,7 @@ def _serve_one(
     port = urlsplit(url).port
     assert port is not None
     settings = replace(settings, port=port)
-    begin = partial(open_system, settings, reuse_port=True, worker=Worker(folder, number))
+    begin = partial(open_system, settings, reuse_port=True, worker=WorkerSocket(folder, number))
     run_until_stopped(begin, on_listen)
 
 
@@ -268,8 +268,7 @@ def configure_part(parser: Parser, *more: str) -> None:
 
 def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"]) -> int:
     """Run an executor or a bridge until it is stopped. Raises `UsageError`."""
-    from accord.app.part import open_part
-    from accord.app.system import StartError
+    from accord.app.system import StartError, open_subsystem
     from accord.operations.accounts.server_key import ServerKeyError
     from accord.operations.logs.setup import configure_logging
     from accord.store import StoreError
@@ -280,7 +279,7 @@ def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"])
         settings = replace(settings, log_level="debug")
     configure_logging(settings.log_level, settings.log_format)
 
-    def announce(part: Part) -> None:
+    def announce(part: Subsystem) -> None:
         if arguments.json:
             told = {"role": role, "name": part.engine.member.name, "probes": part.probes_url}
             print_json({"event": "ready", **told})
@@ -289,7 +288,7 @@ def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"])
         print_line(f"{role} {part.engine.member.name} is running{where} (press Ctrl-C to stop)")
 
     try:
-        begin = partial(open_part, settings, role, probes=arguments.probes or "")
+        begin = partial(open_subsystem, settings, role, probes=arguments.probes or "")
         run_until_stopped(begin, announce)
     except (StartError, StoreError, ServerKeyError) as error:
         raise UsageError(str(error), advice=LOOK) from None

@@ -39,7 +39,7 @@ from accord.cli.parser import Command, Parser
 from accord.jsonrpc.nesting import decode_json
 
 if TYPE_CHECKING:
-    from accord.app.local import Local
+    from accord.app.runtime import Runtime
     from accord.operations.caller import Caller
     from accord.workflows.core.errors import Problem
     from accord.workflows.core.rules import Known
@@ -80,7 +80,7 @@ def _run_validate(arguments: argparse.Namespace) -> int:
             "agents and workflows were not looked for",
         )
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         return _print_problems(text, await _known_here(local), arguments)
 
     return run_local(arguments, use)
@@ -131,7 +131,7 @@ def _problem_summary(problems: list[Problem], file: str, note: str) -> str:
     return f"{file} is valid" + (f"; {note}" if note else "")
 
 
-async def _known_here(local: Local) -> Known:
+async def _known_here(local: Runtime) -> Known:
     from accord.workflows.operations.workflows import known_things
 
     return await local.store.read(
@@ -140,8 +140,7 @@ async def _known_here(local: Local) -> Known:
 
 
 def _known_without_installation(allowed: list[str]) -> Known:
-    from accord.app.composition import EVENT_KINDS, all_operations
-    from accord.app.plugins import load_plugins
+    from accord.app.composition import EVENT_KINDS, all_operations, load_plugins
     from accord.workflows.core.rules import Known
     from accord.workflows.operations.workflows import callable_operations
 
@@ -182,7 +181,7 @@ def _run_save(arguments: argparse.Namespace) -> int:
     except UnicodeDecodeError:
         raise UsageError(f"{arguments.file} is not UTF-8") from None
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         from accord.workflows.operations.workflows import DefinitionRefusedError
 
         caller = await caller_named(local, arguments.person)
@@ -233,7 +232,7 @@ def _run_list(arguments: argparse.Namespace) -> int:
     return run_local(arguments, lambda local: _list_found(local, arguments))
 
 
-async def _list_found(local: Local, arguments: argparse.Namespace) -> int:
+async def _list_found(local: Runtime, arguments: argparse.Namespace) -> int:
     found = await (_runs(local, arguments) if arguments.runs else _workflows(local))
     if arguments.json:
         print_json(found)
@@ -244,13 +243,13 @@ async def _list_found(local: Local, arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-async def _runs(local: Local, arguments: argparse.Namespace) -> list[Any]:
+async def _runs(local: Runtime, arguments: argparse.Namespace) -> list[Any]:
     wanted = {"workflow": arguments.of, "state": arguments.state}
     found: list[Any] = (await local.run("list_runs", **wanted, limit=100)).result.items
     return found
 
 
-async def _workflows(local: Local) -> list[Any]:
+async def _workflows(local: Runtime) -> list[Any]:
     return await all_pages(local, "list_workflows")
 
 
@@ -305,7 +304,7 @@ def _run_run(arguments: argparse.Namespace) -> int:
     return run_local(arguments, lambda local: _start_run(local, given, arguments))
 
 
-async def _start_run(local: Local, given: dict[str, Any], arguments: argparse.Namespace) -> int:
+async def _start_run(local: Runtime, given: dict[str, Any], arguments: argparse.Namespace) -> int:
     from accord.workflows.membership import is_alive
 
     caller = await caller_named(local, arguments.person)
@@ -371,7 +370,7 @@ def _run_watch(arguments: argparse.Namespace) -> int:
     if arguments.run is None:
         raise UsageError("a RUN is needed: the id of one")
 
-    async def use(local: Local) -> int:
+    async def use(local: Runtime) -> int:
         caller = await caller_named(local, arguments.person)
         return await follow(local, caller, arguments.run, as_json=arguments.json)
 
@@ -406,7 +405,7 @@ _EVENTS: Final[Mapping[str, str]] = {
 }
 
 
-async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) -> int:
+async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) -> int:
     """Print the events of a run until it has ended. Return the exit code.
 
     Raises NotFoundError.
@@ -430,7 +429,7 @@ async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) ->
     return CODES[run.state]
 
 
-async def call(local: Local, caller: Caller, operation: str, **arguments: Any) -> Any:
+async def call(local: Runtime, caller: Caller, operation: str, **arguments: Any) -> Any:
     """Return the result of an operation that `caller` runs."""
     return (await run_as(local, caller, operation, **arguments)).result
 
@@ -498,14 +497,14 @@ def _configure_archive(parser: Parser) -> None:
 
 
 def _run_archive(arguments: argparse.Namespace) -> int:
-    from accord.app.old_runs import old_runs
+    from accord.app.runtime import run_retention
 
     settings = settings_from(arguments).settings
 
-    async def archive(local: Local) -> int:
+    async def archive(local: Runtime) -> int:
         try:
             with progress_of(arguments, "archiving", "runs") as progress:
-                count = await old_runs(settings, local.store).sweep(progress)
+                count = await run_retention(settings, local.store).sweep(progress)
         except OSError as error:
             raise UsageError(f"cannot write to {error.filename}: {error.strerror}") from None
         done = "archived" if settings.old_runs == "archive" else "removed"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accord.app import local
+from accord.app import runtime
 from accord.operations.logs.formats import JsonFormat
 from tests.hub.system.installation import Answer, Installation, Wire, password_of, running
 from tests.hub.system.test_canary import with_failing
@@ -263,7 +263,7 @@ def test_a_write_says_what_the_linter_says(uma: Wire, things: dict[str, Any]) ->
 def test_failures_are_told_by_their_correlation_id_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "all_operations", with_failing)
+    monkeypatch.setattr(runtime, "all_operations", with_failing)
     said = io.StringIO()
     handler = logging.StreamHandler(said)
     handler.setFormatter(JsonFormat())

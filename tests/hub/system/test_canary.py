@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from accord.app import local
+from accord.app import runtime
 from accord.app.composition import all_operations
 from accord.operations.logs.formats import JsonFormat, TextFormat
 from accord.operations.operation import Rest
@@ -113,7 +113,7 @@ def test_secrets_are_nowhere(
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
-    monkeypatch.setattr(local, "all_operations", with_failing)
+    monkeypatch.setattr(runtime, "all_operations", with_failing)
     data = tmp_path / "data"
     with overheard() as log, running(data, database, log_level="debug", tracing=True) as here:
         secrets = secrets_of(here)

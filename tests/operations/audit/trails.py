@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.identifiers import utc_now
@@ -38,7 +38,7 @@ def record(**fields: Any) -> Record:
 @asynccontextmanager
 async def migrated(url: str) -> AsyncIterator[Store]:
     async with open_store(url, durable=False) as store:
-        await store.migrate("operations", PARTS["operations"])
+        await store.migrate("operations", MIGRATIONS["operations"])
         yield store
 
 

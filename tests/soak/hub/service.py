@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.mcp.server.http.endpoint import McpEndpoint
@@ -74,7 +74,7 @@ def _endpoint(system: System) -> Any:
 
 async def _token(settings: Settings, user: str) -> str:
     """A token that may do everything."""
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         made = await local.run("create_token", user=user, name="everything")
     return str(made.result.token)
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from accord.a2a import Bearer, Client, Message, Task, TextPart
 from accord.a2a.demo import DemoAgent
-from accord.app.local import open_local
+from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system
 from tests.a2a.scripted import LOCAL
@@ -81,7 +81,7 @@ class Prepared(Struct, frozen=True):
 
 
 async def prepare(settings: Settings) -> Prepared:
-    async with open_local(settings) as local:
+    async with open_runtime(settings) as local:
         first = await local.accounts.first_run()
         assert first is not None
         await local.run(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from accord.a2a import message_id
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.store import open_store
 from tests.a2a.scripted import Asked
 from tests.patience import PATIENCE
@@ -153,7 +153,7 @@ async def test_what_ends_while_the_database_is_away_is_kept_and_nobody_is_asked_
     with running_cluster() as cluster:
         url = cluster.database("away")
         async with open_store(url, durable=False) as store:
-            for part, folder in PARTS.items():
+            for part, folder in MIGRATIONS.items():
                 await store.migrate(part, folder)
         async with unruly(lambda asked, n: done(asked)) as agent:
             slow = agent.connected

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.store import Store, open_store
 from accord.workflows.core.events import RunFinished, StepStarted, TaskSucceeded
 from accord.workflows.storage.history import read_history
@@ -177,7 +177,7 @@ async def test_what_was_stopped_past_its_lease_and_woken_writes_nothing(
 async def test_when_the_database_was_away_runs_go_on_by_themselves() -> None:
     with running_cluster() as cluster:
         async with open_store(cluster.database()) as store:
-            for part, folder in PARTS.items():
+            for part, folder in MIGRATIONS.items():
                 await store.migrate(part, folder)
             await save(store, MANY)
             async with executing(store, lease=1.0):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from accord.a2a.demo import DemoAgent
 from accord.a2a.server.serving import serve
 from accord.app.engine import open_engine
-from accord.app.local import Local, open_local
+from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
@@ -44,7 +44,7 @@ GATE = {
 class Office:
     """What tests of operations work with."""
 
-    def __init__(self, local: Local, settings: Settings, people: dict[str, Caller]) -> None:
+    def __init__(self, local: Runtime, settings: Settings, people: dict[str, Caller]) -> None:
         self.local = local
         self.settings = settings
         self.people = people
@@ -107,7 +107,7 @@ async def open_office(folder: Path, url: str, **settings: Any) -> AsyncIterator[
         secret_key=KEY if shared else "",
         **{"allow_private_agents": True, **settings},
     )
-    async with open_local(chosen) as local:
+    async with open_runtime(chosen) as local:
         people = {}
         for name, role in PEOPLE.items():
             user = (await local.run("create_user", username=name, role=role)).result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.app.parts import PARTS
+from accord.app.database import MIGRATIONS
 from accord.store import open_store
 from accord.workflows.core.events import SignalReceived, encode_event
 from accord.workflows.storage.leases import shard_of
@@ -35,7 +35,7 @@ EVENTS = (
 
 def before(folder: Path, number: int) -> Path:
     """The migrations of workflows that there were before one."""
-    with as_file(PARTS["workflows"]) as found:
+    with as_file(MIGRATIONS["workflows"]) as found:
         shutil.copytree(found, folder)
     for path in folder.iterdir():
         if not path.name[:4].isdigit() or int(path.name[:4]) >= number:
@@ -48,7 +48,7 @@ async def test_messages_that_were_postponed_before_are_decided_on_after(
     url: str, tmp_path: Path
 ) -> None:
     async with open_store(url, durable=False) as store:
-        for part, folder in PARTS.items():
+        for part, folder in MIGRATIONS.items():
             known = before(tmp_path / "before", PROBLEMS) if part == "workflows" else folder
             await store.migrate(part, known)
         await save(store, {"name": "hear", "steps": [{"name": "w", "type": "wait", "signal": "s"}]})
@@ -58,7 +58,7 @@ async def test_messages_that_were_postponed_before_are_decided_on_after(
         signal = encode_event(SignalReceived(at=2.0, name="s", id="1", payload="late")).decode()
         await store.execute(MESSAGE, "r", shard, signal)
         await store.execute(APPROVAL)
-        await store.migrate("workflows", PARTS["workflows"])
+        await store.migrate("workflows", MIGRATIONS["workflows"])
         [row] = await store.fetch("SELECT step, shown FROM approvals")
         assert tuple(row) == ("ok", None)
         assert (await load(store, "r")).problem is None

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
-from accord.app.local import server_key
-from accord.app.server_lock import is_served
+from accord.app.database import is_served
+from accord.app.runtime import server_key
 from accord.app.settings import Settings
 from accord.cli.backup import Readable, migrations_of
 from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from accord import __version__
 from accord.a2a.protocol.card import WELL_KNOWN
-from accord.app.engine import EMBEDDED, KAFKA
-from accord.app.server_lock import is_served
+from accord.app.database import is_served
+from accord.app.engine import EMBEDDED_BUS, KAFKA_SCHEME
 from accord.app.settings import Settings
 from accord.app.system import MCP, TITLE
 from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
@@ -108,9 +108,9 @@ BROKER_SECONDS: Final = 5.0
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
-    if settings.bus == EMBEDDED:
+    if settings.bus == EMBEDDED_BUS:
         yield ok("bus", "embedded: no broker is needed")
-    elif not settings.bus.startswith(KAFKA):
+    elif not settings.bus.startswith(KAFKA_SCHEME):
         detail = "the bus is neither embedded nor kafka://host:port"
         yield problem("bus", detail, "see --bus in accord config")
     else:

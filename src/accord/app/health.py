@@ -1,9 +1,9 @@
-"""What machines ask the system: is it alive, is it ready, what does it count.
+"""Health checks and metrics over HTTP.
 
 /healthz   the process answers
-/readyz    it can do its work: the database answers and can be written, has heard of it, and it is
-           not about to stop
-/metrics   numbers, for Prometheus
+/readyz    it can do its work: the database answers and can be written, the membership is current,
+           and it is not about to stop
+/metrics   metrics, for Prometheus
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from accord.app.engine import Engine
-from accord.app.fellows import Fellows
+from accord.app.worker_metrics import WorkerMetrics
 from accord.store.catalog import PING
 from accord.store.store import Store, StoreError
 from accord.telemetry.metrics import MEDIA_TYPE, Exposition, Family
@@ -31,23 +31,23 @@ from accord.transports.web.app import (
 from accord.transports.web.underway import Underway
 from accord.workflows.metrics import Backlog
 
-PLACES: Final = ("healthz", "readyz", "metrics")
+HEALTH_PATHS: Final = ("healthz", "readyz", "metrics")
 READY_SECONDS: Final = 2.0
 """How long the database may take to say that it is there."""
 _NO_STORE: Final = b"cache-control: no-store\r\n"
 _TEXT: Final = f"content-type: {MEDIA_TYPE}\r\n".encode()
 
-Counts = Callable[[Exposition], None]
+WriteMetrics = Callable[[Exposition], None]
 """Writes what a part of the system counts."""
 
 
-class Probes(WebApp[str]):
+class HealthEndpoints(WebApp[str]):
     """Answers probes; implements `WebApp` for one of the paths."""
 
     def __init__(
         self,
         store: Store,
-        counts: Sequence[Counts],
+        counts: Sequence[WriteMetrics],
         *,
         engine: Engine | None = None,
         backlog: Backlog | None = None,
@@ -59,7 +59,7 @@ class Probes(WebApp[str]):
         self._counts = counts
         self._backlog = backlog
         self._underway = Underway()
-        self.fellows: Fellows | None = None
+        self.workers: WorkerMetrics | None = None
         """The other workers at the same port."""
         self.stopping = False
         """Whether no more work is to be sent here."""
@@ -68,7 +68,7 @@ class Probes(WebApp[str]):
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "only GET", b"allow: GET, HEAD\r\n")
         name = request.path.strip("/")
-        return name if name in PLACES else text_reply(404, "there is nothing here")
+        return name if name in HEALTH_PATHS else text_reply(404, "there is nothing here")
 
     def body_limit(self, judged: str) -> BodyLimit:
         return SMALL_BODY
@@ -78,7 +78,7 @@ class Probes(WebApp[str]):
 
     def handle(self, judged: str, body: bytes, exchange: Exchange) -> None:
         if judged == "healthz":
-            _say(exchange, 200, status="ok")
+            _reply_status(exchange, 200, status="ok")
         elif judged == "metrics":
             self._underway.begin(self._metrics(exchange))
         else:
@@ -93,11 +93,11 @@ class Probes(WebApp[str]):
 
     async def _metrics(self, exchange: Exchange) -> None:
         page = Exposition()
-        if self.fellows is None:
+        if self.workers is None:
             for count in self._counts:
                 count(page)
         else:
-            await self.fellows.gather(page)
+            await self.workers.gather(page)
         if self._backlog is not None:
             await self._backlog.refresh()
             self._backlog.write(page)
@@ -105,23 +105,27 @@ class Probes(WebApp[str]):
 
     async def _ready(self, exchange: Exchange) -> None:
         if self.stopping:
-            _say(exchange, 503, status="stopping")
+            _reply_status(exchange, 503, status="stopping")
             return
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._store.fetch(PING)
                 fault = await self._store.writing_fault()
         except (StoreError, TimeoutError):
-            _say(exchange, 503, status="unavailable", database="does not answer")
+            _reply_status(exchange, 503, status="unavailable", database="does not answer")
             return
         if fault:
-            _say(exchange, 503, status="unavailable", database=f"cannot be written: {fault}")
+            _reply_status(
+                exchange, 503, status="unavailable", database=f"cannot be written: {fault}"
+            )
             return
         if self._engine is not None and not self._engine.is_alive:
-            _say(exchange, 503, status="unavailable", workflows="may be executed by others now")
+            _reply_status(
+                exchange, 503, status="unavailable", workflows="may be executed by others now"
+            )
             return
-        _say(exchange, 200, status="ready")
+        _reply_status(exchange, 200, status="ready")
 
 
-def _say(exchange: Exchange, code: int, **said: str) -> None:
+def _reply_status(exchange: Exchange, code: int, **said: str) -> None:
     exchange.reply(msgspec.json.encode(said), status=code, headers=_NO_STORE + JSON)

@@ -1,12 +1,76 @@
-"""What the database had to do, for Prometheus."""
+"""The database of an installation: its migrations, the lock of its data directory, its metrics.
+
+With SQLite one server uses a data directory, and none while it is restored.
+"""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
 
 from accord.store.store import Store
 from accord.telemetry.metrics import Exposition, Kind
 
+MIGRATIONS: Final[dict[str, Traversable]] = {
+    "operations": files("accord.operations") / "migrations",
+    "hub": files("accord.hub") / "migrations",
+    "workflows": files("accord.workflows") / "migrations",
+}
+"""Where the migrations of each are."""
 
-class StorePage:
+
+LOCK_FILE: Final = "server.lock"
+
+
+class InUseError(Exception):
+    """A server uses the data directory."""
+
+    def __init__(self, data: Path, process: str) -> None:
+        which = f" (process {process})" if process.isdigit() else ""
+        super().__init__(f"another server{which} uses {data}")
+
+
+@contextmanager
+def lock_data_directory(data: Path) -> Iterator[None]:
+    """Within this no server uses the folder, which must be there. Raises InUseError."""
+    import fcntl  # POSIX only
+
+    fd = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InUseError(data, os.read(fd, 20).decode("ascii", "replace")) from None
+        os.ftruncate(fd, 0)
+        os.write(fd, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(fd)
+
+
+def is_served(data: Path) -> bool:
+    """Whether a server runs on a data directory with SQLite."""
+    import fcntl  # POSIX only
+
+    try:
+        fd = os.open(data / LOCK_FILE, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+class StoreMetrics:
     """Shows the counts of one store."""
 
     def __init__(self, store: Store) -> None:

@@ -1,31 +1,40 @@
-"""Makes an installation of a backup.
+"""Restore of an installation from a backup.
 
-All of the backup is read and its hashes compared before anything of the installation is touched.
-Then the database is brought up to this release and its audit trail looked at; with SQLite all of
-that happens beside what is there, so that whatever goes wrong leaves it as it was.
+The whole backup is read and its hashes compared before anything of the installation is touched.
+Then the database is migrated to this release and its audit trail verified; with SQLite all of that
+happens in a staging folder, so a failure leaves the installation as it was. Existing files are
+moved, never removed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import tempfile
 import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from accord.app.backup import archive as manifests
+from accord.app.backup.archive import (
+    Archive,
+    BackupError,
+    Manifest,
+    Progress,
+    no_progress,
+    open_archive,
+)
+from accord.app.backup.postgres import PostgresTarget, empty_schema, load
 from accord.app.composition import data_checks
-from accord.app.keeping import manifest as manifests
-from accord.app.keeping.archive import Archive, Progress, open_archive, silent
-from accord.app.keeping.data_directory import DataDirectory, taking_over
-from accord.app.keeping.errors import KeepingError
-from accord.app.keeping.manifest import Manifest
-from accord.app.keeping.postgres_place import PostgresPlace, emptied
-from accord.app.keeping.postgres_programs import load
-from accord.app.local import AUDIT_PURPOSE
-from accord.app.parts import PARTS
+from accord.app.database import LOCK_FILE, MIGRATIONS, InUseError, lock_data_directory
+from accord.app.runtime import AUDIT_PURPOSE
 from accord.app.settings import Settings
 from accord.operations.accounts.server_key import (
     KEY_FILE,
@@ -41,14 +50,100 @@ from accord.operations.audit.verify import Report, verify
 from accord.store import Store, StoreError, open_store
 from accord.store.migrations import migrations, missing
 
+ASIDE_PREFIX: Final = "before-restore-"
+"""What the names of folders begin with that hold what was there before."""
+STAGE_PREFIX: Final = ".restore-"
+
+
+class DataDirectory:
+    """A data directory that nobody else uses. `stage` is a folder in it for what is to come."""
+
+    def __init__(self, path: Path, stage: Path, *, fingerprint: str, force: bool) -> None:
+        self.stage = stage
+        self.path = path
+        self._old = [each for each in path.iterdir() if not _is_ours(each.name)]
+        key = path / KEY_FILE
+        if key.exists() and _fingerprint(path) != fingerprint:
+            self._old.append(key)
+        if self._old and not force:
+            raise BackupError(
+                f"{path} is not empty, there is {self._old[0].name}: name another --data, or have "
+                "what is there moved aside (--force)"
+            )
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the key is there that the backup needs."""
+        key = self.path / KEY_FILE
+        return key.exists() and key not in self._old
+
+    def settle(self) -> Path | None:
+        """Put everything in its place; the folder with what was there before."""
+        aside = self._move_aside() if self._old else None
+        for new in self.stage.iterdir():
+            new.rename(self.path / new.name)
+        fd = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        return aside
+
+    def _move_aside(self) -> Path:
+        aside = self.path / f"{ASIDE_PREFIX}{datetime.now(UTC):%Y-%m-%dT%H-%M-%S.%fZ}"
+        aside.mkdir(mode=0o700)
+        for old in self._old:
+            old.rename(aside / old.name)
+        return aside
+
+
+@contextmanager
+def claim_data_directory(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDirectory]:
+    """A data directory for a backup whose key has this fingerprint. What is not settled when the
+    block ends leaves nothing behind. Raises KeepingError where a server uses it, or where it is not
+    empty and nobody said that this is fine."""
+    existed = path.exists()
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock_data_directory(path))
+        except InUseError as error:
+            raise BackupError(f"{error}: stop it first") from None
+        stage = Path(tempfile.mkdtemp(prefix=STAGE_PREFIX, dir=path))
+        try:
+            yield DataDirectory(path, stage, fingerprint=fingerprint, force=force)
+        finally:
+            shutil.rmtree(stage)
+            if not existed:
+                _remove_if_unused(path)
+
+
+def _remove_if_unused(path: Path) -> None:
+    if [each.name for each in path.iterdir()] == [LOCK_FILE]:
+        (path / LOCK_FILE).unlink()
+        with suppress(OSError):
+            path.rmdir()
+
+
+def _is_ours(name: str) -> bool:
+    return name in (KEY_FILE, LOCK_FILE) or name.startswith((ASIDE_PREFIX, STAGE_PREFIX))
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        return load_key(path, {}).fingerprint
+    except ServerKeyError:
+        return ""
+
+
 SECRET_FILE: Final = "secret-key"
 """Where the server key is left for whoever has to put it into the environment."""
-OTHER_SETTINGS: Final = "accord.toml.restored"
-ROOM: Final = 1.1
+RENAMED_SETTINGS: Final = "accord.toml.restored"
+SPACE_FACTOR: Final = 1.1
 """How much more than the backup has must be free on the disk."""
 
 
-class Restored(Struct, frozen=True, kw_only=True):
+class RestoreResult(Struct, frozen=True, kw_only=True):
     """What was done."""
 
     manifest: Manifest
@@ -62,7 +157,7 @@ class Restored(Struct, frozen=True, kw_only=True):
     """What is left to do."""
 
 
-async def check_backup(path: Path, *, progress: Progress = silent) -> Manifest:
+async def check_backup(path: Path, *, progress: Progress = no_progress) -> Manifest:
     """Read all of a backup, and touch nothing. Raises KeepingError and OSError."""
     with open_archive(path) as archive:
         await asyncio.to_thread(partial(archive.unpack, None, progress=progress))
@@ -70,14 +165,14 @@ async def check_backup(path: Path, *, progress: Progress = silent) -> Manifest:
 
 
 async def restore(
-    path: Path, settings: Settings, *, force: bool = False, progress: Progress = silent
-) -> Restored:
+    path: Path, settings: Settings, *, force: bool = False, progress: Progress = no_progress
+) -> RestoreResult:
     """Make the installation that `settings` name of the backup `path`; one that is there already is
     moved aside with `force`. Raises KeepingError, StoreError and OSError."""
     with open_archive(path) as archive:
         manifest = archive.manifest
         _check_fits(manifest, settings)
-        with taking_over(
+        with claim_data_directory(
             Path(settings.data), fingerprint=manifest.key_fingerprint, force=force
         ) as place:
             await _unpack(archive, place, progress)
@@ -87,42 +182,44 @@ async def restore(
 
 
 async def _unpack(archive: Archive, place: DataDirectory, progress: Progress) -> None:
-    needed = int(archive.manifest.size * ROOM)
+    needed = int(archive.manifest.size * SPACE_FACTOR)
     free = shutil.disk_usage(place.path).free
     if needed > free:
-        raise KeepingError(
+        raise BackupError(
             f"the backup needs {needed:,} bytes, and {free:,} are free in {place.path}"
         )
     await asyncio.to_thread(partial(archive.unpack, place.stage, progress=progress))
 
 
-async def _restore_sqlite(manifest: Manifest, settings: Settings, place: DataDirectory) -> Restored:
+async def _restore_sqlite(
+    manifest: Manifest, settings: Settings, place: DataDirectory
+) -> RestoreResult:
     key = _key_of_file(manifest, place)
     notes = _place_settings(manifest, settings, place)
-    database = (place.stage / manifests.DATABASE["sqlite"]).absolute()
+    database = (place.stage / manifests.DATABASE_FILES["sqlite"]).absolute()
     async with open_store(f"sqlite://{database}") as store:
         migrated, audit = await _finish(store, key, place)
-    return _settled(manifest, place, notes, migrated=migrated, audit=audit)
+    return _settle(manifest, place, notes, migrated=migrated, audit=audit)
 
 
 async def _restore_postgres(
     manifest: Manifest, settings: Settings, place: DataDirectory, *, force: bool
-) -> Restored:
+) -> RestoreResult:
     key, notes = _key_of_environment(manifest, settings, place)
     notes += _place_settings(manifest, settings, place)
-    dumped = place.stage / manifests.DATABASE["postgresql"]
+    dumped = place.stage / manifests.DATABASE_FILES["postgresql"]
     async with open_store(settings.database_url) as store:
-        target = PostgresPlace(store, manifest.schema, manifest.engine_version)
-        async with emptied(target, force=force) as aside:
+        target = PostgresTarget(store, manifest.schema, manifest.engine_version)
+        async with empty_schema(target, force=force) as aside:
             major = await target.major()
             await load(settings.database_url, dumped, schema=manifest.schema, major=major)
         dumped.unlink()
         migrated, audit = await _finish(store, key, place)
     moved = [f"the schema {aside} of the database"] if aside else []
-    return _settled(manifest, place, notes, moved=moved, migrated=migrated, audit=audit)
+    return _settle(manifest, place, notes, moved=moved, migrated=migrated, audit=audit)
 
 
-def _settled(
+def _settle(
     manifest: Manifest,
     place: DataDirectory,
     notes: list[str],
@@ -130,9 +227,9 @@ def _settled(
     migrated: list[str],
     audit: Report,
     moved: list[str] | None = None,
-) -> Restored:
+) -> RestoreResult:
     aside = place.settle()
-    return Restored(
+    return RestoreResult(
         manifest=manifest,
         data=str(place.path),
         migrated=migrated,
@@ -146,14 +243,14 @@ async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[l
     """Bring a database up to this release, seal what was about to be sealed when the backup was
     taken, and look at the trail."""
     migrated = []
-    for part, folder in PARTS.items():
+    for part, folder in MIGRATIONS.items():
         pending = missing(migrations(folder, store.engine), await store.applied(part), part)
         await store.migrate(part, folder)
         migrated += [f"{each.number:04d}_{each.name} of {part}" for each in pending]
     try:
         await key.check(store)
     except ServerKeyError as error:
-        raise KeepingError(str(error)) from None
+        raise BackupError(str(error)) from None
     secret, head_file = key.derive(AUDIT_PURPOSE), place.stage / HEAD_FILE
     kept = read_head_file(head_file, Chain(secret))
     async with AuditTrail(store, secret, head_file=head_file):
@@ -165,59 +262,59 @@ async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[l
 def _check_fits(manifest: Manifest, settings: Settings) -> None:
     """Raises KeepingError where this release cannot restore a backup to where it is to go."""
     if settings.database.startswith("sqlite"):
-        raise KeepingError("a backup is restored to a data directory: give --data, not --database")
+        raise BackupError("a backup is restored to a data directory: give --data, not --database")
     if settings.is_shared and manifest.engine == "sqlite":
-        raise KeepingError("this is a backup of SQLite: restore it without --database")
+        raise BackupError("this is a backup of SQLite: restore it without --database")
     if not settings.is_shared and manifest.engine == "postgresql":
-        raise KeepingError(
+        raise BackupError(
             "this is a backup of PostgreSQL: name an empty database (--database postgresql://…)"
         )
-    for part, folder in PARTS.items():
+    for part, folder in MIGRATIONS.items():
         try:
             known = migrations(folder, manifest.engine)
             missing(known, manifest.migrations.get(part, {}), part)
         except StoreError as error:
-            raise KeepingError(
+            raise BackupError(
                 f"this backup was taken by release {manifest.release}: {error}"
             ) from None
 
 
 def _key_of_file(manifest: Manifest, place: DataDirectory) -> ServerKey:
-    if not manifest.has(manifests.KEY) and not place.has_key:
-        raise KeepingError(
+    if not manifest.has(manifests.KEY_MEMBER) and not place.has_key:
+        raise BackupError(
             f"this backup was taken without the server key: put the file {KEY_FILE!r} of the "
             f"installation into {place.path} first"
         )
-    folder = place.stage if manifest.has(manifests.KEY) else place.path
-    return _matching(manifest, partial(load_key, folder, {}))
+    folder = place.stage if manifest.has(manifests.KEY_MEMBER) else place.path
+    return _matching_key(manifest, partial(load_key, folder, {}))
 
 
 def _key_of_environment(
     manifest: Manifest, settings: Settings, place: DataDirectory
 ) -> tuple[ServerKey, list[str]]:
     """The key, and what is to be done about it."""
-    staged = place.stage / manifests.KEY
+    staged = place.stage / manifests.KEY_MEMBER
     if settings.secret_key:
         staged.unlink(missing_ok=True)
         given = {KEY_VARIABLE: settings.secret_key}
-        return _matching(manifest, partial(load_key, None, given)), []
-    if not manifest.has(manifests.KEY):
-        raise KeepingError(
+        return _matching_key(manifest, partial(load_key, None, given)), []
+    if not manifest.has(manifests.KEY_MEMBER):
+        raise BackupError(
             f"this backup was taken without the server key: set {KEY_VARIABLE} as it was"
         )
     text = staged.read_text(encoding="utf-8")
     staged.rename(place.stage / SECRET_FILE)
     note = f"set {KEY_VARIABLE} to what is in {place.path / SECRET_FILE}, and remove the file"
-    return _matching(manifest, partial(load_key, None, {KEY_VARIABLE: text})), [note]
+    return _matching_key(manifest, partial(load_key, None, {KEY_VARIABLE: text})), [note]
 
 
-def _matching(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
+def _matching_key(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
     try:
         key = make()
     except (ServerKeyError, UnicodeDecodeError) as error:
-        raise KeepingError(str(error)) from None
+        raise BackupError(str(error)) from None
     if key.fingerprint != manifest.key_fingerprint:
-        raise KeepingError(
+        raise BackupError(
             f"the backup belongs to another server key (fingerprint {manifest.key_fingerprint}, "
             f"this one is {key.fingerprint}): set {KEY_VARIABLE} as it was"
         )
@@ -227,16 +324,16 @@ def _matching(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
 def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory) -> list[str]:
     """Keep settings from naming another database than the one that was restored: a server would
     go on with the old one."""
-    if not manifest.has(manifests.SETTINGS):
+    if not manifest.has(manifests.SETTINGS_MEMBER):
         return []
-    staged = place.stage / manifests.SETTINGS
+    staged = place.stage / manifests.SETTINGS_MEMBER
     try:
         named = tomllib.loads(staged.read_text(encoding="utf-8")).get("database", "")
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         named = None
     if named == settings.database:
         return []
-    staged.rename(place.stage / OTHER_SETTINGS)
+    staged.rename(place.stage / RENAMED_SETTINGS)
     return [
-        f"the settings of the backup name another database: look at {place.path / OTHER_SETTINGS}"
+        f"the settings of the backup name another database: look at {place.path / RENAMED_SETTINGS}"
     ]

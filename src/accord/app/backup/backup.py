@@ -1,8 +1,8 @@
-"""Takes a backup of an installation, whose server may run meanwhile.
+"""Backup of an installation, whose server may be running.
 
-The order matters. The head of the audit trail is read before the database, which only goes on from
-there; archived runs are copied after it, since a run is in a file before it leaves the database. So
-nothing is missing, and a run that was archived just then is there twice.
+The order matters. The head of the audit trail is read before the database, which can only be
+ahead of it; archived runs are copied after the database, since a run is in a file before it leaves
+the database. So nothing is missing, and a run that was archived just then is there twice.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from accord import __version__
-from accord.app.keeping import manifest as manifests
-from accord.app.keeping.archive import Progress, measured, silent, write_archive
-from accord.app.keeping.errors import KeepingError
-from accord.app.keeping.facts import Facts, facts
-from accord.app.keeping.manifest import Manifest
-from accord.app.keeping.postgres_programs import dump
-from accord.app.old_runs import FOLDER
+from accord.app.backup import archive as manifests
+from accord.app.backup.archive import (
+    BackupError,
+    Manifest,
+    Progress,
+    measure_file,
+    no_progress,
+    write_archive,
+)
+from accord.app.backup.postgres import dump
+from accord.app.runtime import RUN_ARCHIVE_FOLDER
 from accord.app.settings import Settings
 from accord.operations.accounts.server_key import (
     KEY_FILE,
@@ -37,18 +41,43 @@ from accord.operations.accounts.server_key import (
     ServerKey,
     ServerKeyError,
     load_key,
+    stored_fingerprint,
 )
 from accord.operations.audit.head_file import NAME as HEAD_FILE
 from accord.store import open_store
 from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
+from accord.store.migrations import ALL_APPLIED, EXISTS
 from accord.store.sqlite import copy_sqlite
-from accord.store.store import Engine, Reading
+from accord.store.store import Engine, Reading, UnavailableError
 
-Staged = dict[str, Path]
+
+class DatabaseFacts(Struct, frozen=True):
+    """What it says."""
+
+    migrations: dict[str, dict[int, str]]
+    key_fingerprint: str
+
+
+async def read_database_facts(db: Reading, engine: Engine) -> DatabaseFacts:
+    """Raises KeepingError where it is no database of ours, and StoreError."""
+    if not await db.fetch(EXISTS[engine]):
+        raise BackupError("the database is empty: there is nothing to back up")
+    found: dict[str, dict[int, str]] = {}
+    for row in await db.fetch(ALL_APPLIED):
+        found.setdefault(row["part"], {})[row["number"]] = row["name"]
+    if "operations" not in found:
+        raise BackupError("the database is none of Accord: there is nothing to back up")
+    fingerprint = await stored_fingerprint(db)
+    if fingerprint is None:
+        raise UnavailableError("the database is just being made: try again in a moment")
+    return DatabaseFacts(found, fingerprint)
+
+
+StagedFiles = dict[str, Path]
 """The files of a backup, by the names that they will have in it."""
 
 
-class Taken(Struct, frozen=True):
+class BackupResult(Struct, frozen=True):
     """A backup that was taken."""
 
     file: str
@@ -63,20 +92,20 @@ async def take_backup(
     *,
     settings_file: Path | None = None,
     with_key: bool = True,
-    progress: Progress = silent,
-) -> Taken:
+    progress: Progress = no_progress,
+) -> BackupResult:
     """Write a backup to the file `target`, or to one named by the time in the folder `target`. It
     is there completely or not at all, and only its owner can read it. Raises KeepingError,
     StoreError and OSError."""
     now = datetime.now(UTC)
     target = _new_file(target, now)
     with _folder_beside(target) as folder:
-        staged = _copied(Path(settings.data) / HEAD_FILE, folder, manifests.HEAD)
-        about = await _database(settings, folder, progress)
-        staged[manifests.DATABASE[about.engine]] = about.file
-        staged |= _key(settings, folder, about.facts) if with_key else {}
-        staged |= _settings(settings_file, folder, with_key=with_key)
-        staged |= _old_runs(Path(settings.data) / FOLDER, folder)
+        staged = _stage_file(Path(settings.data) / HEAD_FILE, folder, manifests.AUDIT_HEAD_MEMBER)
+        about = await _copy_database(settings, folder, progress)
+        staged[manifests.DATABASE_FILES[about.engine]] = about.file
+        staged |= _stage_key(settings, folder, about.facts) if with_key else {}
+        staged |= _stage_settings(settings_file, folder, with_key=with_key)
+        staged |= _stage_runs(Path(settings.data) / RUN_ARCHIVE_FOLDER, folder)
         finish = partial(_write, folder, target, now, about, staged, progress)
         return await asyncio.to_thread(finish)
 
@@ -85,25 +114,30 @@ def _new_file(target: Path, now: datetime) -> Path:
     if target.is_dir():
         target /= now.strftime("accord-%Y-%m-%dT%H-%M-%SZ.tar.gz")
     if target.exists():
-        raise KeepingError(f"there is a file {target} already: name another one")
+        raise BackupError(f"there is a file {target} already: name another one")
     return target
 
 
-class _Database(Struct, frozen=True):
+class _DatabaseCopy(Struct, frozen=True):
     """A database that was copied."""
 
     file: Path
     engine: Engine
     version: int
     schema: str
-    facts: Facts
+    facts: DatabaseFacts
 
 
 def _write(
-    folder: Path, target: Path, now: datetime, about: _Database, staged: Staged, progress: Progress
-) -> Taken:
+    folder: Path,
+    target: Path,
+    now: datetime,
+    about: _DatabaseCopy,
+    staged: StagedFiles,
+    progress: Progress,
+) -> BackupResult:
     manifest = Manifest(
-        format=manifests.FORMAT,
+        format=manifests.MANIFEST_FORMAT,
         release=__version__,
         created_at=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         engine=about.engine,
@@ -111,89 +145,89 @@ def _write(
         schema=about.schema,
         key_fingerprint=about.facts.key_fingerprint,
         migrations=about.facts.migrations,
-        members=tuple(measured(name, path) for name, path in staged.items()),
+        members=tuple(measure_file(name, path) for name, path in staged.items()),
     )
     whole = folder / target.name
     write_archive(whole, manifest, list(staged.values()), progress=progress)
     whole.rename(target)
     _sync(target.parent)
-    return Taken(str(target), target.stat().st_size, manifest)
+    return BackupResult(str(target), target.stat().st_size, manifest)
 
 
-async def _database(settings: Settings, folder: Path, progress: Progress) -> _Database:
+async def _copy_database(settings: Settings, folder: Path, progress: Progress) -> _DatabaseCopy:
     if not settings.is_shared:
-        return await _sqlite(settings.database_url, folder, progress)
-    target = folder / manifests.DATABASE["postgresql"]
+        return await _copy_sqlite(settings.database_url, folder, progress)
+    target = folder / manifests.DATABASE_FILES["postgresql"]
 
-    async def work(db: Reading) -> _Database:
-        found = await facts(db, "postgresql")
+    async def work(db: Reading) -> _DatabaseCopy:
+        found = await read_database_facts(db, "postgresql")
         await db.fetch(NO_IDLE_TIMEOUT)
         [row] = await db.fetch(EXPORT_SNAPSHOT)
         schema, major = row["schema"], row["major"]
         await dump(
             settings.database_url, target, schema=schema, snapshot=row["snapshot"], major=major
         )
-        return _Database(target, "postgresql", major, schema, found)
+        return _DatabaseCopy(target, "postgresql", major, schema, found)
 
     async with open_store(settings.database_url) as store:
         return await store.read(work, snapshot=True)
 
 
-async def _sqlite(url: str, folder: Path, progress: Progress) -> _Database:
-    source, target = _existing(url), folder / manifests.DATABASE["sqlite"]
+async def _copy_sqlite(url: str, folder: Path, progress: Progress) -> _DatabaseCopy:
+    source, target = _database_path(url), folder / manifests.DATABASE_FILES["sqlite"]
     await asyncio.to_thread(partial(copy_sqlite, source, target, progress=progress))
     async with open_store(f"sqlite://{target.absolute()}") as store:
-        found = await store.read(lambda db: facts(db, "sqlite"))
-    return _Database(target, "sqlite", sqlite3.sqlite_version_info[0], "", found)
+        found = await store.read(lambda db: read_database_facts(db, "sqlite"))
+    return _DatabaseCopy(target, "sqlite", sqlite3.sqlite_version_info[0], "", found)
 
 
-def _existing(url: str) -> Path:
+def _database_path(url: str) -> Path:
     path = Path(unquote(urlsplit(url).path))
     if not path.is_file():
-        raise KeepingError(f"there is no database at {path}")
+        raise BackupError(f"there is no database at {path}")
     return path
 
 
-def _key(settings: Settings, folder: Path, found: Facts) -> Staged:
+def _stage_key(settings: Settings, folder: Path, found: DatabaseFacts) -> StagedFiles:
     """The server key, which must be the one that the database belongs to."""
-    target = folder / manifests.KEY
+    target = folder / manifests.KEY_MEMBER
     if settings.is_shared:
-        _keep(target, settings.secret_key.encode())
+        _write_private(target, settings.secret_key.encode())
         make = partial(load_key, None, {KEY_VARIABLE: settings.secret_key})
     else:
-        if not _copied(Path(settings.data) / KEY_FILE, folder, manifests.KEY):
-            raise KeepingError(f"there is no server key in {settings.data}")
+        if not _stage_file(Path(settings.data) / KEY_FILE, folder, manifests.KEY_MEMBER):
+            raise BackupError(f"there is no server key in {settings.data}")
         make = partial(load_key, folder, {})
     _check_key(make, found)
-    return {manifests.KEY: target}
+    return {manifests.KEY_MEMBER: target}
 
 
-def _check_key(make: Callable[[], ServerKey], found: Facts) -> None:
+def _check_key(make: Callable[[], ServerKey], found: DatabaseFacts) -> None:
     try:
         fingerprint = make().fingerprint
     except ServerKeyError as error:
-        raise KeepingError(f"{error}; or leave it out (--without-key)") from None
+        raise BackupError(f"{error}; or leave it out (--without-key)") from None
     if fingerprint != found.key_fingerprint:
-        raise KeepingError(
+        raise BackupError(
             f"the database belongs to another server key (fingerprint {found.key_fingerprint}, "
             f"this one is {fingerprint}): give it, or leave it out (--without-key)"
         )
 
 
-def _settings(file: Path | None, folder: Path, *, with_key: bool) -> Staged:
+def _stage_settings(file: Path | None, folder: Path, *, with_key: bool) -> StagedFiles:
     """The file with settings, unless it holds the key that is to be left out."""
     if file is None or not file.is_file():
         return {}
     if not with_key and "secret_key" in tomllib.loads(file.read_text(encoding="utf-8")):
         return {}
-    return _copied(file, folder, manifests.SETTINGS)
+    return _stage_file(file, folder, manifests.SETTINGS_MEMBER)
 
 
-def _old_runs(source: Path, folder: Path) -> Staged:
+def _stage_runs(source: Path, folder: Path) -> StagedFiles:
     """Files that grow at their end: whole lines of them."""
-    staged: Staged = {}
+    staged: StagedFiles = {}
     for file in sorted(source.glob("runs-????-??.jsonl")):
-        staged |= _copied(file, folder, f"{manifests.RUNS}{file.name}")
+        staged |= _stage_file(file, folder, f"{manifests.RUNS_PREFIX}{file.name}")
     for copy in staged.values():
         with copy.open("rb+") as lines:
             lines.truncate(_end_of_lines(copy))
@@ -214,7 +248,7 @@ def _end_of_lines(path: Path) -> int:
     return 0
 
 
-def _copied(source: Path, folder: Path, name: str) -> Staged:
+def _stage_file(source: Path, folder: Path, name: str) -> StagedFiles:
     """A copy of a file, where there is one."""
     target = folder / name
     try:
@@ -227,7 +261,7 @@ def _copied(source: Path, folder: Path, name: str) -> Staged:
     return {name: target}
 
 
-def _keep(path: Path, data: bytes) -> None:
+def _write_private(path: Path, data: bytes) -> None:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)
 

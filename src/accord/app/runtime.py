@@ -1,7 +1,7 @@
-"""The system without a server: for commands on the machine itself, also while a server runs.
+"""The opened installation without a server: store, runner, accounts, audit trail, plugins.
 
-Whoever may read the data directory, or has the URL of the database and the key, may do everything;
-what they do is on record like everything else.
+Commands on the machine itself use it, also while a server runs. Whoever may read the data
+directory, or has the URL of the database and the key, may do everything; it is all audited.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
@@ -18,16 +19,17 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.app.agent_access import agent_addresses, agent_secrets
+from accord.a2a.protocol.addresses import AddressPolicy
 from accord.app.composition import (
     EVENT_KINDS,
     RECORDERS,
+    Plugins,
     all_operations,
     data_checks,
+    load_plugins,
     state_keeper,
 )
-from accord.app.parts import PARTS
-from accord.app.plugins import Plugins, load_plugins
+from accord.app.database import MIGRATIONS
 from accord.app.settings import Settings
 from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.operations.accounts.accounts import Accounts
@@ -40,16 +42,61 @@ from accord.operations.limiter import Limiter
 from accord.operations.outcome import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
+from accord.workflows.bridge.client_pool import Secrets
 from accord.workflows.bridge.in_flight import Breakers
+from accord.workflows.retention import Retention
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.triggers.events import Events
 from accord.workflows.watching import RunWatch
+
+ADDRESS_ADVICE: Final = (
+    "start accord with --allow-agents and the host or its network (setting allow_agents,"
+    " ACCORD_ALLOW_AGENTS)"
+)
+
+
+def agent_addresses(settings: Settings) -> AddressPolicy:
+    """`allow_agents` has names of hosts, addresses and networks, told apart by how they look."""
+    networks = tuple(each for each in settings.allow_agents if _is_network(each))
+    hosts = frozenset(
+        each.lower().rstrip(".") for each in settings.allow_agents if each not in networks
+    )
+    return AddressPolicy(
+        allow_private=settings.allow_private_agents,
+        hosts=hosts,
+        networks=networks,
+        advice=ADDRESS_ADVICE,
+    )
+
+
+def agent_secrets(settings: Settings) -> Secrets:
+    """Where the secrets of agents and webhooks are found."""
+    return Secrets(Path(settings.secrets) if settings.secrets else None, os.environ)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
+
+
+RUN_ARCHIVE_FOLDER: Final = "archive"
+"""In the data directory."""
+
+
+def run_retention(settings: Settings, store: Store) -> Retention:
+    """Archives runs, or removes them."""
+    archive = Path(settings.data) / RUN_ARCHIVE_FOLDER if settings.old_runs == "archive" else None
+    return Retention(store, keep_days=settings.keep_runs_days, archive=archive)
+
 
 AUDIT_PURPOSE: Final = "audit"
 """What the key of the audit trail is derived for."""
 
 
-class Local(Struct, frozen=True):
+class Runtime(Struct, frozen=True):
     """What commands work with."""
 
     store: Store
@@ -66,7 +113,7 @@ class Local(Struct, frozen=True):
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
         found = self.runner.registry[operation]
-        caller = replace(LOCAL, client=_who(), correlation_id=uuid4().hex)
+        caller = replace(LOCAL, client=_system_user(), correlation_id=uuid4().hex)
         return await self.runner.run(found, lambda: convert(found, arguments), caller)
 
 
@@ -74,18 +121,18 @@ MakeLimiter: TypeAlias = Callable[[Store], Limiter | None]
 
 
 @asynccontextmanager
-async def open_local(
+async def open_runtime(
     settings: Settings,
     *,
     limiter: MakeLimiter = lambda store: None,
     observe: Observe | None = None,
-) -> AsyncIterator[Local]:
+) -> AsyncIterator[Runtime]:
     """Open the database of an installation; a new one is made ready. Raises StoreError and
     ServerKeyError."""
     key = server_key(settings)
     plugins = load_plugins(settings.plugins)
     async with open_store(settings.database_url) as store:
-        for part, folder in PARTS.items():
+        for part, folder in MIGRATIONS.items():
             await store.migrate(part, folder)
         await key.check(store)
         secret = key.derive(AUDIT_PURPOSE)
@@ -121,7 +168,7 @@ async def open_local(
                 observe=observe,
             )
             try:
-                yield Local(
+                yield Runtime(
                     store, key, accounts, runner, limits, watch, events, breakers, trail, plugins
                 )
             finally:
@@ -147,7 +194,7 @@ def _head_file(settings: Settings) -> Path:
     return data / HEAD_FILE
 
 
-def _who() -> str:
+def _system_user() -> str:
     """Who runs a command, as their system calls them."""
     try:
         name = getpass.getuser()
