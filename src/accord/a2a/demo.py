@@ -107,8 +107,7 @@ async def reject(text: str) -> str:
 
 
 class UnreliableBackend:
-    """A backend that crashes on some messages, and forgets the tasks of others, when they come
-    for the first time. Implements `Backend`."""
+    """A `Backend` that crashes on some messages and forgets some tasks, once each."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

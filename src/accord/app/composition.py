@@ -66,8 +66,7 @@ EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *FOREIGN_KINDS)
 
 
 def all_operations(formats: Formats | None = None, further: Registry | None = None) -> Registry:
-    """Everything that can be done: our own, in our own formats unless others are given, and
-    `further`."""
+    """Return the registry of all operations, with other `formats` and `further` ones."""
     registry = Registry()
     for part in (
         hub_operations(formats),
@@ -81,12 +80,12 @@ def all_operations(formats: Formats | None = None, further: Registry | None = No
 
 
 def state_keeper(key: bytes) -> StateKeeper:
-    """What keeps the states of everything that is proven by them; `key` is that of the trail."""
+    """Return the keeper of proven states; `key` is that of the audit trail."""
     return StateKeeper(key, PROVEN_TABLES, FOREIGN_KINDS)
 
 
 def data_checks() -> tuple[DataCheck, ...]:
-    """How the data is compared with the audit trail."""
+    """Return the checks that compare data with the audit trail."""
     accounts = frozenset(each.name for each in accounts_operations if each.writes)
     hub = (*(each.name for each in hub_operations() if each.writes), demo_operation().name)
     alone = accounts | WORKFLOW_OPERATIONS
@@ -109,7 +108,7 @@ State: TypeAlias = Literal["loaded", "off", "failed"]
 
 
 class PluginState(Struct, frozen=True, kw_only=True):
-    """A plugin, and what became of it."""
+    """A plugin and its state."""
 
     plugin: Plugin
     state: State
@@ -121,7 +120,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
 
 
 class Plugins(Struct, frozen=True, kw_only=True):
-    """What all plugins add."""
+    """Everything that plugins add."""
 
     operations: Registry
     steps: StepTypes
@@ -141,9 +140,11 @@ class Plugins(Struct, frozen=True, kw_only=True):
 
 
 def load_plugins(allowed: Iterable[str], *, transports: bool = False) -> Plugins:
-    """What the plugins of these distributions add; `*` is all. Those that cannot be used are in the
-    log, once for each process. With `transports` these are loaded too, which nobody needs but who
-    wants to know whether they can be."""
+    """Load the plugins of these distributions; `*` is all.
+
+    Plugins that cannot be used are logged, once for each process. `transports` loads transports
+    too, which only a report on plugins needs.
+    """
     return _load_target(tuple(allowed), transports)
 
 
@@ -179,7 +180,7 @@ def _is_allowed(plugin: Plugin, allowed: Sequence[str]) -> bool:
 
 
 class _PluginLoader:
-    """What was loaded so far."""
+    """Collects what plugins add."""
 
     def __init__(self) -> None:
         self.operations = Registry()

@@ -37,7 +37,7 @@ class InUseError(Exception):
 
 @contextmanager
 def lock_data_directory(data: Path) -> Iterator[None]:
-    """Within this no server uses the folder, which must be there. Raises InUseError."""
+    """Hold the lock of an existing data directory. Raises InUseError."""
     import fcntl  # POSIX only
 
     fd = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
@@ -54,7 +54,7 @@ def lock_data_directory(data: Path) -> Iterator[None]:
 
 
 def is_served(data: Path) -> bool:
-    """Whether a server runs on a data directory with SQLite."""
+    """Return true if a server uses the data directory with SQLite."""
     import fcntl  # POSIX only
 
     try:
@@ -71,7 +71,7 @@ def is_served(data: Path) -> bool:
 
 
 class StoreMetrics:
-    """Shows the counts of one store."""
+    """Metrics of one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

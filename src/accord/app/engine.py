@@ -35,11 +35,11 @@ KAFKA_SCHEME: Final = "kafka://"
 
 
 class EngineError(Exception):
-    """It cannot run as it is set up; the message says what to do."""
+    """The engine cannot run with these settings; the message says what to do."""
 
 
 class Startable(Protocol):
-    """What has a beginning and an end."""
+    """A component that is started and closed."""
 
     async def start(self) -> None: ...
 
@@ -47,14 +47,14 @@ class Startable(Protocol):
 
 
 class Engine(Struct, frozen=True):
-    """What runs."""
+    """A running engine."""
 
     member: Membership
     counts: tuple[Callable[[Exposition], None], ...]
 
     @property
     def is_alive(self) -> bool:
-        """Whether others count on it: the database has heard of it lately."""
+        """Return true while the membership is current."""
         return not self.member.lost.is_set()
 
     def write(self, page: Exposition) -> None:
@@ -66,7 +66,7 @@ class Engine(Struct, frozen=True):
 async def open_engine(
     settings: Settings, runtime: Runtime, *, role: Role = "both", spans: SpanMakers | None = None
 ) -> AsyncIterator[Engine]:
-    """Have runs happen. Raises EngineError and StoreError."""
+    """Execute runs. Raises EngineError and StoreError."""
     async with AsyncExitStack() as stack:
         builder = _EngineBuilder(settings, runtime, stack, spans)
         bus = await builder.bus(role)
@@ -85,7 +85,7 @@ async def open_engine(
 
 
 class _EngineBuilder:
-    """What was started so far; `stack` ends it, the last first."""
+    """Starts components one by one; `stack` closes them in reverse order."""
 
     def __init__(
         self, settings: Settings, runtime: Runtime, stack: AsyncExitStack, spans: SpanMakers | None
@@ -141,7 +141,7 @@ class _EngineBuilder:
         self.counts.append(executor.metrics.write)
 
     async def callers(self) -> dict[Kind, TaskCaller]:
-        """Who does what a bridge does."""
+        """Return the task callers of a bridge."""
         policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
         spans = self.outgoing
         agents = AgentCache(self._store)

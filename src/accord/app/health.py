@@ -42,7 +42,7 @@ WriteMetrics = Callable[[Exposition], None]
 
 
 class HealthEndpoints(WebApp[str]):
-    """Answers probes; implements `WebApp` for one of the paths."""
+    """A `WebApp` for health checks and metrics."""
 
     def __init__(
         self,
@@ -52,8 +52,10 @@ class HealthEndpoints(WebApp[str]):
         engine: Engine | None = None,
         backlog: Backlog | None = None,
     ) -> None:
-        """`counts` are those of this process, `backlog` is that of the whole installation; `engine`
-        is what executes runs, where that is done here."""
+        """Report the metrics `counts` of this process and `backlog` of the installation.
+
+        `engine` executes runs in this process, if any.
+        """
         self._store = store
         self._engine = engine
         self._counts = counts
@@ -85,7 +87,7 @@ class HealthEndpoints(WebApp[str]):
             self._underway.begin(self._ready(exchange))
 
     def families(self) -> Mapping[str, Family]:
-        """What this process counts."""
+        """Return the metrics of this process."""
         page = Exposition()
         for count in self._counts:
             count(page)

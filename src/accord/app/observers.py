@@ -41,7 +41,7 @@ OPERATION_BUCKETS: Final = (
 
 
 class OperationMetrics:
-    """Counts calls, and how long they take."""
+    """Counters and durations of operation calls."""
 
     def __init__(self) -> None:
         self._calls: Counter[tuple[str, str, str]] = Counter()
@@ -86,7 +86,7 @@ LOG_LEVELS: Final[dict[Result, int]] = {
 
 
 def log_call(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:
-    """Say who called what, and what came of it."""
+    """Log a call of an operation with its caller and outcome."""
     level = logging.DEBUG if result == "done" and not operation.writes else LOG_LEVELS[result]
     if not log.isEnabledFor(level):
         return
@@ -112,8 +112,7 @@ FAILED_RESULTS: Final[frozenset[Result]] = frozenset(("failed", "cancelled"))
 
 
 class SpanMakers:
-    """Makers of spans, for all that makes some. Raises ImportError where there is no
-    OpenTelemetry."""
+    """Makers of all kinds of spans. Raises ImportError without OpenTelemetry."""
 
     def __init__(self) -> None:
         from accord.telemetry.tracing import OutgoingSpans, PastSpans, RequestSpans
@@ -123,7 +122,7 @@ class SpanMakers:
         self.past: PastSpans = PastSpans()
 
     def observer(self, metrics: Any) -> Any:
-        """Who is told of every call over JSON-RPC and MCP."""
+        """Return the observer of JSON-RPC and MCP calls."""
         from accord.telemetry.observers import all_of
         from accord.telemetry.tracing import Tracing
 
@@ -132,7 +131,7 @@ class SpanMakers:
     def operation(
         self, operation: Operation, caller: Caller, result: Result, seconds: float
     ) -> None:
-        """An operation was called, in the span that is the current one."""
+        """Record a span of an operation within the current one."""
         attributes = {
             "accord.operation": operation.name,
             "accord.face": caller.face,
@@ -145,5 +144,5 @@ class SpanMakers:
 
 
 def make_span_makers(settings: Settings) -> SpanMakers | None:
-    """None where nobody wants any. Raises ImportError."""
+    """Return the span makers if tracing is on. Raises ImportError."""
     return SpanMakers() if settings.tracing else None

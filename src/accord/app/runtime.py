@@ -56,7 +56,10 @@ ADDRESS_ADVICE: Final = (
 
 
 def agent_addresses(settings: Settings) -> AddressPolicy:
-    """`allow_agents` has names of hosts, addresses and networks, told apart by how they look."""
+    """Return the address policy of the settings.
+
+    `allow_agents` holds host names, addresses and networks, told apart by their form.
+    """
     networks = tuple(each for each in settings.allow_agents if _is_network(each))
     hosts = frozenset(
         each.lower().rstrip(".") for each in settings.allow_agents if each not in networks
@@ -70,7 +73,7 @@ def agent_addresses(settings: Settings) -> AddressPolicy:
 
 
 def agent_secrets(settings: Settings) -> Secrets:
-    """Where the secrets of agents and webhooks are found."""
+    """Return the secrets of agents and webhooks."""
     return Secrets(Path(settings.secrets) if settings.secrets else None, os.environ)
 
 
@@ -87,7 +90,7 @@ RUN_ARCHIVE_FOLDER: Final = "archive"
 
 
 def run_retention(settings: Settings, store: Store) -> Retention:
-    """Archives runs, or removes them."""
+    """Return the archiver, or remover, of old runs."""
     archive = Path(settings.data) / RUN_ARCHIVE_FOLDER if settings.old_runs == "archive" else None
     return Retention(store, keep_days=settings.keep_runs_days, archive=archive)
 
@@ -97,7 +100,7 @@ AUDIT_PURPOSE: Final = "audit"
 
 
 class Runtime(Struct, frozen=True):
-    """What commands work with."""
+    """An opened installation."""
 
     store: Store
     key: ServerKey
@@ -111,7 +114,7 @@ class Runtime(Struct, frozen=True):
     plugins: Plugins
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
-        """What comes of an operation. Raises ServiceError and InternalError."""
+        """Run an operation. Raises ServiceError and InternalError."""
         found = self.runner.registry[operation]
         caller = replace(LOCAL, client=_system_user(), correlation_id=uuid4().hex)
         return await self.runner.run(found, lambda: convert(found, arguments), caller)
@@ -127,8 +130,10 @@ async def open_runtime(
     limiter: MakeLimiter = lambda store: None,
     observe: Observe | None = None,
 ) -> AsyncIterator[Runtime]:
-    """Open the database of an installation; a new one is made ready. Raises StoreError and
-    ServerKeyError."""
+    """Open the database of an installation, and migrate it.
+
+    Raises StoreError and ServerKeyError.
+    """
     key = server_key(settings)
     plugins = load_plugins(settings.plugins)
     async with open_store(settings.database_url) as store:
@@ -177,8 +182,10 @@ async def open_runtime(
 
 
 def server_key(settings: Settings) -> ServerKey:
-    """The key of an installation, whose data directory is made if it is not there. Raises
-    ServerKeyError."""
+    """Return the key of an installation, whose data directory is created if missing.
+
+    Raises ServerKeyError.
+    """
     if settings.is_shared:
         return load_key(None, {KEY_VARIABLE: settings.secret_key})
     data = Path(settings.data)
@@ -187,15 +194,14 @@ def server_key(settings: Settings) -> ServerKey:
 
 
 def _head_file(settings: Settings) -> Path:
-    """Where the head of the audit trail is kept, out of reach of who can only write to the
-    database."""
+    """Return the path of the audit trail's head, out of reach of database users."""
     data = Path(settings.data)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return data / HEAD_FILE
 
 
 def _system_user() -> str:
-    """Who runs a command, as their system calls them."""
+    """Return the user name of the operating system."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):

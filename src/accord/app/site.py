@@ -44,7 +44,7 @@ def answer_headers(settings: Settings) -> dict[str, str]:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """How https is spoken; None where it is not. Raises CertificateError."""
+    """Return the TLS context, or None without https. Raises CertificateError."""
     if not settings.tls_certificate:
         if settings.tls_key:
             raise CertificateError("tls_key is of no use without tls_certificate")
@@ -80,7 +80,7 @@ class StartableApp(Protocol):
 
 
 class RoutedHead(Struct, frozen=True):
-    """What one of the applications made of a request's head."""
+    """A judged request head and the application that it goes to."""
 
     app: WebApp[Any]
     face: str
@@ -98,8 +98,10 @@ class Site(LivingApp[RoutedHead]):
         faces: Mapping[str, str] | None = None,
         traffic: Traffic | None = None,
     ) -> None:
-        """Paths are without a slash at their end; "" is for all that no other takes. `traffic`
-        counts requests, by what `faces` calls the paths."""
+        """Mount applications at paths without a trailing slash; "" takes all other paths.
+
+        `traffic` counts requests under the names in `faces`.
+        """
         self._apps = sorted(apps.items(), key=lambda each: -len(each[0]))
         self._faces = faces or {}
         self.traffic = Traffic() if traffic is None else traffic
@@ -158,7 +160,7 @@ class Site(LivingApp[RoutedHead]):
             await app.start()
 
     async def close(self, drain: float) -> None:
-        """All at once: each has the whole time to finish what is under way."""
+        """Close all applications at once: each has the whole time to drain."""
         await asyncio.gather(*(app.close(drain) for app in self._living))
 
     @property

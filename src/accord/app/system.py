@@ -103,12 +103,15 @@ class System(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Where it listens: the real port stands in it."""
+        """Return the URL, with the real port."""
         return self.listener.url.rstrip("/")
 
     async def close(self) -> None:
-        """Stop: say so, and answer for a while; then no new connections, what is under way may
-        finish, everything is written."""
+        """Stop gracefully.
+
+        Announce the end and answer for a while; then refuse new connections, finish what is in
+        flight, and write everything.
+        """
         if self.probes.stopping:
             await self._closed.wait()
             return
@@ -125,15 +128,18 @@ class System(Struct, frozen=True):
 
 
 async def prepare(settings: Settings) -> FirstRun | None:
-    """Make the database ready, and an administrator where there is none: what that one begins
-    with, which nobody can ask for again. Raises StartError, StoreError and ServerKeyError."""
+    """Migrate the database and create the first administrator if there is none.
+
+    Returns the administrator's credentials, which are shown only once. Raises StartError,
+    StoreError and ServerKeyError.
+    """
     check_plugins(settings)
     async with open_runtime(settings) as runtime:
         return await runtime.accounts.first_run()
 
 
 def check_plugins(settings: Settings) -> None:
-    """Raises StartError where a plugin cannot be used that a server must not do without."""
+    """Raise StartError if a plugin that a server needs cannot be used."""
     try:
         load_plugins(settings.plugins).require()
     except PluginError as error:
@@ -144,9 +150,11 @@ def check_plugins(settings: Settings) -> None:
 async def open_system(
     settings: Settings, *, reuse_port: bool = False, worker: WorkerSocket | None = None
 ) -> AsyncIterator[System]:
-    """Make everything ready and listen; `worker` is which of several this is that share a port.
-    Raises StartError, StoreError, ServerKeyError,
-    ConnectError."""
+    """Open everything and listen.
+
+    `worker` identifies this process among workers that share a port. Raises StartError,
+    StoreError, ServerKeyError and ConnectError.
+    """
     check_plugins(settings)
     counts = OperationMetrics()
     refusals = Refusals()
@@ -211,7 +219,7 @@ async def open_system(
 async def _engine(
     settings: Settings, runtime: Runtime, spans: SpanMakers | None
 ) -> AsyncIterator[Engine | None]:
-    """What executes runs, where that is done here. Raises StartError."""
+    """Open the engine, if this process executes runs. Raises StartError."""
     stop = await runtime.events.watch(runtime.store)
     try:
         if settings.workflows == "elsewhere":
@@ -320,7 +328,7 @@ def _site(
 
 
 def tracing(settings: Settings) -> SpanMakers | None:
-    """What makes spans, where that is wanted. Raises StartError."""
+    """Return the span makers if tracing is on. Raises StartError."""
     try:
         return make_span_makers(settings)
     except ImportError as error:
@@ -328,12 +336,12 @@ def tracing(settings: Settings) -> SpanMakers | None:
 
 
 def _observer(metrics: Metrics, spans: SpanMakers | None) -> Any:
-    """Who is told of every call over JSON-RPC and MCP."""
+    """Return the observer of JSON-RPC and MCP calls."""
     return metrics if spans is None else spans.observer(metrics)
 
 
 def _write_open(listener: HttpListener, endpoint: McpEndpoint, page: Exposition) -> None:
-    """What is open, for Prometheus."""
+    """Write the gauges of open connections and sessions."""
     for name, about, count in (
         ("accord_http_connections", "Connections that are open.", listener.connections),
         (
@@ -390,7 +398,7 @@ def _options(settings: Settings, reuse_port: bool) -> Options:
 
 
 def _hosts(settings: Settings) -> tuple[str, ...] | None:
-    """The names that it may be called by, where they are not only its own."""
+    """Return the allowed host names, or None if only the server's own are allowed."""
     public = urlsplit(settings.public_url).hostname
     named = (*settings.allowed_hosts, *((public,) if public else ()))
     return (*named, settings.host, *LOOPBACK) if named else None
@@ -398,7 +406,7 @@ def _hosts(settings: Settings) -> tuple[str, ...] | None:
 
 @contextmanager
 def _only_server(settings: Settings) -> Iterator[None]:
-    """SQLite serves one server process. Raises StartError where there is one already."""
+    """Lock the data directory of SQLite. Raises StartError if a server uses it."""
     if settings.is_shared:
         yield
         return
@@ -416,7 +424,7 @@ def _only_server(settings: Settings) -> Iterator[None]:
 
 
 class Subsystem(Struct, frozen=True):
-    """A part while it runs."""
+    """A running executor or bridge."""
 
     engine: Engine
     probes_url: str
@@ -431,8 +439,10 @@ class Subsystem(Struct, frozen=True):
 async def open_subsystem(
     settings: Settings, role: Role, *, probes: str = ""
 ) -> AsyncIterator[Subsystem]:
-    """Run an executor or a bridge; `probes` is a URL to answer probes at. Raises StartError,
-    StoreError, ServerKeyError and ConnectError."""
+    """Run an executor or a bridge; `probes` is a URL for health checks.
+
+    Raises StartError, StoreError, ServerKeyError and ConnectError.
+    """
     if not settings.is_shared:
         raise StartError(
             f"accord {role} needs PostgreSQL (--database postgresql://…): with SQLite one process, "

@@ -40,10 +40,10 @@ class RequestSpan(Protocol):
     """The span of one request, in which it is handled."""
 
     def left(self) -> None:
-        """The stack in which it began is left."""
+        """Leave the stack in which the span began."""
 
     def ended(self, status: int | None) -> None:
-        """It was answered; None where nobody waited for that."""
+        """End the span; `status` is None if the client left before the answer."""
 
 
 class RequestSpans(Protocol):
@@ -68,7 +68,7 @@ class Traffic:
         self._faces: dict[str, _FaceMetrics] = {}
 
     def replied(self, face: str, status: int) -> None:
-        """A request was answered by its head alone, in no time."""
+        """Count a request that was answered by its head alone."""
         self._face(face).statuses[str(status)] += 1
 
     def handle(
@@ -80,7 +80,7 @@ class Traffic:
         body: bytes,
         exchange: Exchange,
     ) -> None:
-        """Have a request handled, and see what comes of it."""
+        """Handle a request and observe its answer."""
         followed = ObservedExchange(self._face(face), exchange)
         if self._spans is not None and face not in FACES_WITHOUT_SPANS:
             route = judged.route_path if isinstance(judged, RoutedRequest) else ""
@@ -134,7 +134,7 @@ class Traffic:
 
 
 class _FaceMetrics:
-    """What is counted of one face."""
+    """Metrics of one face."""
 
     __slots__ = ("in_flight", "seconds", "statuses", "streams")
 
@@ -196,7 +196,7 @@ class ObservedExchange:
         self._stream.close()
 
     def failed(self) -> None:
-        """The application failed: whoever carries it answers for it."""
+        """Count a failure of the application; the server answers for it."""
         if not self._open:
             return
         if self._stream is None:
@@ -210,7 +210,7 @@ class ObservedExchange:
         self._face.answered(status, perf_counter() - self.began)
 
     def _gone(self) -> None:
-        """The client does not wait for the rest."""
+        """Count a client that left before the answer."""
         told = self.on_gone
         if self._open:
             if self._stream is None:

@@ -34,14 +34,14 @@ _START, _VSIZE, _RSS = 19, 20, 21
 
 
 class LoopLatency:
-    """Sees how late an event loop comes back to what it was asked to do."""
+    """A histogram of how late the event loop is."""
 
     def __init__(self) -> None:
         self._late = Histogram(LATENCY_BUCKETS)
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Watch the loop that runs."""
+        """Measure the running loop."""
         loop = asyncio.get_running_loop()
         due = loop.time() + TICK_SECONDS
         timer: asyncio.TimerHandle
@@ -65,7 +65,7 @@ class LoopLatency:
 
 
 def write_process(page: Exposition) -> None:
-    """What the process takes."""
+    """Write the metrics of the process."""
     for name, kind, about, value in _process_families():
         page.family(name, kind, about, [((), value)])
     labels = (("version", __version__), ("python", platform.python_version()))
@@ -124,25 +124,28 @@ _read = msgspec.json.Decoder(dict[str, Family]).decode
 
 
 class WorkerSocket(Struct, frozen=True):
-    """Which of the workers this is."""
+    """The socket address of one worker."""
 
     folder: Path
     number: int
 
     def socket(self, number: int) -> Path:
-        """Where one of them answers."""
+        """Return the socket path of a worker."""
         return self.folder / f"{number}.sock"
 
 
 class WorkerMetrics:
-    """One worker among them. Belongs to one event loop."""
+    """Metrics of all workers, as one of them sees them. Belongs to one event loop."""
 
     def __init__(self, worker: WorkerSocket, own: Callable[[], Families]) -> None:
         self._worker = worker
         self._own = own
 
     async def gather(self, page: Exposition) -> None:
-        """Write what all of them count, each with its number. Who does not answer is missing."""
+        """Write the metrics of all workers, each with its number.
+
+        Workers that do not answer are missing.
+        """
         numbers = sorted(int(each.stem) for each in self._worker.folder.glob("*.sock"))
         told = await asyncio.gather(*(self._ask(number) for number in numbers))
         page.family(
@@ -173,7 +176,7 @@ class WorkerMetrics:
 async def share_worker_metrics(
     worker: WorkerSocket, own: Callable[[], Families]
 ) -> AsyncIterator[WorkerMetrics]:
-    """Be one of the workers; `own` gives what this one counts."""
+    """Serve this worker's metrics to the others; `own` returns them."""
     path = worker.socket(worker.number)
 
     async def tell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -31,7 +31,7 @@ _RULES_AFTER_CARD: Final = ("card-type", "card-members", "card-interface", "card
 async def check_card(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: FindingCollector
 ) -> AgentCard | None:
-    """The card of an agent, where it can be read."""
+    """Check an agent's card; return it if it can be read."""
     seen = await _find(probe, address, headers, notes)
     if seen is None:
         for rule in _RULES_AFTER_CARD:
@@ -65,7 +65,7 @@ async def _find(
 
 
 def card_urls(address: WebAddress) -> list[WebAddress]:
-    """Where a card may be: the URL itself, below it, at the root."""
+    """Return the addresses where a card may be: the URL, below it, at the root."""
     if address.path.endswith(".json"):
         return [address]
     paths = dict.fromkeys((address.path.rstrip("/") + WELL_KNOWN, WELL_KNOWN))
@@ -103,7 +103,7 @@ def _compare(url: str, address: WebAddress, notes: FindingCollector) -> None:
 
 
 def problems_of(value: Any) -> list[str]:
-    """What a card lacks, or has of the wrong type."""
+    """Return the members of a card that are missing or of the wrong type."""
     if not isinstance(value, dict):
         return ["it is no JSON object"]
     problems = _member_problems(value, _CARD_MEMBERS, "")
@@ -140,7 +140,7 @@ def _member_problems(value: Any, members: Mapping[str, type], where: str) -> lis
 
 
 def named_wires(card: AgentCard) -> dict[Wire, str]:
-    """The formats of JSON-RPC that a card names, each with its URL."""
+    """Return the JSON-RPC formats that a card names, each with its URL."""
     found: dict[Wire, str] = {}
     for wire in Wire:
         reached = card.interface(wire)

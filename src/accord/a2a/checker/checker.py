@@ -51,7 +51,7 @@ async def ask_plainly(
 
 
 def is_plain(seen: ProbeResponse | ProbeFailure) -> bool:
-    """Whether an answer looks like one of the older format."""
+    """Return true for an answer that looks like the older format."""
     value = seen.json if isinstance(seen, ProbeResponse) else None
     return isinstance(value, dict) and "task_id" in value and "jsonrpc" not in value
 
@@ -95,7 +95,7 @@ _RULES_OF_NO_FORMAT: Final = ("card-", "plain-")
 
 
 class CheckOptions(Struct, frozen=True, kw_only=True):
-    """How to check an agent."""
+    """Options of a check."""
 
     wires: tuple[Wire, ...] = ()
     """The formats; those that the card names unless given."""
@@ -114,8 +114,7 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
 
 
 async def check(url: str, asking: CheckOptions) -> CheckReport:
-    """What there is to say about the agent at `url`. Raises CallError where it cannot be
-    reached."""
+    """Check the agent at `url`. Raises CallError if it cannot be reached."""
     address, notes = _parse(url), FindingCollector()
     async with Probe(
         policy=asking.policy, timeout=asking.timeout, patience=asking.patience, tls=asking.tls
@@ -187,8 +186,10 @@ class _Checker:
         )
 
     async def _greet(self, talk: RpcProbe) -> ProbeResponse | ProbeFailure:
-        """What comes of a request that costs nothing. Raises CallError for an agent that is not
-        there."""
+        """Send a request without side effects.
+
+        Raises CallError for an agent that cannot be reached.
+        """
         request = {"jsonrpc": "2.0", "id": "1", "method": NO_METHOD, "params": {}}
         seen = await talk.look(msgspec.json.encode(request))
         if isinstance(seen, ProbeFailure) and seen.unreachable:
@@ -196,7 +197,7 @@ class _Checker:
         return seen
 
     async def _is_plain(self, greeted: ProbeResponse | ProbeFailure) -> bool:
-        """Whether the agent speaks the older format, of which the report then tells."""
+        """Check the older format; return true if the agent speaks it."""
         if isinstance(greeted, ProbeFailure):
             return False
         seen = await self._ask_plainly()

@@ -50,7 +50,7 @@ MAX_DEPTH: Final = 32
 
 
 def check_answer(talk: RpcProbe, result: ResultReply) -> Answer | None:
-    """The answer in a result, where it can be understood at all."""
+    """Check a result; return its task or message if it can be read at all."""
     state = _state(result.value)
     if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[talk.wire]):
         talk.failed("send-state", f"the state is {str(state)[:80]!r}")
@@ -72,7 +72,7 @@ def check_answer(talk: RpcProbe, result: ResultReply) -> Answer | None:
 
 
 def read_strictly(wire: Wire, result: ResultReply) -> Event:
-    """What a result is, taken strictly. Raises one of UNREADABLE."""
+    """Return the event in a result. Raises one of UNREADABLE."""
     return FORMATS[wire].read_event(result.raw)
 
 
@@ -88,7 +88,7 @@ def read_tolerantly(wire: Wire, result: ResultReply) -> Answer | None:
 
 
 def _state(value: Any) -> Any:
-    """The state in a task, of either format; None where there is none."""
+    """Return the state of a task in either format, or None."""
     if not isinstance(value, dict):
         return None
     wrapped = value.get("task")
@@ -98,7 +98,7 @@ def _state(value: Any) -> Any:
 
 
 def check_parts(talk: RpcProbe, value: Any) -> None:
-    """Whether every part in a result says what it is."""
+    """Check that every part in a result has a known kind."""
     for part in _parts(value, 0):
         kind = part.get("kind")
         if talk.wire is Wire.V03 and kind not in ("text", "file", "data"):
@@ -109,7 +109,7 @@ def check_parts(talk: RpcProbe, value: Any) -> None:
 
 
 def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """All parts in a value, wherever they are; metadata and data are nobody's business."""
+    """Yield all parts in a value, except in metadata and data."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -143,7 +143,7 @@ class MessageChecks:
         self._patience = patience
 
     async def check(self) -> Answer | None:
-        """What the agent answered in the end, where it did."""
+        """Send a message and check everything; return the final answer, if there is one."""
         talk, message_id = self._talk, str(uuid4())
         said = await self.send(message_id)
         answer = await self._answer(said)
@@ -175,7 +175,7 @@ class MessageChecks:
         return await self._rested(answer) if isinstance(answer, Task) else answer
 
     async def send(self, message_id: str, *, task_id: str = "") -> RpcReply:
-        """What comes of a message with the text."""
+        """Send a message with the text."""
         # Members beside the text travel as metadata, as those of a step's input do.
         message = message_of(
             {"text": self._text, "check": "accord"}, message_id=message_id, task_id=task_id
@@ -202,8 +202,7 @@ class MessageChecks:
         talk.skipped("send-output", "the task is not completed")
 
     async def _rested(self, task: Task) -> Task | None:
-        """The task once it rests, or as it is when patience is over; None where it cannot be
-        asked for."""
+        """Poll a task until it rests or time is over; return None where it cannot be read."""
         waits = poll_intervals(0.05, most=2.0)
         until = time.monotonic() + self._patience
         while task.id and task.status.state not in RESTING and time.monotonic() < until:
@@ -247,7 +246,7 @@ class MessageChecks:
             talk.failed("send-again", "it began another task, or gave another answer")
 
     def _same(self, result: ResultReply) -> object:
-        """What two answers to the same message have in common."""
+        """Return the parts of an answer that must be equal when its message is repeated."""
         answer = read_tolerantly(self._talk.wire, result)
         if isinstance(answer, Task):
             return answer.id
@@ -264,7 +263,7 @@ class MessageChecks:
     # For checks of tasks
 
     async def begin(self, text: str) -> Task | None:
-        """A task of another text, which goes on for a while."""
+        """Start a task with another text, which runs for a while."""
         other = MessageChecks(self._talk, text, self._patience)
         said = await other.send(str(uuid4()))
         answer = check_answer(self._talk, said) if isinstance(said, ResultReply) else None

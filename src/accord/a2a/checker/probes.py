@@ -44,7 +44,7 @@ class ProbeResponse(Struct, frozen=True, kw_only=True):
 
     @property
     def json(self) -> Any:
-        """The body, decoded; None where it is no JSON."""
+        """Return the decoded body, or None if it is not JSON."""
         try:
             return decode_json(self.body)
         except msgspec.DecodeError:
@@ -100,7 +100,7 @@ class Probe:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> ProbeResponse | ProbeFailure:
-        """What is answered; raises nothing."""
+        """Send a request and return the response or failure; never raise."""
         since = time.monotonic()
         try:
             async with asyncio.timeout(self._timeout):
@@ -151,7 +151,7 @@ _UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
 
 
 class ResultReply(Struct, frozen=True):
-    """It worked."""
+    """A result."""
 
     value: Any
 
@@ -183,7 +183,7 @@ RpcReply: TypeAlias = ResultReply | ErrorReply | NoReply
 
 
 def read_reply(seen: ProbeResponse | ProbeFailure) -> RpcReply:
-    """What an answer says, as far as it can be understood."""
+    """Return the reply in a response, as far as it can be understood."""
     if isinstance(seen, ProbeFailure):
         return NoReply(seen.why)
     return read_reply_value(seen.json, seen)
@@ -200,8 +200,10 @@ def read_reply_value(value: Any, seen: ProbeResponse) -> RpcReply:
 
 
 def reply_faults(seen: ProbeResponse | ProbeFailure, id: str | None) -> list[tuple[str, str]]:
-    """The rules that an answer to the request `id` breaks, each with what is wrong. None is for
-    a request whose id cannot be read."""
+    """Return the rules that a reply to the request `id` breaks, each with a detail.
+
+    `id` is None for a request whose id cannot be read.
+    """
     if isinstance(seen, ProbeFailure):
         return [("answer-status", seen.why)]
     return [*_http_faults(seen), *reply_value_faults(seen.json, id)]
@@ -231,7 +233,7 @@ def _status_detail(seen: ProbeResponse) -> str:
 
 
 def reply_value_faults(value: Any, id: str | None) -> list[tuple[str, str]]:
-    """The same for an answer that is decoded; nothing where it is none at all."""
+    """Return the same for a decoded reply; nothing if it is not JSON-RPC."""
     if not isinstance(value, dict) or not value.keys() & {"jsonrpc", "result", "error"}:
         return []
     found = []
@@ -317,7 +319,7 @@ class RpcProbe:
         self._asked = 0
 
     def new_id(self) -> str:
-        """An id as Accord's own are: a run, a step, and the round of a loop."""
+        """Return an id in the form of Accord's own: a run, a step, and the round of a loop."""
         self._asked += 1
         return f"{self._key}/check[{self._asked}]"
 
@@ -352,7 +354,7 @@ class RpcProbe:
             self.failed(rule, detail)
 
     def conclude(self) -> None:
-        """What was never broken holds."""
+        """Pass all envelope rules that never failed."""
         for rule in ENVELOPE_RULES:
             self.passed(rule)
 

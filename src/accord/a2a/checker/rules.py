@@ -305,7 +305,7 @@ MAX_DETAIL: Final = 300
 
 
 class RuleFinding(Struct, frozen=True, kw_only=True):
-    """What came of one rule."""
+    """The outcome of one rule."""
 
     rule: str
     wire: str
@@ -318,7 +318,7 @@ class RuleFinding(Struct, frozen=True, kw_only=True):
 
 
 class CheckReport(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """All findings about an agent."""
 
     url: str
     agent: str
@@ -331,13 +331,15 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """Whether everything holds that must."""
+        """Tell if every rule that must hold holds."""
         return self.count("fail") == 0
 
 
 class FindingCollector:
-    """Findings while they are made; the first word on a rule in a format is the last, except that
-    one that was broken later is broken."""
+    """Collects findings during a check.
+
+    The first outcome of a rule in a format counts, except that a later failure replaces a pass.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], RuleFinding] = {}

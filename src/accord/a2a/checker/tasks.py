@@ -159,7 +159,7 @@ _REFUSAL_CODES: Final = (-32004, -32601)
 
 
 async def check_stream(talk: RpcProbe, text: str, card: AgentCard | None) -> None:
-    """Whether there are streams, as the card says or not."""
+    """Check that streams are there, or not, as the card says."""
     if card is None:
         for rule in (*_STREAM_RULES, "stream-refused"):
             talk.skipped(rule, "there is no card that says whether there are streams")
@@ -209,7 +209,7 @@ def _check_promised(talk: RpcProbe, seen: ProbeResponse | ProbeFailure, id: str)
 
 
 def _check_events(talk: RpcProbe, seen: ProbeResponse, id: str) -> Event | None:
-    """The last event, where all of them are what they should be."""
+    """Return the last event if all events are valid."""
     last: Event | None = None
     for data in seen.events:
         value = _decode_event(data)

@@ -42,11 +42,10 @@ async def call(
     polls: Iterator[float] | None = None,
     trace: Trace = NO_TRACE,
 ) -> TaskResult:
-    """The result of having an agent work on `input`; it tells of failures, and raises none.
-    They are logged as errors.
+    """Have an agent work on `input`, and return the result, also for failures.
 
-    `polls` are the seconds between two questions about a task that takes its time. When time
-    runs out the agent is asked to stop.
+    Failures are logged as errors, never raised. `polls` are the seconds between two polls of a
+    task. When time runs out the task is cancelled.
     """
     known: list[str] = []
     try:

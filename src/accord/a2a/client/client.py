@@ -123,7 +123,7 @@ NO_TRACE: Final = Trace()
 
 
 class Reached(Struct, frozen=True):
-    """Where an agent takes requests, and how."""
+    """The interface that requests go to."""
 
     address: WebAddress
     wire: Wire
@@ -184,14 +184,14 @@ class Client:
     # Who the agent is
 
     async def card(self, *, trace: Trace = NO_TRACE) -> AgentCard:
-        """The agent's card, asked for once."""
+        """Return the agent's card, fetched once."""
         async with self._asking_card:
             if self._card is None:
                 self._card = await self._find_card(trace)
             return self._card
 
     async def reached(self, *, trace: Trace = NO_TRACE) -> Reached:
-        """Where requests go, by the card unless the format was given."""
+        """Return the interface that requests go to: the card's, unless the format was given."""
         if self._reached is None:
             found = (await self.card(trace=trace)).interface()
             if found is None:
@@ -282,8 +282,10 @@ class Client:
         task_id: str = "",
         trace: Trace = NO_TRACE,
     ) -> AsyncIterator[Event | Unrecognized]:
-        """The same, told while it happens. An event that is none of the protocol's is
-        `Unrecognized`, as it came."""
+        """Send a message and yield its events.
+
+        An event outside the protocol is yielded as `Unrecognized`.
+        """
         message = _message(input, message_id, context_id, task_id)
         reached = await self.reached(trace=trace)
         request = send_request(reached.wire, id, _for(reached, Send(message=message)), stream=True)
@@ -295,15 +297,17 @@ class Client:
     async def get(
         self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
     ) -> Task:
-        """A task of the agent. One that it does not know any more is an unknown outcome."""
+        """Return a task. One that the agent no longer knows is an unknown outcome."""
         received = await self.get_task(task_id, history_length=history_length, trace=trace)
         return _task(received)
 
     async def get_task(
         self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
     ) -> ReceivedAnswer:
-        """As `get`; the answer with its result as it came, and what was wrong with it. An agent
-        may answer with a message instead of its task."""
+        """Return a task as `get` does, with its raw result and warnings.
+
+        An agent may answer with a message instead of its task.
+        """
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, history_length=history_length, tenant=reached.tenant)
         try:
@@ -315,7 +319,7 @@ class Client:
             raise UnknownOutcomeError(error.code, why) from error
 
     async def cancel(self, task_id: str, *, trace: Trace = NO_TRACE) -> Task:
-        """Have the agent stop; the task as it is then, which may be another end of it."""
+        """Cancel a task; return it, which may have ended otherwise."""
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, tenant=reached.tenant)
         return _task(await self._ask_task(reached, Verb.CANCEL, query, trace))
@@ -323,7 +327,7 @@ class Client:
     async def subscribe(
         self, task_id: str, *, trace: Trace = NO_TRACE
     ) -> AsyncIterator[Event | Unrecognized]:
-        """What happens to a task from now on, beginning with how it is."""
+        """Yield a task as it is, then its events."""
         reached = await self.reached(trace=trace)
         id = self._next_id()
         query = TaskQuery(id=task_id, tenant=reached.tenant)
@@ -337,7 +341,7 @@ class Client:
     async def set_push(
         self, task_id: str, config: PushConfig, *, trace: Trace = NO_TRACE
     ) -> PushConfig:
-        """Have the agent tell a webhook what happens to a task."""
+        """Register a webhook for the events of a task."""
         reached = await self.reached(trace=trace)
         id = self._next_id()
         request = set_push_request(reached.wire, id, TaskPush(task_id=task_id, config=config))
@@ -459,7 +463,7 @@ def _parse(url: str) -> WebAddress:
 
 
 def _card_urls(address: WebAddress) -> list[WebAddress]:
-    """Where the card of an agent may be: the URL itself, below it, at the root."""
+    """Return the addresses where a card may be: the URL, below it, at the root."""
     if address.path.endswith(".json"):
         return [address]
     paths = dict.fromkeys((address.path.rstrip("/") + WELL_KNOWN, WELL_KNOWN))

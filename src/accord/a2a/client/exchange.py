@@ -49,8 +49,11 @@ class AddressGuard:
         self._policy = policy
 
     async def resolve(self, address: WebAddress) -> list[str]:
-        """The addresses of a host. Raises AddressRefusedError if any of them must not be
-        connected to, and OSError where there are none."""
+        """Return the addresses of a host.
+
+        Raises AddressRefusedError if any of them must not be connected to, and OSError if there are
+        none.
+        """
         found = await asyncio.get_running_loop().getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM
         )
@@ -99,8 +102,10 @@ class Exchanger:
         *,
         id: str = "",
     ) -> bytes:
-        """The body of an answer. A JSON-RPC error for the request `id` is one, whatever the
-        status. Raises CallError."""
+        """Return the body of an answer. Raises CallError.
+
+        A JSON-RPC error for the request `id` is an answer, whatever the status.
+        """
         # Written out: this is how every call of an agent goes, many at once.
         try:
             async with asyncio.timeout(self._timeout):
@@ -121,8 +126,10 @@ class Exchanger:
     async def open(
         self, address: WebAddress, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[Response]:
-        """A response that is read piece by piece. Raises CallError, also for what is raised
-        while it is read."""
+        """Return a response to be read in pieces.
+
+        Raises CallError, also for errors while it is read.
+        """
         async with _translate_errors():
             async with self._in_time():
                 response = await self._requester.request("POST", address, headers, body)
@@ -133,12 +140,12 @@ class Exchanger:
                 response.close()
 
     async def receive(self, response: Response) -> bytes:
-        """The next piece of a response, nothing at its end. Raises CallError."""
+        """Return the next piece of a response, nothing at its end. Raises CallError."""
         async with self._in_time():
             return await response.receive()
 
     async def read(self, response: Response) -> bytes:
-        """All of a response. Raises CallError."""
+        """Return the rest of a response. Raises CallError."""
         async with self._in_time():
             return await response.read(self._max_bytes)
 
@@ -160,7 +167,7 @@ class Exchanger:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """What transports raise becomes a CallError: the one boundary."""
+    """Translate transport errors to CallError: the one boundary."""
     try:
         yield
     except RpcError as error:
@@ -168,7 +175,7 @@ async def _translate_errors() -> AsyncIterator[None]:
 
 
 def call_error(error: RpcError) -> CallError:
-    """What an error of a transport means."""
+    """Return the CallError for an error of a transport."""
     match error:
         case AddressRefusedError():
             return RefusedError("address_refused", error.message)
@@ -185,7 +192,7 @@ def call_error(error: RpcError) -> CallError:
 
 
 def check_status(response: Response, body: bytes, id: str) -> None:
-    """Raises CallError unless the body is worth reading."""
+    """Raise CallError unless the body is worth reading."""
     status = response.status
     if 200 <= status < 300 or (id and is_answer(body, id)):
         return

@@ -19,7 +19,7 @@ _NAT64: Final = ip_network("64:ff9b::/96")
 
 
 class AddressPolicy(Struct, frozen=True, kw_only=True):
-    """What may be connected to.
+    """The addresses that may be connected to.
 
     Public addresses always; private and loopback ones by `hosts` (names as they stand in the
     URL) or `networks`, or all of them by `allow_private`; link-local ones, those of cloud
@@ -33,7 +33,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
     """How whoever runs this allows a private address: the end of a refusal."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a network that is none."""
+        """Raise ValueError for a malformed network."""
         for network in self.networks:
             ip_network(network)
 
@@ -58,7 +58,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
 
 
 def _embedded(ip: Address) -> Address:
-    """The address of IPv4 that one of IPv6 stands for, where it does."""
+    """Return the IPv4 address embedded in an IPv6 address, if any."""
     if isinstance(ip, IPv4Address):
         return ip
     if ip in _NAT64:

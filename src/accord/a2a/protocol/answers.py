@@ -111,7 +111,7 @@ def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> Rece
 
 
 def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
-    """Whether nothing suggests that there is more in a result than its format has."""
+    """Return true if a result seems to have nothing beyond its format."""
     if not isinstance(answer, Task):
         return isinstance(answer, Message) and has_text(answer)
     if not answer.context_id and b'"context_id"' in raw:
@@ -178,7 +178,7 @@ def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
 
 
 def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
-    """Return what the events of a stream come to, which nobody asked for."""
+    """Return the result of events that were streamed without being asked for."""
     decoder = SseDecoder(max(len(body), 1))
     came = decoder.feed(body + b"\n\n")
     data = [message for event in came for message in messages_in(event.data)]
@@ -223,7 +223,7 @@ def _with_event(
 
 
 def is_answer(body: bytes, id: str) -> bool:
-    """Whether this is a JSON-RPC error that answers the request `id`, whatever HTTP says."""
+    """Return true for a JSON-RPC error that answers the request `id`."""
     message, _ = _message(body)
     return isinstance(message, Failure) and _is_for(message, id)
 

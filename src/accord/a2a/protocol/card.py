@@ -24,7 +24,7 @@ MAX_LISTED: Final = 1_000
 
 
 class Interface(Struct, frozen=True, kw_only=True):
-    """Where and how an agent is reached."""
+    """The URL, binding and version of one interface of an agent."""
 
     url: str
     binding: str = JSONRPC
@@ -50,7 +50,7 @@ class Provider(Struct, frozen=True, kw_only=True):
 
 
 class AgentCard(Struct, frozen=True, kw_only=True):
-    """Who an agent is."""
+    """An agent's description of itself."""
 
     name: str
     description: str
@@ -69,8 +69,10 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     """As they stand in the card."""
 
     def interface(self, *wires: Wire) -> tuple[Interface, Wire] | None:
-        """The first interface of JSON-RPC in one of these formats, all by default: the agent's
-        order is its preference (1.0, section 8.3)."""
+        """Return the first JSON-RPC interface in one of these formats, all by default.
+
+        The agent's order is its preference (1.0, section 8.3).
+        """
         for interface in self.interfaces:
             wire = wire_of_card(interface.version)
             if interface.binding == JSONRPC and wire is not None and wire in (wires or Wire):
@@ -136,7 +138,10 @@ T = TypeVar("T")
 
 
 def read_card(body: bytes) -> AgentCard:
-    """The card in `body`, of either format. Raises ValueError saying what is wrong with it."""
+    """Return the card in `body`, of either format.
+
+    Raises ValueError saying what is wrong with it.
+    """
     try:
         check_nesting(body)
         card = _decode(body)
@@ -170,7 +175,7 @@ def _few(listed: list[T] | None) -> list[T]:
 
 
 def _interfaces(card: _Card) -> tuple[Interface, ...]:
-    """Those of 1.0 in their order, then those of 0.3 that are not among them."""
+    """Return the interfaces of 1.0 in their order, then further ones of 0.3."""
     found = [
         Interface(
             url=each.url,
@@ -248,7 +253,7 @@ _REQUIRED: Final = frozenset(
 
 
 def _common(card: AgentCard) -> dict[str, Any]:
-    """What both formats write alike."""
+    """Return the members that both formats share."""
     return {
         "name": card.name,
         "description": card.description,
@@ -302,7 +307,7 @@ def _skill(skill: Skill) -> dict[str, Any]:
 
 
 def _members_03(card: AgentCard) -> dict[str, Any]:
-    """What 0.3 has of its own; nothing for an agent that does not speak it."""
+    """Return the members of 0.3 alone; none for an agent that does not speak it."""
     found = card.interface(Wire.V03)
     if found is None:
         return {}
@@ -364,5 +369,5 @@ _PLACES: Final = {"location": "in"}
 
 
 def bearer_scheme() -> dict[str, Any]:
-    """The security scheme of bearer tokens, as 1.0 writes it."""
+    """Return the security scheme of bearer tokens, as 1.0 writes it."""
     return {"httpAuthSecurityScheme": {"scheme": "Bearer"}}

@@ -59,7 +59,7 @@ Code: TypeAlias = int | str
 
 
 def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
-    """The error that a server answers with."""
+    """Return the error that a server answers with."""
     fault = ERROR_KINDS[reason]
     # 1.0, section 9.5: details are a list of objects that say their type.
     info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
@@ -68,7 +68,7 @@ def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
 
 
 def from_wire_unmapped(code: int, message: str, data: Any = None) -> RpcError:
-    """An error of A2A: -32009 is no timeout here, and the like."""
+    """Return an error of A2A without Accord's meanings: -32009 is no timeout here."""
     if -32099 <= code <= -32000:
         return RpcError(message, code=code, data=data)
     return from_wire(code, message, data)
@@ -93,7 +93,7 @@ class CallError(AccordError):
 
 
 class DefiniteError(CallError):
-    """It failed for good."""
+    """The call failed for good."""
 
 
 class AgentError(DefiniteError):
@@ -116,11 +116,11 @@ class RefusedError(DefiniteError):
 
 
 class UnknownOutcomeError(CallError):
-    """Whether the agent did it is not known."""
+    """The agent may have done it or not."""
 
 
 def error_from_answer(code: int, message: str, data: Any = None, *, body: bytes = b"") -> CallError:
-    """What an error object that an agent answered means."""
+    """Return the exception for an agent's error object."""
     if code == INTERNAL:
         return UnknownOutcomeError(code, message, body=body)
     return AgentError(code, message, data=data, body=body)
@@ -129,6 +129,6 @@ def error_from_answer(code: int, message: str, data: Any = None, *, body: bytes 
 def error_from_status(
     status: int, message: str, *, body: bytes = b"", retry_after: float | None = None
 ) -> CallError:
-    """What an HTTP status without an answer of JSON-RPC means."""
+    """Return the exception for an HTTP status without a JSON-RPC answer."""
     kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else RefusedError
     return kind(f"http_{status}", message, body=body, retry_after=retry_after)

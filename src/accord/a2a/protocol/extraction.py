@@ -32,7 +32,7 @@ UNRECOGNIZED: Final = "the agent answered neither a task nor a message: all of i
 
 
 class Extracted(Struct, frozen=True, kw_only=True):
-    """What came out of an answer."""
+    """The output of an answer, with data, files and warnings."""
 
     output: Any
     data: tuple[Any, ...] = ()
@@ -63,7 +63,7 @@ def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Ex
 
 
 def has_text(answer: Answer) -> bool:
-    """Whether there is text that is not empty in any of the places where output belongs."""
+    """Return true if any place for output has text."""
     if isinstance(answer, Task):
         # where most agents have it; this is asked of every answer
         for artifact in answer.artifacts:
@@ -74,7 +74,7 @@ def has_text(answer: Answer) -> bool:
 
 
 def has_output(answer: Answer) -> bool:
-    """Whether the agent made anything: text, or an artifact with data or a file."""
+    """Return true if the agent made anything: text, or an artifact with data or a file."""
     made = isinstance(answer, Task) and any(each.parts for each in answer.artifacts)
     return made or has_text(answer)
 

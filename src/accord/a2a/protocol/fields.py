@@ -28,14 +28,14 @@ VERSION: Final = "A2A-Version"
 
 
 class Wire(StrEnum):
-    """How messages are written."""
+    """A wire format."""
 
     V03 = "0.3"
     V10 = "1.0"
 
 
 class Verb(Enum):
-    """What can be asked of an agent."""
+    """A request that an agent takes."""
 
     SEND = "send"
     STREAM = "stream"
@@ -87,14 +87,14 @@ _WIRES_OF_CARDS: Final = {"0.2": Wire.V03, "0.3": Wire.V03, "1.0": Wire.V10}
 
 
 def wire_asked(version: str) -> Wire | None:
-    """The format that a request with this version header is in; None for one not spoken here."""
+    """Return the format of a request with this version header, or None if unsupported."""
     # 1.0, section 3.6.2: an empty value is 0.3; patch versions do not count.
     number = _number(version.strip()) if version.strip() else Wire.V03.value
     return Wire(number) if number in (Wire.V03.value, Wire.V10.value) else None
 
 
 def wire_of_card(version: str) -> Wire | None:
-    """The format of an interface with this version; None for one not spoken here."""
+    """Return the format of an interface with this version, or None if unsupported."""
     return _WIRES_OF_CARDS.get(_number(version))
 
 
@@ -261,7 +261,7 @@ class TasksObject(JsonObject, frozen=True, kw_only=True):
 
 
 class FieldTable(Struct, frozen=True, kw_only=True):
-    """What one version calls things."""
+    """The names of one version."""
 
     version: str
     members: dict[type[JsonObject], str]

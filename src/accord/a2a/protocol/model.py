@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 
 class TaskState(StrEnum):
-    """How far a task is; the values are the names of 0.3."""
+    """The state of a task; the values are the names of 0.3."""
 
     SUBMITTED = "submitted"
     WORKING = "working"
@@ -165,7 +165,7 @@ class Message(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The text of all text parts, a line each."""
+        """Return the text of all text parts, a line each."""
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
@@ -196,7 +196,7 @@ class Task(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
     def with_history(self, length: int | None) -> Task:
-        """The same task with its latest messages only; None leaves all of them."""
+        """Return the task with its latest messages only; None keeps all of them."""
         if length is None or length >= len(self.history):
             return self
         return replace(self, history=self.history[len(self.history) - length :])
@@ -212,7 +212,7 @@ class StatusUpdate(Struct, frozen=True, kw_only=True):
 
 
 class ArtifactUpdate(Struct, frozen=True, kw_only=True):
-    """A task made something, or more of it."""
+    """An event: a task has a new artifact, or more of one."""
 
     task_id: str
     context_id: str
@@ -234,7 +234,7 @@ Event: TypeAlias = Task | Message | StatusUpdate | ArtifactUpdate
 
 
 def updated(task: Task, event: StatusUpdate | ArtifactUpdate) -> Task:
-    """The task after an event."""
+    """Return the task after an event."""
     if isinstance(event, ArtifactUpdate):
         return replace(task, artifacts=_with(task.artifacts, event))
     said = task.status.message
@@ -289,7 +289,7 @@ class Send(Struct, frozen=True, kw_only=True):
 
 
 class TaskQuery(Struct, frozen=True, kw_only=True):
-    """One task: to be told about, cancelled or followed."""
+    """A reference to one task: to get, cancel or follow."""
 
     id: str
     history_length: int | None = None
@@ -327,7 +327,7 @@ _UUID_VARIANT: Final = "89ab89ab89ab89ab"
 
 
 def message_id(run: str, step: str, iteration: str, attempt_group: str) -> str:
-    """The id of the message that asks an agent for this step of this run.
+    """Return the id of the message that asks an agent for this step of this run.
 
     While an outcome is unknown the attempt group stays, and so does the id.
     """

@@ -34,7 +34,7 @@ _ENDS: Final = {
 
 
 class DoneOutcome(Struct, frozen=True):
-    """It worked."""
+    """The task is completed."""
 
     extracted: Extracted
 
@@ -47,15 +47,15 @@ class FailedOutcome(Struct, frozen=True):
 
 
 class WorkingOutcome(Struct, frozen=True):
-    """It goes on: the task is to be asked about again."""
+    """The task is not over: poll it again."""
 
     task_id: str
 
 
 class UnclearOutcome(Struct, frozen=True):
-    """It has output, in a state that is not known: ask about it a few more times.
+    """The task has output, in an unknown state: poll it a few more times.
 
-    Where its state does not become clear, or it cannot be asked about, it is done.
+    If its state does not become clear, or it cannot be polled, it is done.
     """
 
     task_id: str
@@ -63,7 +63,7 @@ class UnclearOutcome(Struct, frozen=True):
 
 
 class WaitingOutcome(Struct, frozen=True):
-    """It goes on once somebody says something, in a message with these ids."""
+    """The task waits for a message with these ids."""
 
     task_id: str
     context_id: str
@@ -109,7 +109,7 @@ def _without_state(received: ReceivedAnswer, task: Task) -> Outcome:
 
 
 def _lost(received: ReceivedAnswer) -> FailedOutcome:
-    """The task is not over, and cannot be asked about."""
+    """Return the failure for a task that is not over and cannot be polled."""
     state = f"in the state {received.state!r}" if received.state else "not over"
     return FailedOutcome(
         "malformed_answer", f"the agent's task is {state}, and has no id to follow it by"

@@ -17,7 +17,7 @@ TEXT_KEYS: Final = ("text", "query")
 
 
 def message_of(input: Any, *, message_id: str, context_id: str = "", task_id: str = "") -> Message:
-    """The message that asks an agent to work on `input`.
+    """Return the message that asks an agent to work on `input`.
 
     A text is sent as it is, and so is the member `text` or `query` of an object, whose other
     members go along as metadata. Any other value is sent as JSON.
@@ -49,7 +49,7 @@ def send_request(wire: Wire, id: str, send: Send, *, stream: bool = False) -> by
 
 
 def task_request(wire: Wire, id: str, verb: Verb, query: TaskQuery) -> bytes:
-    """Asks for a task, its end, or news of it: `verb` is GET, CANCEL or SUBSCRIBE."""
+    """Return a request about a task: `verb` is GET, CANCEL or SUBSCRIBE."""
     return _request(wire, id, verb, FORMATS[wire].task_params(query))
 
 
@@ -58,7 +58,7 @@ def set_push_request(wire: Wire, id: str, push: TaskPush) -> bytes:
 
 
 def push_request(wire: Wire, id: str, verb: Verb, query: PushQuery) -> bytes:
-    """Asks for a webhook, or its end: `verb` is GET_PUSH or DELETE_PUSH."""
+    """Return a request about a webhook: `verb` is GET_PUSH or DELETE_PUSH."""
     return _request(wire, id, verb, FORMATS[wire].push_query_params(query))
 
 

@@ -68,7 +68,7 @@ _NUMBERED_ROLES: Final = {1: "roleuser", 2: "roleagent"}
 
 
 class TolerantAnswer(Struct, frozen=True, kw_only=True):
-    """What could be made of a result."""
+    """A task or message read from a result, with warnings."""
 
     answer: Answer | Unrecognized
     state: str = ""
@@ -77,7 +77,7 @@ class TolerantAnswer(Struct, frozen=True, kw_only=True):
 
 
 class TolerantEvent(Struct, frozen=True, kw_only=True):
-    """What could be made of an event of a stream."""
+    """An event read from a result, with warnings."""
 
     event: Event | Unrecognized
     warnings: tuple[str, ...] = ()
@@ -412,7 +412,7 @@ class _Reader:
 
 
 def _is_task(members: dict[str, Any], kind: str) -> bool:
-    """Whether an object is meant as a task, and not an agent's own with a member `status`."""
+    """Tell a task from an agent's own object with a member `status`."""
     if kind == "task" or any(name in members for name in _TASK_MEMBERS):
         return True
     status = members.get("status", members.get("state"))
@@ -435,7 +435,7 @@ def _is_message(members: dict[str, Any], kind: str) -> bool:
 
 
 def _is_text_part(members: dict[str, Any], kind: str) -> bool:
-    """Whether an object is a text part and nothing else, so that nothing of it is lost."""
+    """Return true for an object that is a text part and nothing else."""
     if not members.keys() <= _PART_MEMBERS or kind not in ("", "text"):
         return False
     return any(isinstance(members.get(name), str) for name in _TEXT_MEMBERS[:2])

@@ -50,7 +50,7 @@ from accord.a2a.protocol.model import (
 
 
 class WireFormat(ABC):
-    """How a version writes and reads.
+    """Writer and reader of one version.
 
     Writing returns what is encoded. Reading raises one of UNREADABLE, saying what is wrong.
     """

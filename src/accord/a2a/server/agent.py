@@ -139,7 +139,7 @@ class Agent:
         return add if function is None else add(function)
 
     def card(self, url: str) -> AgentCard:
-        """The card of the agent, where it is served at `url`."""
+        """Return the agent's card for the address `url`."""
         return AgentCard(
             name=self.name,
             description=self._description,
@@ -158,8 +158,11 @@ class Agent:
     # Serving
 
     def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp:
-        """Return the agent as a web application, whose card has `url`; without one it has `path`
-        at the address that a request reached, and other hosts are refused it."""
+        """Return the agent as a web application.
+
+        Its card names `url`. Without one it names `path` at the address that a request reached, and
+        requests for other hosts are refused.
+        """
         if not self._skills:
             raise RegistrationError(f"the agent {self.name} has no skill")
         authenticate: Authenticate | None = by_token(self._token) if self._token else None
@@ -172,7 +175,7 @@ class Agent:
         )
 
     def backend(self) -> Backend:
-        """What answers for the agent; here it is where its skills are at work, in memory."""
+        """Return the backend of the agent, which runs its skills in memory."""
         return MemoryBackend(
             self._skills,
             choose=self._choose,
@@ -183,8 +186,10 @@ class Agent:
         )
 
     def asgi(self, path: str = "/", *, url: str = "") -> WebAsgi:
-        """An ASGI application, to be mounted anywhere or served by itself; `url` is where
-        clients find it, for the card."""
+        """Return an ASGI application, to be mounted or served alone.
+
+        `url` is the address for clients, which the card names.
+        """
         from accord.a2a.server.serving import LIMITS
         from accord.transports.web.asgi import WebAsgi
 

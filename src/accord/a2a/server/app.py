@@ -143,7 +143,7 @@ def version_of(request: WebRequest) -> str:
 
 
 def by_token(token: str) -> Authenticate:
-    """Lets in whoever has this bearer token."""
+    """Return an `Authenticate` that admits requests with this bearer token."""
     expected = f"Bearer {token}".encode()
 
     def authenticate(headers: Mapping[str, str]) -> str | None:
@@ -288,7 +288,7 @@ class AgentExchange:
             self.fail(id, error)
 
     def _meant(self, method: str) -> tuple[Wire, Verb]:
-        """Raises RpcError for what is not spoken here."""
+        """Return the format and verb of a method. Raises RpcError for one not supported here."""
         wire = wire_asked(self._version)
         if wire is None or wire not in self._wires:
             raise failure(
@@ -406,7 +406,7 @@ class AgentExchange:
         self._reply(encode(Failure(id, ErrorObject(told.code, told.message, data))))
 
     def _told(self, error: Exception) -> RpcError:
-        """What a client is told of an error. Accord's own codes mean other things here."""
+        """Return the error that a client gets: Accord's own codes mean other things in A2A."""
         if isinstance(error, RpcError):
             if error.code in _OWN_CODES or isinstance(error.data, list):
                 return error

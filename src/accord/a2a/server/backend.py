@@ -35,28 +35,30 @@ class TaskPage(Struct, frozen=True, kw_only=True):
 class Backend(Protocol):
     @property
     def takes_webhooks(self) -> bool:
-        """Whether anybody is told of what happens to tasks."""
+        """Tell if webhooks are supported."""
 
     async def send(self, send: Send, caller: str) -> Answer:
-        """Take a message: a direct answer, or the task that was begun or goes on. Does not wait
-        for a task."""
+        """Take a message: answer directly, or return the task that it began or continues.
+
+        Do not wait for the task.
+        """
 
     async def get(self, task_id: str, caller: str) -> Task: ...
 
     async def cancel(self, task_id: str, caller: str) -> Task: ...
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:
-        """The latest first."""
+        """Return a page of tasks, the latest first."""
 
     def follow(
         self, task_id: str, caller: str, until: frozenset[TaskState]
     ) -> AsyncGenerator[Event, None]:
-        """The task as it is, then what happens to it, until it is in one of these states."""
+        """Yield the task as it is, then its events until it is in one of these states."""
 
     async def set_push(self, push: TaskPush, caller: str) -> TaskPush: ...
 
     async def list_push(self, query: PushQuery, caller: str) -> Sequence[TaskPush]:
-        """The webhooks of a task; the one that is asked for, if one is."""
+        """Return the webhooks of a task, or the one that is asked for."""
 
     async def delete_push(self, query: PushQuery, caller: str) -> None: ...
 

@@ -273,5 +273,5 @@ def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
 
 
 def _message_key(caller: str, message: Message) -> tuple[str, bytes]:
-    """The same for the same message only: ids are not unique where clients are careless."""
+    """Return a key of the caller and the whole message: clients may reuse message ids."""
     return caller, sha256(encode(V10.message(message))).digest()

@@ -22,7 +22,7 @@ LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
 
 
 class Servable(Protocol):
-    """What can be served: an `Agent`."""
+    """An object that can be served: an `Agent`."""
 
     def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp: ...
 
@@ -38,7 +38,7 @@ class Serving:
 
     @property
     def url(self) -> str:
-        """Where the agent is: the real port stands in it, also when 0 was asked for."""
+        """Return the agent's URL, with the real port even when 0 was asked for."""
         return self._listener.url
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class Serving:
 
 
 class AgentServeOptions(ChannelOptions, total=False):
-    """What `serve` can be told, as keywords."""
+    """Keyword options of `serve`."""
 
     public_url: str
     drain: float

@@ -31,12 +31,14 @@ from accord.jsonrpc.nesting import decode_json
 
 
 class RejectedError(AccordError):
-    """Raised by a skill that will not do what it is asked for; the message is told."""
+    """Raised by a skill that refuses a request; the client gets the message."""
 
 
 class FailedError(AccordError):
-    """Raised by a skill that could not do it; the message is told, unlike that of any other
-    exception."""
+    """Raised by a skill that could not do it.
+
+    The client gets the message, unlike that of any other exception.
+    """
 
 
 class TaskContext:
@@ -56,7 +58,7 @@ class TaskContext:
 
     @property
     def is_asking(self) -> bool:
-        """Whether an answer of the client is waited for."""
+        """Tell if the task waits for a message of the client."""
         return self._heard is not None and not self._heard.done()
 
     def say(self, text: str) -> None:
@@ -79,7 +81,7 @@ class TaskContext:
         append: bool = False,
         last: bool = False,
     ) -> str:
-        """Give something that was made, or with `append` more of it; its id.
+        """Add an artifact, or with `append` more of one; return its id.
 
         A text, a part, a list of parts; any other value becomes a data part.
         """
@@ -98,7 +100,7 @@ class TaskContext:
     # For whoever runs the skill
 
     def hear(self, message: Message) -> None:
-        """The client answered."""
+        """Pass the client's message to the skill that waits for it."""
         assert self._heard is not None
         self.set_state(TaskState.WORKING)  # which puts the question before the answer
         self._board.hear(self._entry, message)
@@ -126,7 +128,7 @@ def agent_message(content: Any, context_id: str, task_id: str = "") -> Message:
 
 
 def parts_of(content: Any) -> tuple[Part, ...]:
-    """What a skill gave, as parts."""
+    """Return a skill's result as parts."""
     match content:
         case str():
             return (TextPart(text=content),)
@@ -160,8 +162,10 @@ class SkillFunction(Struct, frozen=True, kw_only=True):
     """Whether it answers with a message, at once, without there being a task."""
 
     async def call(self, message: Message, context: TaskContext | None) -> Any:
-        """What the function gives; an async generator as it is. Raises RejectedError for a
-        message that it cannot take."""
+        """Return the function's result; an async generator is returned as it is.
+
+        Raises RejectedError for a message that it cannot take.
+        """
         arguments = {
             name: _argument(kind, message, context) for name, kind in self.arguments.items()
         }
@@ -175,7 +179,10 @@ class SkillFunction(Struct, frozen=True, kw_only=True):
 def make_skill(
     function: Callable[..., Any], *, direct: bool, id: str, name: str, **described: Any
 ) -> SkillFunction:
-    """Raises RegistrationError for a function that no message can be given to."""
+    """Return the skill for a function.
+
+    Raises RegistrationError for one that cannot be called with a message.
+    """
     id = id or function.__name__
     hints = get_type_hints(function)
     parameters = inspect.signature(function).parameters
@@ -208,7 +215,7 @@ def _argument(kind: Any, message: Message, context: TaskContext | None) -> Any:
 
 
 def _convert(kind: Any, message: Message) -> Any:
-    """The message's data, or the JSON that its text is."""
+    """Return the message's data, or the JSON in its text, as the parameter's type."""
     try:
         for part in message.parts:
             if isinstance(part, DataPart):

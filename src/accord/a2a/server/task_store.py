@@ -39,12 +39,12 @@ MAX_FOLLOWERS: Final = 100
 
 
 def now() -> str:
-    """The time, as timestamps are written (1.0, section 5.6.1)."""
+    """Return the current time as a timestamp (1.0, section 5.6.1)."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 class Entry:
-    """One task, and whoever has to do with it."""
+    """One task with its owner, webhooks and followers."""
 
     def __init__(self, task: Task, caller: str, number: int) -> None:
         self.task = task
@@ -76,7 +76,7 @@ class Board:
         self._changes = 0
 
     def begin(self, message: Message, caller: str) -> Entry:
-        """A new task, with the message that asks for it. Raises BusyError."""
+        """Add a task for a message. Raises BusyError."""
         if len(self._entries) >= self._max_tasks:
             self._forget()
         context = message.context_id or str(uuid4())
@@ -97,7 +97,7 @@ class Board:
         del self._entries[self._over.popleft()]
 
     def find(self, task_id: str, caller: str) -> Entry:
-        """Raises RpcError for a task that is not there, or not the caller's."""
+        """Return a task of the caller. Raises RpcError for any other one."""
         entry = self._entries.get(task_id)
         if entry is None or entry.caller != caller:
             # 1.0, section 13.1: one must not learn of tasks of others.
@@ -108,13 +108,13 @@ class Board:
         return task_id in self._entries
 
     def hear(self, entry: Entry, message: Message) -> None:
-        """Keep what a client said to a task."""
+        """Record a client's message to a task."""
         task = entry.task
         said = replace(message, context_id=task.context_id, task_id=task.id)
         entry.task = _limit_history(replace(task, history=(*task.history, said)))
 
     def change(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
-        """Something happened to a task; nothing does to one that is over."""
+        """Apply an event to a task, unless the task is over."""
         if entry.is_over:
             return
         entry.task = _limit_history(updated(entry.task, event))
@@ -143,7 +143,10 @@ class Board:
             entry.followers.discard(queue)
 
     def page(self, query: ListQuery, caller: str) -> TaskPage:
-        """Raises InvalidParamsError for a page token, or a time, that is none."""
+        """Return a page of tasks.
+
+        Raises InvalidParamsError for a malformed page token or time.
+        """
         after = _read_time(query.updated_after) if query.updated_after else None
         found = [
             entry

@@ -41,7 +41,7 @@ class WebhookSender:
         self._underway = Underway()
 
     async def check(self, config: PushConfig) -> None:
-        """Raises InvalidParamsError for a URL that will not be asked."""
+        """Raise InvalidParamsError for a URL that must not be called."""
         try:
             await AddressGuard(self._policy).resolve(_parse(config.url))
         except (AddressRefusedError, ConnectError) as error:

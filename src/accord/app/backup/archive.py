@@ -35,7 +35,7 @@ class BackupError(Exception):
 
 
 class DamagedBackupError(BackupError):
-    """A file is no backup, or not as it was written."""
+    """A file is not a backup, or has been changed or truncated."""
 
 
 MANIFEST_FORMAT: Final = 1
@@ -63,7 +63,7 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that is said."""
+    """The manifest of a backup."""
 
     format: int
     release: str
@@ -95,13 +95,16 @@ class _ManifestFormat(Struct):
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """The bytes of a manifest, sealed."""
+    """Return the bytes of a sealed manifest."""
     sealed = replace(manifest, seal=_seal(manifest))
     return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
 
 
 def decode_manifest(data: bytes) -> Manifest:
-    """Raises DamagedError for what is none, KeepingError for one of a later format."""
+    """Return a manifest.
+
+    Raises DamagedBackupError, or BackupError for one of a later format.
+    """
     try:
         about = msgspec.json.decode(data, type=_ManifestFormat)
         if about.format > MANIFEST_FORMAT:
@@ -120,7 +123,7 @@ def decode_manifest(data: bytes) -> Manifest:
 
 
 def _check_members(manifest: Manifest) -> None:
-    """Refuse what no backup of ours has: anything else in it would be somebody's plan."""
+    """Refuse members that no backup of Accord has."""
     names = [each.name for each in manifest.members]
     wrong = [name for name in names if not _MEMBER_NAMES.fullmatch(name)]
     if wrong:
@@ -149,11 +152,11 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
-    """A `Progress` that tells nobody."""
+    """Ignore progress."""
 
 
 def measure_file(name: str, path: Path) -> Member:
-    """A file as a member."""
+    """Return a file as a member."""
     found, size = sha256(), 0
     with path.open("rb") as file:
         for piece in _pieces(file):
@@ -165,8 +168,10 @@ def measure_file(name: str, path: Path) -> Member:
 def write_archive(
     target: Path, manifest: Manifest, files: Sequence[Path], *, progress: Progress = no_progress
 ) -> None:
-    """Write `target`, with the files in the order of the manifest's members; it is on the disk
-    when this returns. Raises OSError."""
+    """Write `target`, with the files in the order of the manifest's members.
+
+    It is on the disk when this returns. Raises OSError.
+    """
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
     done = 0
     with open(fd, "wb") as raw:
@@ -203,8 +208,10 @@ class Archive:
             raise self._damaged(str(error)) from None
 
     def unpack(self, folder: Path | None, *, progress: Progress = no_progress) -> None:
-        """Read all members, and write them into `folder`, if there is one. Raises DamagedError
-        where anything is not as the manifest says, and OSError."""
+        """Read all members, and write them into `folder` if there is one.
+
+        Raises DamagedBackupError if anything differs from the manifest, and OSError.
+        """
         done = 0
         for member in self.manifest.members:
             if self._next(member.name) != member.size:
@@ -223,7 +230,7 @@ class Archive:
         self._finish()
 
     def _next(self, name: str) -> int:
-        """The size of the next member, which must be the plain file `name`."""
+        """Return the size of the next member, which must be the plain file `name`."""
         try:
             found = tarfile.TarInfo.frombuf(self._read(BLOCK_BYTES), "ascii", "strict")
         except (tarfile.HeaderError, UnicodeDecodeError):
@@ -243,8 +250,10 @@ class Archive:
             raise self._damaged("there is something between its members")
 
     def _finish(self) -> None:
-        """What is behind the last member: nothing. The end of the compressed data, with its own
-        checksum, is read on the way."""
+        """Check that nothing follows the last member.
+
+        This also reads the end of the compressed data, with its checksum.
+        """
         if self._read(len(ARCHIVE_END)) != ARCHIVE_END or self._some(1):
             raise self._damaged("there is something behind its last member")
 
@@ -271,7 +280,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Begin to read a backup; its manifest is there at once. Raises KeepingError and OSError."""
+    """Open a backup and read its manifest. Raises BackupError and OSError."""
     with path.open("rb") as raw, gzip.GzipFile(fileobj=raw, mode="rb") as file:
         yield Archive(file, path)
 

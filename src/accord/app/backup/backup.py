@@ -52,14 +52,17 @@ from accord.store.store import Engine, Reading, UnavailableError
 
 
 class DatabaseFacts(Struct, frozen=True):
-    """What it says."""
+    """Migrations and key fingerprint of a database."""
 
     migrations: dict[str, dict[int, str]]
     key_fingerprint: str
 
 
 async def read_database_facts(db: Reading, engine: Engine) -> DatabaseFacts:
-    """Raises KeepingError where it is no database of ours, and StoreError."""
+    """Return the facts for the manifest.
+
+    Raises BackupError if it is no database of Accord, and StoreError.
+    """
     if not await db.fetch(EXISTS[engine]):
         raise BackupError("the database is empty: there is nothing to back up")
     found: dict[str, dict[int, str]] = {}
@@ -78,7 +81,7 @@ StagedFiles = dict[str, Path]
 
 
 class BackupResult(Struct, frozen=True):
-    """A backup that was taken."""
+    """A completed backup."""
 
     file: str
     size: int
@@ -94,9 +97,11 @@ async def take_backup(
     with_key: bool = True,
     progress: Progress = no_progress,
 ) -> BackupResult:
-    """Write a backup to the file `target`, or to one named by the time in the folder `target`. It
-    is there completely or not at all, and only its owner can read it. Raises KeepingError,
-    StoreError and OSError."""
+    """Write a backup to the file `target`, or to a file named by the time in that folder.
+
+    It is there completely or not at all, and only its owner can read it. Raises BackupError,
+    StoreError and OSError.
+    """
     now = datetime.now(UTC)
     target = _new_file(target, now)
     with _folder_beside(target) as folder:
@@ -119,7 +124,7 @@ def _new_file(target: Path, now: datetime) -> Path:
 
 
 class _DatabaseCopy(Struct, frozen=True):
-    """A database that was copied."""
+    """The copy of a database."""
 
     file: Path
     engine: Engine
@@ -189,7 +194,7 @@ def _database_path(url: str) -> Path:
 
 
 def _stage_key(settings: Settings, folder: Path, found: DatabaseFacts) -> StagedFiles:
-    """The server key, which must be the one that the database belongs to."""
+    """Stage the server key, which must be the database's."""
     target = folder / manifests.KEY_MEMBER
     if settings.is_shared:
         _write_private(target, settings.secret_key.encode())
@@ -215,7 +220,7 @@ def _check_key(make: Callable[[], ServerKey], found: DatabaseFacts) -> None:
 
 
 def _stage_settings(file: Path | None, folder: Path, *, with_key: bool) -> StagedFiles:
-    """The file with settings, unless it holds the key that is to be left out."""
+    """Stage the settings file, unless it holds a key to be left out."""
     if file is None or not file.is_file():
         return {}
     if not with_key and "secret_key" in tomllib.loads(file.read_text(encoding="utf-8")):
@@ -224,7 +229,7 @@ def _stage_settings(file: Path | None, folder: Path, *, with_key: bool) -> Stage
 
 
 def _stage_runs(source: Path, folder: Path) -> StagedFiles:
-    """Files that grow at their end: whole lines of them."""
+    """Copy archived runs: complete lines only, as files may be growing."""
     staged: StagedFiles = {}
     for file in sorted(source.glob("runs-????-??.jsonl")):
         staged |= _stage_file(file, folder, f"{manifests.RUNS_PREFIX}{file.name}")
@@ -235,7 +240,7 @@ def _stage_runs(source: Path, folder: Path) -> StagedFiles:
 
 
 def _end_of_lines(path: Path) -> int:
-    """Where the last whole line of a file ends."""
+    """Return the offset after the last complete line of a file."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         while end:
@@ -249,7 +254,7 @@ def _end_of_lines(path: Path) -> int:
 
 
 def _stage_file(source: Path, folder: Path, name: str) -> StagedFiles:
-    """A copy of a file, where there is one."""
+    """Copy a file, if it exists."""
     target = folder / name
     try:
         with source.open("rb") as file:
@@ -268,7 +273,7 @@ def _write_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _folder_beside(target: Path) -> Iterator[Path]:
-    """A folder on the same disk that nobody else can look into, for as long as it is needed."""
+    """Provide a temporary private folder on the same disk."""
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield folder

@@ -41,8 +41,10 @@ _VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
 
 
 async def dump(url: str, target: Path, *, schema: str, snapshot: str, major: int) -> None:
-    """Write what a schema held when `snapshot` was taken, in the custom format of pg_dump. Raises
-    KeepingError."""
+    """Dump a schema as of `snapshot`, in the custom format of pg_dump.
+
+    Raises BackupError.
+    """
     await _run_program(
         _program("pg_dump", major),
         url,
@@ -52,8 +54,7 @@ async def dump(url: str, target: Path, *, schema: str, snapshot: str, major: int
 
 
 async def load(url: str, source: Path, *, schema: str, major: int) -> None:
-    """Bring what was dumped into a schema that has none of it: all, or nothing. Raises
-    KeepingError."""
+    """Load a dump into an empty schema, in one transaction. Raises BackupError."""
     await _run_program(
         _program("pg_restore", major),
         url,
@@ -63,7 +64,7 @@ async def load(url: str, source: Path, *, schema: str, major: int) -> None:
 
 
 def _program(name: str, major: int) -> str:
-    """A program that can work with a server of this version. Raises KeepingError."""
+    """Return a program that works with a server of this version. Raises BackupError."""
     advice = f"install it (Debian and Ubuntu: apt install postgresql-client-{major})"
     exact = DEBIAN_PROGRAM.format(major=major, program=name)
     found = exact if os.access(exact, os.X_OK) else shutil.which(name)
@@ -100,7 +101,7 @@ async def _run_program(program: str, url: str, *arguments: str) -> None:
 
 
 def _without_password(url: str) -> tuple[str, str]:
-    """A URL as everybody may see it, and the password that was in it."""
+    """Return the URL without its password, and the password."""
     parts = urlsplit(url)
     who, _, where = parts.netloc.rpartition("@")
     user, _, password = who.partition(":")
@@ -114,7 +115,7 @@ def _without_password(url: str) -> tuple[str, str]:
 
 
 def _schema_pattern(schema: str) -> str:
-    """A name as a pattern of pg_dump that means no other."""
+    """Return a pattern of pg_dump that matches this schema only."""
     return '"' + schema.replace('"', '""') + '"'
 
 
@@ -123,7 +124,7 @@ CLOSE_POLLS: Final = (25, 0.2)
 
 
 class PostgresTarget(Struct, frozen=True):
-    """Where the tables are to be."""
+    """The schema that is restored to."""
 
     store: Store
     schema: str
@@ -136,7 +137,7 @@ class PostgresTarget(Struct, frozen=True):
         return major
 
     async def check(self, *, force: bool) -> bool:
-        """Whether there is something to be moved aside. Raises KeepingError."""
+        """Return true if there are tables to be moved aside. Raises BackupError."""
         major = await self.major()
         if major < self.from_major:
             raise BackupError(
@@ -171,9 +172,10 @@ class PostgresTarget(Struct, frozen=True):
 
 @asynccontextmanager
 async def empty_schema(place: PostgresTarget, *, force: bool) -> AsyncIterator[str]:
-    """Have an empty schema for as long as it is filled; the name under which that is kept which was
-    in it, empty where nothing was. What goes wrong meanwhile puts it back. Raises KeepingError and
-    StoreError."""
+    """Provide an empty schema while it is filled; yield the old one's new name, if any.
+
+    A failure restores the old one. Raises BackupError and StoreError.
+    """
     if not await place.check(force=force):
         yield ""
         return

@@ -56,7 +56,7 @@ STAGE_PREFIX: Final = ".restore-"
 
 
 class DataDirectory:
-    """A data directory that nobody else uses. `stage` is a folder in it for what is to come."""
+    """A locked data directory; `stage` is a folder in it for new files."""
 
     def __init__(self, path: Path, stage: Path, *, fingerprint: str, force: bool) -> None:
         self.stage = stage
@@ -73,12 +73,12 @@ class DataDirectory:
 
     @property
     def has_key(self) -> bool:
-        """Whether the key is there that the backup needs."""
+        """Return true if the key that the backup needs is there."""
         key = self.path / KEY_FILE
         return key.exists() and key not in self._old
 
     def settle(self) -> Path | None:
-        """Put everything in its place; the folder with what was there before."""
+        """Move everything to its place; return the folder with the old files."""
         aside = self._move_aside() if self._old else None
         for new in self.stage.iterdir():
             new.rename(self.path / new.name)
@@ -99,9 +99,11 @@ class DataDirectory:
 
 @contextmanager
 def claim_data_directory(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDirectory]:
-    """A data directory for a backup whose key has this fingerprint. What is not settled when the
-    block ends leaves nothing behind. Raises KeepingError where a server uses it, or where it is not
-    empty and nobody said that this is fine."""
+    """Lock a data directory for a backup whose key has this fingerprint.
+
+    Unless it is settled, nothing is left behind. Raises BackupError if a server uses it, or if
+    it is not empty and `force` is not given.
+    """
     existed = path.exists()
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -144,7 +146,7 @@ SPACE_FACTOR: Final = 1.1
 
 
 class RestoreResult(Struct, frozen=True, kw_only=True):
-    """What was done."""
+    """The outcome of a restore."""
 
     manifest: Manifest
     data: str
@@ -158,7 +160,7 @@ class RestoreResult(Struct, frozen=True, kw_only=True):
 
 
 async def check_backup(path: Path, *, progress: Progress = no_progress) -> Manifest:
-    """Read all of a backup, and touch nothing. Raises KeepingError and OSError."""
+    """Read a whole backup without restoring it. Raises BackupError and OSError."""
     with open_archive(path) as archive:
         await asyncio.to_thread(partial(archive.unpack, None, progress=progress))
         return archive.manifest
@@ -167,8 +169,10 @@ async def check_backup(path: Path, *, progress: Progress = no_progress) -> Manif
 async def restore(
     path: Path, settings: Settings, *, force: bool = False, progress: Progress = no_progress
 ) -> RestoreResult:
-    """Make the installation that `settings` name of the backup `path`; one that is there already is
-    moved aside with `force`. Raises KeepingError, StoreError and OSError."""
+    """Restore the backup `path` to the installation that `settings` name.
+
+    An existing one is moved aside with `force`. Raises BackupError, StoreError and OSError.
+    """
     with open_archive(path) as archive:
         manifest = archive.manifest
         _check_fits(manifest, settings)
@@ -240,8 +244,7 @@ def _settle(
 
 
 async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[list[str], Report]:
-    """Bring a database up to this release, seal what was about to be sealed when the backup was
-    taken, and look at the trail."""
+    """Migrate a database, seal records that were pending, and verify the trail."""
     migrated = []
     for part, folder in MIGRATIONS.items():
         pending = missing(migrations(folder, store.engine), await store.applied(part), part)
@@ -260,7 +263,7 @@ async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[l
 
 
 def _check_fits(manifest: Manifest, settings: Settings) -> None:
-    """Raises KeepingError where this release cannot restore a backup to where it is to go."""
+    """Raise BackupError if this release cannot restore the backup to this target."""
     if settings.database.startswith("sqlite"):
         raise BackupError("a backup is restored to a data directory: give --data, not --database")
     if settings.is_shared and manifest.engine == "sqlite":
@@ -292,7 +295,7 @@ def _key_of_file(manifest: Manifest, place: DataDirectory) -> ServerKey:
 def _key_of_environment(
     manifest: Manifest, settings: Settings, place: DataDirectory
 ) -> tuple[ServerKey, list[str]]:
-    """The key, and what is to be done about it."""
+    """Return the key, and notes on what to do about it."""
     staged = place.stage / manifests.KEY_MEMBER
     if settings.secret_key:
         staged.unlink(missing_ok=True)
@@ -322,8 +325,7 @@ def _matching_key(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
 
 
 def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory) -> list[str]:
-    """Keep settings from naming another database than the one that was restored: a server would
-    go on with the old one."""
+    """Rename settings that name another database, so a server does not use that one."""
     if not manifest.has(manifests.SETTINGS_MEMBER):
         return []
     staged = place.stage / manifests.SETTINGS_MEMBER
