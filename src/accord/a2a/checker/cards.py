@@ -29,38 +29,40 @@ _RULES_AFTER_CARD: Final = ("card-type", "card-members", "card-interface", "card
 
 
 async def check_card(
-    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: FindingCollector
+    probe: Probe, address: WebAddress, headers: Mapping[str, str], findings: FindingCollector
 ) -> AgentCard | None:
     """Check an agent's card; return it if it can be read."""
-    seen = await _find(probe, address, headers, notes)
-    if seen is None:
+    response = await _find(probe, address, headers, findings)
+    if response is None:
         for rule in _RULES_AFTER_CARD:
-            notes.skipped(rule, "there is no card")
+            findings.skipped(rule, "there is no card")
         return None
-    notes.passed("card-found")
-    if seen.content_type == "application/json":
-        notes.passed("card-type")
+    findings.passed("card-found")
+    if response.content_type == "application/json":
+        findings.passed("card-type")
     else:
-        notes.failed("card-type", f"the type is {seen.content_type[:80]!r}")
-    problems = problems_of(seen.json)
+        findings.failed("card-type", f"the type is {response.content_type[:80]!r}")
+    problems = problems_of(response.json)
     if problems:
-        notes.failed("card-members", "; ".join(problems))
+        findings.failed("card-members", "; ".join(problems))
     else:
-        notes.passed("card-members")
-    return _read(seen, address, notes)
+        findings.passed("card-members")
+    return _read(response, address, findings)
 
 
 async def _find(
-    probe: Probe, address: WebAddress, headers: Mapping[str, str], notes: FindingCollector
+    probe: Probe, address: WebAddress, headers: Mapping[str, str], findings: FindingCollector
 ) -> ProbeResponse | None:
     why = ""
     for place in card_urls(address):
-        seen = await probe.ask("GET", place, {**headers, "accept": "application/json"})
-        if isinstance(seen, ProbeResponse) and seen.status == 200:
-            return seen
-        found = seen.why if isinstance(seen, ProbeFailure) else f"it was HTTP {seen.status}"
+        response = await probe.ask("GET", place, {**headers, "accept": "application/json"})
+        if isinstance(response, ProbeResponse) and response.status == 200:
+            return response
+        found = (
+            response.why if isinstance(response, ProbeFailure) else f"it was HTTP {response.status}"
+        )
         why = why or f"{place}: {found}"
-    notes.failed("card-found", why)
+    findings.failed("card-found", why)
     return None
 
 
@@ -72,34 +74,36 @@ def card_urls(address: WebAddress) -> list[WebAddress]:
     return [WebAddress(address.scheme, address.host, address.port, path) for path in paths]
 
 
-def _read(seen: ProbeResponse, address: WebAddress, notes: FindingCollector) -> AgentCard | None:
+def _read(
+    response: ProbeResponse, address: WebAddress, findings: FindingCollector
+) -> AgentCard | None:
     try:
-        card = read_card(seen.body)
+        card = read_card(response.body)
     except ValueError as error:
-        notes.failed("card-interface", str(error))
-        notes.skipped("card-address", "the card cannot be read")
+        findings.failed("card-interface", str(error))
+        findings.skipped("card-address", "the card cannot be read")
         return None
     found = card.interface()
     if found is None:
         named = ", ".join(f"{each.binding} {each.version}" for each in card.interfaces)
-        notes.failed("card-interface", f"it names {named[:200]}")
-        notes.skipped("card-address", "there is no such interface")
+        findings.failed("card-interface", f"it names {named[:200]}")
+        findings.skipped("card-address", "there is no such interface")
         return card
-    notes.passed("card-interface", f"{found[0].url} speaks {found[1]}")
-    _compare(found[0].url, address, notes)
+    findings.passed("card-interface", f"{found[0].url} speaks {found[1]}")
+    _compare(found[0].url, address, findings)
     return card
 
 
-def _compare(url: str, address: WebAddress, notes: FindingCollector) -> None:
+def _compare(url: str, address: WebAddress, findings: FindingCollector) -> None:
     try:
         named = parse(url)
     except ConnectError as error:
-        notes.failed("card-address", error.message)
+        findings.failed("card-address", error.message)
         return
     if (named.scheme, named.host, named.port) == (address.scheme, address.host, address.port):
-        notes.passed("card-address")
+        findings.passed("card-address")
     else:
-        notes.failed("card-address", f"the card is at {address.authority}, the agent at {url}")
+        findings.failed("card-address", f"the card is at {address.authority}, the agent at {url}")
 
 
 def problems_of(value: Any) -> list[str]:

@@ -50,29 +50,31 @@ async def ask_plainly(
     return await probe.ask("POST", address, {**headers, **_JSON_HEADERS}, body)
 
 
-def is_plain(seen: ProbeResponse | ProbeFailure) -> bool:
+def is_plain(response: ProbeResponse | ProbeFailure) -> bool:
     """Return true for an answer that looks like the older format."""
-    value = seen.json if isinstance(seen, ProbeResponse) else None
+    value = response.json if isinstance(response, ProbeResponse) else None
     return isinstance(value, dict) and "task_id" in value and "jsonrpc" not in value
 
 
-def judge_plain(seen: ProbeResponse | ProbeFailure, task_id: str, notes: FindingCollector) -> None:
+def judge_plain(
+    response: ProbeResponse | ProbeFailure, task_id: str, findings: FindingCollector
+) -> None:
     """Tell what is wrong with an answer, and that there is a newer format."""
-    problems = _plain_problems(seen, task_id)
+    problems = _plain_problems(response, task_id)
     if problems:
-        notes.failed("plain-answer", "; ".join(problems), wire=PLAIN)
+        findings.failed("plain-answer", "; ".join(problems), wire=PLAIN)
     else:
-        notes.passed("plain-answer", wire=PLAIN)
-    notes.failed("plain-moved", "the agent speaks the older plain format", wire=PLAIN)
+        findings.passed("plain-answer", wire=PLAIN)
+    findings.failed("plain-moved", "the agent speaks the older plain format", wire=PLAIN)
 
 
-def _plain_problems(seen: ProbeResponse | ProbeFailure, task_id: str) -> list[str]:
-    if isinstance(seen, ProbeFailure):
-        return [seen.why]
-    value = seen.json
+def _plain_problems(response: ProbeResponse | ProbeFailure, task_id: str) -> list[str]:
+    if isinstance(response, ProbeFailure):
+        return [response.why]
+    value = response.json
     if not isinstance(value, dict):
-        return [f"it was HTTP {seen.status}, and no JSON object"]
-    problems = [] if seen.status == 200 else [f"it was HTTP {seen.status}"]
+        return [f"it was HTTP {response.status}, and no JSON object"]
+    problems = [] if response.status == 200 else [f"it was HTTP {response.status}"]
     if value.get("task_id") != task_id:
         problems.append("the task_id is not that of the request")
     return problems + _status_problems(value)
@@ -113,62 +115,62 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     tls: ssl.SSLContext | None = None
 
 
-async def check(url: str, asking: CheckOptions) -> CheckReport:
+async def check(url: str, options: CheckOptions) -> CheckReport:
     """Check the agent at `url`. Raises CallError if it cannot be reached."""
-    address, notes = _parse(url), FindingCollector()
+    address, findings = _parse(url), FindingCollector()
     async with Probe(
-        policy=asking.policy, timeout=asking.timeout, patience=asking.patience, tls=asking.tls
+        policy=options.policy, timeout=options.timeout, patience=options.patience, tls=options.tls
     ) as probe:
-        checker = _Checker(probe, address, asking, notes)
-        card = None if asking.plain else await checker.card()
-        wires = await (checker.plain() if asking.plain else checker.formats(card))
+        checker = _Checker(probe, address, options, findings)
+        card = None if options.plain else await checker.card()
+        wires = await (checker.plain() if options.plain else checker.formats(card))
     return CheckReport(
         url=url,
         agent="" if card is None else f"{card.name} {card.version}".strip(),
         wires=tuple(wires),
-        findings=notes.findings(),
+        findings=findings.findings(),
     )
 
 
 class _Checker:
     def __init__(
-        self, probe: Probe, address: WebAddress, asking: CheckOptions, notes: FindingCollector
+        self, probe: Probe, address: WebAddress, options: CheckOptions, findings: FindingCollector
     ) -> None:
         self._probe = probe
         self._address = address
-        self._asking = asking
-        self._notes = notes
+        self._options = options
+        self._findings = findings
         self._key = f"check-{uuid4()}"
 
     async def card(self) -> AgentCard | None:
-        headers = {**self._asking.headers, **self._asking.credentials}
-        return await check_card(self._probe, self._address, headers, self._notes)
+        headers = {**self._options.headers, **self._options.credentials}
+        return await check_card(self._probe, self._address, headers, self._findings)
 
     async def formats(self, card: AgentCard | None) -> list[str]:
         """Check the formats of an agent; those that were."""
         named = {} if card is None else named_wires(card)
         checked: list[str] = []
-        for wire in self._asking.wires or tuple(named) or (Wire.V03,):
-            talk = self._talk(wire, named.get(wire))
-            seen = await self._greet(talk)
-            if isinstance(read_reply(seen), NoReply):
-                if await self._is_plain(seen):
+        for wire in self._options.wires or tuple(named) or (Wire.V03,):
+            rpc = self._rpc_probe(wire, named.get(wire))
+            response = await self._greet(rpc)
+            if isinstance(read_reply(response), NoReply):
+                if await self._is_plain(response):
                     return [PLAIN]
-                self._give_up(talk, seen)
+                self._give_up(rpc, response)
             else:
-                await self._check_format(talk, card)
+                await self._check_format(rpc, card)
             checked.append(wire)
         return checked
 
     async def plain(self) -> list[str]:
         """Check the older format. Raises CallError for an agent that is not there."""
-        seen = await self._ask_plainly()
-        if isinstance(seen, ProbeFailure) and seen.unreachable:
-            raise UnknownOutcomeError("unreachable", seen.why)
-        judge_plain(seen, self._key, self._notes)
+        response = await self._ask_plainly()
+        if isinstance(response, ProbeFailure) and response.unreachable:
+            raise UnknownOutcomeError("unreachable", response.why)
+        judge_plain(response, self._key, self._findings)
         return [PLAIN]
 
-    def _talk(self, wire: Wire, url: str | None) -> RpcProbe:
+    def _rpc_probe(self, wire: Wire, url: str | None) -> RpcProbe:
         address = self._address
         if url is not None:
             with suppress(RefusedError):  # the rules for cards tell of it
@@ -179,68 +181,68 @@ class _Checker:
             self._probe,
             address,
             wire,
-            self._notes,
-            headers=self._asking.headers if ours else {},
-            credentials=self._asking.credentials if ours else {},
+            self._findings,
+            headers=self._options.headers if ours else {},
+            credentials=self._options.credentials if ours else {},
             key=self._key,
         )
 
-    async def _greet(self, talk: RpcProbe) -> ProbeResponse | ProbeFailure:
+    async def _greet(self, rpc: RpcProbe) -> ProbeResponse | ProbeFailure:
         """Send a request without side effects.
 
         Raises CallError for an agent that cannot be reached.
         """
         request = {"jsonrpc": "2.0", "id": "1", "method": NO_METHOD, "params": {}}
-        seen = await talk.look(msgspec.json.encode(request))
-        if isinstance(seen, ProbeFailure) and seen.unreachable:
-            raise UnknownOutcomeError("unreachable", seen.why)
-        return seen
+        response = await rpc.look(msgspec.json.encode(request))
+        if isinstance(response, ProbeFailure) and response.unreachable:
+            raise UnknownOutcomeError("unreachable", response.why)
+        return response
 
     async def _is_plain(self, greeted: ProbeResponse | ProbeFailure) -> bool:
         """Check the older format; return true if the agent speaks it."""
         if isinstance(greeted, ProbeFailure):
             return False
-        seen = await self._ask_plainly()
-        if not is_plain(seen):
+        response = await self._ask_plainly()
+        if not is_plain(response):
             return False
-        judge_plain(seen, self._key, self._notes)
+        judge_plain(response, self._key, self._findings)
         return True
 
     async def _ask_plainly(self) -> ProbeResponse | ProbeFailure:
-        headers = {**self._asking.headers, **self._asking.credentials}
-        return await ask_plainly(self._probe, self._address, headers, self._asking.text, self._key)
+        headers = {**self._options.headers, **self._options.credentials}
+        return await ask_plainly(self._probe, self._address, headers, self._options.text, self._key)
 
-    def _give_up(self, talk: RpcProbe, seen: ProbeResponse | ProbeFailure) -> None:
-        talk.judge(reply_faults(seen, "1"))
-        talk.failed("error-method", f"it was {read_reply(seen)}")
+    def _give_up(self, rpc: RpcProbe, response: ProbeResponse | ProbeFailure) -> None:
+        rpc.judge(reply_faults(response, "1"))
+        rpc.failed("error-method", f"it was {read_reply(response)}")
         for rule in RULES:
             if not rule.startswith(_RULES_OF_NO_FORMAT):
-                talk.skipped(rule, "the agent does not answer JSON-RPC")
+                rpc.skipped(rule, "the agent does not answer JSON-RPC")
 
-    async def _check_format(self, talk: RpcProbe, card: AgentCard | None) -> None:
-        asking = self._asking
-        await self._check_credentials(talk)
-        await check_errors(talk)
-        sending = MessageChecks(talk, asking.text, asking.patience)
+    async def _check_format(self, rpc: RpcProbe, card: AgentCard | None) -> None:
+        options = self._options
+        await self._check_credentials(rpc)
+        await check_errors(rpc)
+        sending = MessageChecks(rpc, options.text, options.patience)
         answer = await sending.check()
-        await check_tasks(talk, sending, answer, asking.long)
-        await check_stream(talk, asking.text, card)
-        talk.conclude()
+        await check_tasks(rpc, sending, answer, options.long)
+        await check_stream(rpc, options.text, card)
+        rpc.conclude()
 
-    async def _check_credentials(self, talk: RpcProbe) -> None:
-        if not self._asking.credentials:
-            talk.skipped("auth-needed", "no credentials were given")
+    async def _check_credentials(self, rpc: RpcProbe) -> None:
+        if not self._options.credentials:
+            rpc.skipped("auth-needed", "no credentials were given")
             return
         request = {"jsonrpc": "2.0", "id": "1", "method": NO_METHOD, "params": {}}
-        seen = await talk.look(msgspec.json.encode(request), credentials=False)
-        if isinstance(seen, ProbeFailure):
-            talk.failed("auth-needed", seen.why)
-        elif seen.status != 401:
-            talk.failed("auth-needed", f"it was HTTP {seen.status}")
-        elif "www-authenticate" not in seen.headers:
-            talk.failed("auth-needed", "the header WWW-Authenticate is missing")
+        response = await rpc.look(msgspec.json.encode(request), credentials=False)
+        if isinstance(response, ProbeFailure):
+            rpc.failed("auth-needed", response.why)
+        elif response.status != 401:
+            rpc.failed("auth-needed", f"it was HTTP {response.status}")
+        elif "www-authenticate" not in response.headers:
+            rpc.failed("auth-needed", "the header WWW-Authenticate is missing")
         else:
-            talk.passed("auth-needed")
+            rpc.passed("auth-needed")
 
 
 def _parse(url: str) -> WebAddress:

@@ -49,25 +49,25 @@ STATE_NAMES: Final = {
 MAX_DEPTH: Final = 32
 
 
-def check_answer(talk: RpcProbe, result: ResultReply) -> Answer | None:
+def check_answer(rpc: RpcProbe, result: ResultReply) -> Answer | None:
     """Check a result; return its task or message if it can be read at all."""
     state = _state(result.value)
-    if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[talk.wire]):
-        talk.failed("send-state", f"the state is {str(state)[:80]!r}")
-        talk.skipped("send-result", "the state cannot be read")
+    if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[rpc.wire]):
+        rpc.failed("send-state", f"the state is {str(state)[:80]!r}")
+        rpc.skipped("send-result", "the state cannot be read")
         return None
     if state is not None:
-        talk.passed("send-state")
-    check_parts(talk, result.value)
+        rpc.passed("send-state")
+    check_parts(rpc, result.value)
     try:
-        event = read_strictly(talk.wire, result)
+        event = read_strictly(rpc.wire, result)
     except UNREADABLE as error:
-        talk.failed("send-result", str(error))
-        return read_tolerantly(talk.wire, result)
+        rpc.failed("send-result", str(error))
+        return read_tolerantly(rpc.wire, result)
     if not isinstance(event, Task | Message):
-        talk.failed("send-result", "it is an event of a stream")
+        rpc.failed("send-result", "it is an event of a stream")
         return None
-    talk.passed("send-result", "a task" if isinstance(event, Task) else "a message")
+    rpc.passed("send-result", "a task" if isinstance(event, Task) else "a message")
     return event
 
 
@@ -97,15 +97,15 @@ def _state(value: Any) -> Any:
     return status.get("state") if isinstance(status, dict) else None
 
 
-def check_parts(talk: RpcProbe, value: Any) -> None:
+def check_parts(rpc: RpcProbe, value: Any) -> None:
     """Check that every part in a result has a known kind."""
     for part in _parts(value, 0):
         kind = part.get("kind")
-        if talk.wire is Wire.V03 and kind not in ("text", "file", "data"):
-            talk.failed("send-parts", f"a part is of kind {str(kind)[:40]!r}")
-        elif talk.wire is Wire.V10 and "kind" in part:
-            talk.failed("send-parts", "a part has a kind, which 1.0 does not have")
-    talk.passed("send-parts")
+        if rpc.wire is Wire.V03 and kind not in ("text", "file", "data"):
+            rpc.failed("send-parts", f"a part is of kind {str(kind)[:40]!r}")
+        elif rpc.wire is Wire.V10 and "kind" in part:
+            rpc.failed("send-parts", "a part has a kind, which 1.0 does not have")
+    rpc.passed("send-parts")
 
 
 def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
@@ -137,41 +137,41 @@ _RULES_AFTER_SEND: Final = (
 class MessageChecks:
     """Sends messages with one text, as Accord sends them."""
 
-    def __init__(self, talk: RpcProbe, text: str, patience: float) -> None:
-        self._talk = talk
+    def __init__(self, rpc: RpcProbe, text: str, patience: float) -> None:
+        self._rpc_probe = rpc
         self._text = text
         self._patience = patience
 
     async def check(self) -> Answer | None:
         """Send a message and check everything; return the final answer, if there is one."""
-        talk, message_id = self._talk, str(uuid4())
-        said = await self.send(message_id)
-        answer = await self._answer(said)
+        rpc, message_id = self._rpc_probe, str(uuid4())
+        reply = await self.send(message_id)
+        answer = await self._answer(reply)
         await self._check_forgotten()
-        if not isinstance(said, ResultReply):
+        if not isinstance(reply, ResultReply):
             return None
         if answer is not None:
             self._judge_end(answer)
         else:
-            talk.skipped("send-completed", "the answer cannot be read")
-            talk.skipped("send-output", "the answer cannot be read")
-        await self._check_again(message_id, said)
+            rpc.skipped("send-completed", "the answer cannot be read")
+            rpc.skipped("send-output", "the answer cannot be read")
+        await self._check_again(message_id, reply)
         return answer
 
-    async def _answer(self, said: RpcReply) -> Answer | None:
-        talk = self._talk
-        if not isinstance(said, ResultReply):
-            talk.failed("send-answered", f"it was {said}")
-            if isinstance(said, NoReply):
-                talk.failed("send-non-blocking", f"it was {said}")
+    async def _answer(self, reply: RpcReply) -> Answer | None:
+        rpc = self._rpc_probe
+        if not isinstance(reply, ResultReply):
+            rpc.failed("send-answered", f"it was {reply}")
+            if isinstance(reply, NoReply):
+                rpc.failed("send-non-blocking", f"it was {reply}")
             for rule in _RULES_AFTER_SEND:
-                talk.skipped(rule, "there was no result")
+                rpc.skipped(rule, "there was no result")
             return None
-        talk.passed("send-answered")
-        talk.passed("send-non-blocking")
-        answer = check_answer(talk, said)
+        rpc.passed("send-answered")
+        rpc.passed("send-non-blocking")
+        answer = check_answer(rpc, reply)
         if isinstance(answer, Message):
-            talk.skipped("send-state", "the agent answers with messages, which have no state")
+            rpc.skipped("send-state", "the agent answers with messages, which have no state")
         return await self._rested(answer) if isinstance(answer, Task) else answer
 
     async def send(self, message_id: str, *, task_id: str = "") -> RpcReply:
@@ -181,25 +181,25 @@ class MessageChecks:
             {"text": self._text, "check": "accord"}, message_id=message_id, task_id=task_id
         )
         send = Send(message=message, blocking=False)
-        return await self._talk.ask(Verb.SEND, FORMATS[self._talk.wire].send_params(send))
+        return await self._rpc_probe.ask(Verb.SEND, FORMATS[self._rpc_probe.wire].send_params(send))
 
     def _judge_end(self, answer: Answer) -> None:
-        talk = self._talk
+        rpc = self._rpc_probe
         match outcome_of(answer):
             case DoneOutcome(extracted):
-                talk.passed("send-completed")
+                rpc.passed("send-completed")
                 if extracted.warning:
-                    talk.failed("send-output", extracted.warning)
+                    rpc.failed("send-output", extracted.warning)
                 else:
-                    talk.passed("send-output", repr(str(extracted.output)[:80]))
+                    rpc.passed("send-output", repr(str(extracted.output)[:80]))
                 return
             case FailedOutcome(code=code, message=message):
-                talk.failed("send-completed", f"{code}: {message[:160]}")
+                rpc.failed("send-completed", f"{code}: {message[:160]}")
             case WaitingOutcome(question=question):
-                talk.skipped("send-completed", f"the agent asks back: {question[:160]!r}")
+                rpc.skipped("send-completed", f"the agent asks back: {question[:160]!r}")
             case WorkingOutcome() | UnclearOutcome():
-                talk.failed("send-completed", f"it still works after {self._patience:g} s")
-        talk.skipped("send-output", "the task is not completed")
+                rpc.failed("send-completed", f"it still works after {self._patience:g} s")
+        rpc.skipped("send-output", "the task is not completed")
 
     async def _rested(self, task: Task) -> Task | None:
         """Poll a task until it rests or time is over; return None where it cannot be read."""
@@ -214,57 +214,57 @@ class MessageChecks:
         return task
 
     async def _get(self, task_id: str) -> Task | None:
-        talk = self._talk
-        params = FORMATS[talk.wire].task_params(TaskQuery(id=task_id))
-        said = await talk.ask(Verb.GET, params)
-        if not isinstance(said, ResultReply):
-            talk.failed("task-get", f"it was {said}")
+        rpc = self._rpc_probe
+        params = FORMATS[rpc.wire].task_params(TaskQuery(id=task_id))
+        reply = await rpc.ask(Verb.GET, params)
+        if not isinstance(reply, ResultReply):
+            rpc.failed("task-get", f"it was {reply}")
             return None
-        check_parts(talk, said.value)
+        check_parts(rpc, reply.value)
         try:
-            task = FORMATS[talk.wire].read_task(said.raw)
+            task = FORMATS[rpc.wire].read_task(reply.raw)
         except UNREADABLE as error:
-            talk.failed("task-get", str(error))
+            rpc.failed("task-get", str(error))
             return None
         if task.id != task_id:
-            talk.failed("task-get", f"the id was {task_id[:80]!r}, and is {task.id[:80]!r}")
+            rpc.failed("task-get", f"the id was {task_id[:80]!r}, and is {task.id[:80]!r}")
         return replace(task, id=task_id)
 
     # Once more, and for a task that is not there
 
     async def _check_again(self, message_id: str, first: ResultReply) -> None:
-        talk = self._talk
-        said = await self.send(message_id)
+        rpc = self._rpc_probe
+        reply = await self.send(message_id)
         before = self._same(first)
-        if not isinstance(said, ResultReply):
-            talk.failed("send-again", f"it was {said}")
+        if not isinstance(reply, ResultReply):
+            rpc.failed("send-again", f"it was {reply}")
         elif before is None:
-            talk.skipped("send-again", "the answer cannot be read")
-        elif self._same(said) == before:
-            talk.passed("send-again")
+            rpc.skipped("send-again", "the answer cannot be read")
+        elif self._same(reply) == before:
+            rpc.passed("send-again")
         else:
-            talk.failed("send-again", "it began another task, or gave another answer")
+            rpc.failed("send-again", "it began another task, or gave another answer")
 
     def _same(self, result: ResultReply) -> object:
         """Return the parts of an answer that must be equal when its message is repeated."""
-        answer = read_tolerantly(self._talk.wire, result)
+        answer = read_tolerantly(self._rpc_probe.wire, result)
         if isinstance(answer, Task):
             return answer.id
         return None if answer is None else extract(answer).output
 
     async def _check_forgotten(self) -> None:
-        said = await self.send(str(uuid4()), task_id=str(uuid4()))
-        if isinstance(said, ErrorReply) and said.code == TASK_NOT_FOUND:
-            self._talk.passed("send-forgotten")
+        reply = await self.send(str(uuid4()), task_id=str(uuid4()))
+        if isinstance(reply, ErrorReply) and reply.code == TASK_NOT_FOUND:
+            self._rpc_probe.passed("send-forgotten")
         else:
-            what = "a result" if isinstance(said, ResultReply) else str(said)
-            self._talk.failed("send-forgotten", f"it was {what}")
+            what = "a result" if isinstance(reply, ResultReply) else str(reply)
+            self._rpc_probe.failed("send-forgotten", f"it was {what}")
 
     # For checks of tasks
 
     async def begin(self, text: str) -> Task | None:
         """Start a task with another text, which runs for a while."""
-        other = MessageChecks(self._talk, text, self._patience)
-        said = await other.send(str(uuid4()))
-        answer = check_answer(self._talk, said) if isinstance(said, ResultReply) else None
+        other = MessageChecks(self._rpc_probe, text, self._patience)
+        reply = await other.send(str(uuid4()))
+        answer = check_answer(self._rpc_probe, reply) if isinstance(reply, ResultReply) else None
         return answer if isinstance(answer, Task) else None

@@ -302,7 +302,7 @@ class RpcProbe:
         probe: Probe,
         address: WebAddress,
         wire: Wire,
-        notes: FindingCollector,
+        findings: FindingCollector,
         *,
         headers: Mapping[str, str],
         credentials: Mapping[str, str],
@@ -311,7 +311,7 @@ class RpcProbe:
         self._probe = probe
         self._address = address
         self.wire = wire
-        self._notes = notes
+        self._findings = findings
         version = {} if wire is Wire.V03 else {VERSION: wire.value}
         self._headers = {**headers, **_JSON_HEADERS, **version, "x-correlation-id": key}
         self._credentials = credentials
@@ -361,10 +361,10 @@ class RpcProbe:
     # Findings of this format
 
     def passed(self, rule: str, detail: str = "") -> None:
-        self._notes.passed(rule, detail, wire=self.wire)
+        self._findings.passed(rule, detail, wire=self.wire)
 
     def failed(self, rule: str, detail: str) -> None:
-        self._notes.failed(rule, detail, wire=self.wire)
+        self._findings.failed(rule, detail, wire=self.wire)
 
     def skipped(self, rule: str, why: str) -> None:
-        self._notes.skipped(rule, why, wire=self.wire)
+        self._findings.skipped(rule, why, wire=self.wire)
