@@ -8,14 +8,12 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 from accord.operations.accounts.entities import LoginSession, SessionsEnded
+from accord.operations.accounts.operations import operations
 from accord.operations.accounts.storage import login_sessions
 from accord.operations.errors import NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Page
-from accord.operations.registry import Registry
 from accord.operations.work import Work
-
-operations = Registry()
 
 SessionId: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 

@@ -9,17 +9,15 @@ from msgspec import Meta
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.entities import NewToken, Token
 from accord.operations.accounts.names import Label, Person, check_label
+from accord.operations.accounts.operations import operations
 from accord.operations.accounts.storage import tokens, users
 from accord.operations.accounts.token_text import DEFAULT_DAYS, MAX_DAYS
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
-from accord.operations.registry import Registry
 from accord.operations.rights import RULES, SCOPES, Role, Scope, default_scopes
 from accord.operations.work import Effect, Work, is_uuid
 from accord.store.store import Row
-
-operations = Registry()
 
 Days: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_DAYS, description="In days.")]
 

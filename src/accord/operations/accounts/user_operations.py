@@ -18,16 +18,14 @@ from accord.operations.accounts.names import (
     check_name,
     check_password,
 )
+from accord.operations.accounts.operations import operations
 from accord.operations.accounts.storage import login_sessions, users
 from accord.operations.errors import ConflictError, InvalidError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
-from accord.operations.registry import Registry
 from accord.operations.rights import Role
 from accord.operations.work import Effect, Work
 from accord.store.store import Row
-
-operations = Registry()
 
 
 async def _hash_password(work: Work, arguments: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +33,8 @@ class Seal(Struct, frozen=True):
 
 class Head(Struct, frozen=True):
     """The end of the chain."""
+
+    __schema_name__: ClassVar[str] = "Head"
 
     sequence: int
     hash: str

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -54,6 +54,8 @@ Fault: TypeAlias = Literal[
 class Finding(Struct, frozen=True):
     """Something that is not as it was written."""
 
+    __schema_name__: ClassVar[str] = "Finding"
+
     fault: Fault
     where: str
     """A sequence number, several, the id of a record, or what is meant in the data."""
@@ -66,6 +68,8 @@ class Finding(Struct, frozen=True):
 
 class Report(Struct, frozen=True, kw_only=True):
     """What came of it."""
+
+    __schema_name__: ClassVar[str] = "Report"
 
     sealed: int
     """Records in the chain."""
