@@ -168,7 +168,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "The page of errors says which are sent; the extended profile has codes that fit.",
         ),
     ),
-    ("accord.operations.abilities", "tests"): (
+    ("accord.operations.operation", "tests"): (
         ("M-22", "What clients are told of a tool follows from what its operation can do."),
     ),
     ("accord.mcp.server.core", "tests"): (
@@ -180,7 +180,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.components.parameters", "tests"): (
         ("M-26", "Functions of FastMCP work: Field defaults, docstrings of arguments, 3.0 as 3."),
     ),
-    ("accord.operations.faces.tools_text", "tests"): (
+    ("accord.operations.adapters.mcp_text", "tests"): (
         ("M-23", "Text and structured content of a result say the same, and which words are data."),
     ),
     ("accord.sync", "tests"): (
@@ -241,19 +241,19 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.audit.failures", "tests"): (
         ("H-45", "Failed authentications are on record and in the log; floods fill neither."),
     ),
-    ("accord.operations.audit.targets", "tests"): (
+    ("accord.operations.audit.record", "tests"): (
         ("H-46", "Audit records of reads name what was read."),
     ),
-    ("accord.operations.audit.state_check", "tests"): (
+    ("accord.operations.audit.states", "tests"): (
         (
             "H-34",
             "Items, accounts, tokens, agents and workflows edited past the operations are named.",
         ),
     ),
-    ("accord.operations.accounts.user_operations", "tests"): (
+    ("accord.operations.auth.operations", "tests"): (
         ("H-32", "Accounts, roles, passwords and tokens are changed by no token and by no run."),
     ),
-    ("accord.operations.accounts.first_run", "tests"): (
+    ("accord.operations.auth.first_run", "tests"): (
         ("H-33", "The first token, and each that nobody chose more for, reads and proposes."),
     ),
     ("accord.workflows.operations.approvals", "tests"): (

@@ -14,19 +14,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from accord.operations.accounts.common_passwords import FILE, SIZE, digest
-from accord.operations.accounts.names import MIN_PASSWORD
+from accord.operations.auth.users import (
+    COMMON_PASSWORDS_FILE,
+    DIGEST_SIZE,
+    MIN_PASSWORD,
+    password_digest,
+)
 
-PLACE: Final = Path(__file__).parent.parent / "src/accord/operations/accounts" / FILE
+PLACE: Final = Path(__file__).parent.parent / "src/accord/operations/auth" / COMMON_PASSWORDS_FILE
 
 
 def digests(passwords: Iterable[str]) -> bytes:
     """The file: digests of one size in order, of those that are long enough to be chosen."""
-    found = {digest(each) for each in passwords if len(each) >= MIN_PASSWORD}
+    found = {password_digest(each) for each in passwords if len(each) >= MIN_PASSWORD}
     return b"".join(sorted(found))
 
 
 if __name__ == "__main__":
     lines = (line for name in sys.argv[1:] for line in Path(name).read_text("utf-8").splitlines())
     PLACE.write_bytes(digests(lines))
-    sys.stdout.write(f"{PLACE.stat().st_size // SIZE:,} passwords\n")
+    sys.stdout.write(f"{PLACE.stat().st_size // DIGEST_SIZE:,} passwords\n")

@@ -18,7 +18,7 @@ SOURCE: Final = Path(__file__).parent.parent / "src" / "accord"
 MAKERS: Final = frozenset(("own_error", "failure", "unforeseen", "_MediaRefusal"))
 """The functions whose arguments name errors."""
 TABLES: Final = frozenset(
-    ("exposure/statuses.py", "mcp/protocol/codes.py", "operations/faces/mapping.py")
+    ("exposure/statuses.py", "mcp/protocol/codes.py", "operations/adapters/errors.py")
 )
 """The modules whose tables have names of errors as values."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from accord.operations.context import ROLES, RULES, SCOPES, Rule
 from accord.operations.operation import Operation
-from accord.operations.rights import ROLES, RULES, SCOPES, Rule
 
 WRITES = """\
 What changes something takes two fields more: `dry_run` only says what would change, and a second

@@ -18,9 +18,9 @@ from msgspec import structs
 from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
-from accord.operations.accounts.entities import FirstRun
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.auth.users import FirstRun
+from accord.operations.context import Caller
 from accord.transports.serve import run_until_stopped
 from benchmarks.hub.corpus import PER_STORY, requirements
 

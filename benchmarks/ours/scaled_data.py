@@ -14,7 +14,7 @@ from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import prepare
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from benchmarks.scaled import KEY
 
 

@@ -18,7 +18,7 @@ from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.store.store import Store
 from accord.transports.serve import run_until_stopped
 

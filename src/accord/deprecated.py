@@ -50,6 +50,8 @@ MOVED: Final[Mapping[str, str]] = {
     "accord.mcp.server.auth.places": "accord.mcp.server.auth.resource_url",
     "accord.mcp.server.auth.sockets": "accord.mcp.server.auth.bearer",
     "accord.mcp.server.auth.static_tokens": "accord.mcp.server.auth.verifier",
+    "accord.operations.faces.openapi": "accord.operations.adapters.openapi",
+    "accord.operations.work": "accord.operations.context",
     "accord.telemetry.exposition": "accord.telemetry.metrics",
     "accord.telemetry.histogram": "accord.telemetry.metrics",
     "accord.telemetry.past_spans": "accord.telemetry.tracing",
@@ -93,8 +95,12 @@ RENAMED: Final[Mapping[str, str]] = {
     "accord.mcp.server.auth.credentials:Malformed": "accord.mcp.server.auth.authenticator:MalformedCredentials",
     "accord.mcp.server.auth.places:canonical": "accord.mcp.server.auth.resource_url:canonical_url",
     "accord.mcp.server.auth.places:trusted": "accord.mcp.server.auth.resource_url:trusted_url",
+    "accord.operations.work:Work": "accord.operations.context:OperationContext",
 }
 """Names of moved modules with another new home, as `module:name`."""
+
+DOCUMENTED: Final = frozenset({"accord.operations.faces.openapi", "accord.operations.work"})
+"""Old paths that the documentation of this release shows: they work without a warning."""
 
 
 def find_spec(fullname: str) -> ModuleSpec | None:
@@ -126,12 +132,13 @@ class MovedModule(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         new = RENAMED.get(f"{self.__name__}:{name}", f"{home}:{name}")
         module, _, attribute = new.partition(":")
-        warnings.warn(
-            f"{self.__name__}.{name} is {module}.{attribute} now; the old path goes with the "
-            "next release",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        if self.__name__ not in DOCUMENTED:
+            warnings.warn(
+                f"{self.__name__}.{name} is {module}.{attribute} now; the old path goes with the "
+                "next release",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         return getattr(import_module(module), attribute)
 
     def __dir__(self) -> list[str]:

@@ -17,7 +17,7 @@ from accord.lazy_names import lazy
 
 _HOMES = {
     "Accept": "accord.transports.listener",
-    "Changed": "accord.operations.work",
+    "Changed": "accord.operations.context",
     "Channel": "accord.jsonrpc.channel",
     "ChannelInfo": "accord.jsonrpc.channel",
     "Comment": "accord.hub.exchange.project",
@@ -36,7 +36,7 @@ _HOMES = {
     "NotFoundError": "accord.operations.errors",
     "NotKept": "accord.hub.exchange.project",
     "Numbered": "accord.hub.exchange.project",
-    "Operations": "accord.operations.plugged",
+    "Operations": "accord.operations.plugins",
     "Options": "accord.transports.options",
     "Origin": "accord.hub.exchange.project",
     "Project": "accord.hub.exchange.project",
@@ -50,10 +50,10 @@ _HOMES = {
     "Transport": "accord.transports.plugged",
     "TransportError": "accord.jsonrpc.errors",
     "Type": "accord.hub.exchange.project",
-    "Work": "accord.operations.work",
+    "Work": "accord.operations.context",
     "listen_channel": "accord.transports.serve",
     "open_channel": "accord.transports.connect",
-    "perform": "accord.operations.plugged",
+    "perform": "accord.operations.plugins",
     "step_type": "accord.workflows.step_type",
 }
 
@@ -89,6 +89,7 @@ if TYPE_CHECKING:
         RpcError as RpcError,
         TransportError as TransportError,
     )
+    from accord.operations.context import Changed as Changed, Work as Work
     from accord.operations.errors import (
         ConflictError as ConflictError,
         ForbiddenError as ForbiddenError,
@@ -99,14 +100,7 @@ if TYPE_CHECKING:
     from accord.operations.operation import (
         Rest as Rest,
     )
-    from accord.operations.plugged import (
-        Operations as Operations,
-        perform as perform,
-    )
-    from accord.operations.work import (
-        Changed as Changed,
-        Work as Work,
-    )
+    from accord.operations.plugins import Operations as Operations, perform as perform
     from accord.transports.connect import (
         open_channel as open_channel,
     )

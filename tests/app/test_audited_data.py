@@ -18,11 +18,11 @@ from accord.app.runtime import AUDIT_PURPOSE, Runtime, open_runtime, server_key
 from accord.app.settings import Settings
 from accord.hub.demo.loading import demo_operation
 from accord.hub.domain.acceptance import AcceptancePolicy
-from accord.operations.accounts.storage.tokens import days_after
 from accord.operations.arguments import convert
-from accord.operations.audit.chain import Chain
-from accord.operations.audit.verify import Finding, Report, look, verify
-from accord.operations.caller import Caller
+from accord.operations.audit.record import Chain
+from accord.operations.audit.verify import AuditFinding, VerificationReport, verify, verify_snapshot
+from accord.operations.auth.storage import days_after
+from accord.operations.context import Caller
 from accord.operations.identifiers import utc_now
 from accord.operations.runner import Runner
 from accord.store import Transaction, open_store
@@ -49,7 +49,7 @@ class Installation:
         run = self.local.runner.run
         return (await run(operation, convert(operation, arguments), caller or self.ada)).result
 
-    async def verify(self) -> Report:
+    async def verify(self) -> VerificationReport:
         await self.local.trail.flush()
         return await verify(self.local.store, self.key, checks=data_checks())
 
@@ -398,7 +398,7 @@ HARMLESS = (
 
 
 class TakenBackError(Exception):
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: VerificationReport) -> None:
         self.report = report
 
 
@@ -409,7 +409,7 @@ def unguarded(engine: Engine, triggers: Sequence[Any]) -> list[str]:
     return [f"DROP TRIGGER {row['name']}" for row in triggers]
 
 
-async def attacked(here: Installation, sql: str) -> Report:
+async def attacked(here: Installation, sql: str) -> VerificationReport:
     """What is found after statements that are then taken back."""
     store = here.local.store
     triggers: Sequence[Any] = ()
@@ -422,14 +422,14 @@ async def attacked(here: Installation, sql: str) -> Report:
     async def work(db: Transaction) -> None:
         for each in (*unguarded(store.engine, triggers), *sql.split(";")):
             await db.execute(each)
-        raise TakenBackError(await look(db, Chain(here.key), [], None, data_checks()))
+        raise TakenBackError(await verify_snapshot(db, Chain(here.key), [], None, data_checks()))
 
     with pytest.raises(TakenBackError) as taken_back:
         await store.transact(work)
     return taken_back.value.report
 
 
-def names(finding: Finding, attack: Attack) -> bool:
+def names(finding: AuditFinding, attack: Attack) -> bool:
     return (
         finding.kind == attack.kind
         and attack.field in finding.field

@@ -10,7 +10,7 @@ import pytest
 
 from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
-from accord.operations.accounts.credentials import bearer
+from accord.operations.auth.credentials import bearer
 from accord.operations.errors import UnauthenticatedError
 from tests.cli.command import Completed, accord, environment
 from tests.store.cluster import Cluster

@@ -7,7 +7,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from accord.app.composition import all_operations
-from accord.operations.faces.openapi import openapi_document
+from accord.operations.adapters.openapi import openapi_document
 
 
 @pytest.mark.req("H-13")

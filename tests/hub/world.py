@@ -18,10 +18,9 @@ from accord.hub.registry import hub_operations
 from accord.hub.search.index import index
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
-from accord.operations.caller import Caller
+from accord.operations.context import Caller, Role
 from accord.operations.identifiers import utc_now
-from accord.operations.outcome import Outcome
-from accord.operations.rights import Role
+from accord.operations.operation import Outcome
 from accord.operations.runner import Recorder, Runner
 from accord.store import Store, open_store
 
@@ -38,7 +37,7 @@ class Trail:
     async def write(self, transaction: Any, record: Record) -> None:
         self.records.append(record)
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         self.records.append(record)
 
 

@@ -25,7 +25,7 @@ from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.app.system import open_system, prepare
 from accord.app.traffic import Traffic
-from accord.operations.logs.formats import JsonFormat
+from accord.operations.logs import JsonFormat
 from accord.telemetry.tracing import RequestSpans
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web

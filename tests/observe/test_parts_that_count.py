@@ -9,8 +9,7 @@ import pytest
 
 from accord.app.worker_metrics import TICK_SECONDS, LoopLatency, write_process
 from accord.operations.errors import RateLimitedError
-from accord.operations.rates.counted import CountedLimiter, Refusals
-from accord.operations.rates.memory import MemoryLimiter
+from accord.operations.ratelimit.bucket import CountedLimiter, MemoryLimiter, RefusalCounts
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
 from accord.workflows.metrics import Backlog
@@ -28,7 +27,7 @@ def numbers(page: Exposition) -> dict[str, float]:
 
 
 async def test_calls_over_the_limit_are_counted() -> None:
-    refusals = Refusals()
+    refusals = RefusalCounts()
     limiter = CountedLimiter(MemoryLimiter(1, 2), refusals)
     await limiter.take(("a",), 2)
     for _ in range(3):

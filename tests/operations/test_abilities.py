@@ -6,18 +6,16 @@ from typing import Any
 
 import pytest
 
-from accord.operations.abilities import Abilities, abilities, exceeded
-from accord.operations.caller import SYSTEM
-from accord.operations.operation import Operation, Rest
+from accord.operations.context import SYSTEM, Effect, OperationContext
+from accord.operations.operation import Abilities, Operation, Rest, abilities, exceeded_ability
 from accord.operations.registry import OperationOptions, Registry
-from accord.operations.work import Effect, Work
 
 
 def registry_of(**operations: OperationOptions) -> Registry:
     registry = Registry()
     for name, options in operations.items():
 
-        async def function(work: Work) -> None:
+        async def function(work: OperationContext) -> None:
             """Do something."""
 
         function.__name__ = name
@@ -75,7 +73,7 @@ def test_a_read_destroys_nothing() -> None:
     registry = Registry()
 
     @registry.read()
-    async def look(work: Work) -> None:
+    async def look(work: OperationContext) -> None:
         """Look."""
 
     assert able(registry, "look") == Abilities(False, None, False)
@@ -83,15 +81,15 @@ def test_a_read_destroys_nothing() -> None:
 
 @pytest.mark.req("M-22")
 def test_a_call_is_compared_with_what_its_operation_may_do() -> None:
-    work = Work(None, SYSTEM, now="", new_id=str, engine="sqlite", services={})
+    work = OperationContext(None, SYSTEM, now="", new_id=str, engine="sqlite", services={})
     harmless = Abilities(False, False, False)
-    assert exceeded(work, harmless) == ""
+    assert exceeded_ability(work, harmless) == ""
     part = work.acting(SYSTEM, now="", new_id=str)
     part.did(Effect(action="updated", kind="epic", id="1"))
-    assert exceeded(work, harmless) == ""
+    assert exceeded_ability(work, harmless) == ""
     part.reaches("agents")
-    assert exceeded(work, harmless) == "reached agents without being declared open_world"
+    assert exceeded_ability(work, harmless) == "reached agents without being declared open_world"
     part.did(Effect(action="deleted", kind="epic", id="1"))
-    assert exceeded(work, harmless) == "deleted epic without being declared destructive"
-    assert exceeded(work, Abilities(True, True, False)) == ""
-    assert exceeded(work, Abilities(None, None, False)) == ""
+    assert exceeded_ability(work, harmless) == "deleted epic without being declared destructive"
+    assert exceeded_ability(work, Abilities(True, True, False)) == ""
+    assert exceeded_ability(work, Abilities(None, None, False)) == ""

@@ -8,9 +8,9 @@ import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.operations.arguments import arguments_type, convert, decode
+from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from tests.hostile.cost import assert_refused_cheaply
 
 
@@ -24,7 +24,7 @@ operations = Registry()
 
 @operations.write()
 async def assemble(
-    work: Work,
+    work: OperationContext,
     *,
     title: Annotated[str, Meta(min_length=1)],
     parts: list[Part] = [],  # noqa: B006 - msgspec copies it

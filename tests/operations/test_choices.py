@@ -10,9 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 
 from accord.operations.arguments import convert, decode
 from accord.operations.choices import MAX_VISITED, equivalent
+from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from tests.hostile.cost import assert_refused_cheaply
 
 pytestmark = pytest.mark.req("H-56")
@@ -36,7 +36,7 @@ operations = Registry()
 
 @operations.write()
 async def assemble(
-    work: Work,
+    work: OperationContext,
     *,
     title: str = "",
     status: Status | None = None,

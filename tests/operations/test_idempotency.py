@@ -7,21 +7,22 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from accord.operations import idempotency
-from accord.operations.caller import SYSTEM
+from accord.operations.context import SYSTEM, OperationContext
 from accord.operations.errors import ConflictError
-from accord.operations.idempotency import Before
-from accord.operations.work import Work
+from accord.operations.idempotency import EarlierCall
 from accord.store import Store, Transaction, open_store
 
 BEGIN = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
 
-async def call(store: Store, key: str, hashed: str, *, after: timedelta) -> Before | None:
+async def call(store: Store, key: str, hashed: str, *, after: timedelta) -> EarlierCall | None:
     """What an earlier call gave; without one, this is it."""
 
-    async def body(transaction: Transaction) -> Before | None:
+    async def body(transaction: Transaction) -> EarlierCall | None:
         now = (BEGIN + after).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        work = Work(transaction, SYSTEM, now=now, new_id=str, engine=store.engine, services={})
+        work = OperationContext(
+            transaction, SYSTEM, now=now, new_id=str, engine=store.engine, services={}
+        )
         before = await idempotency.find(work, key, hashed)
         if before is None:
             await idempotency.keep(work, key, hashed, f"change {key}", {"key": key, "token": "x"})
@@ -32,7 +33,7 @@ async def call(store: Store, key: str, hashed: str, *, after: timedelta) -> Befo
 
 async def test_a_call_is_remembered_for_a_day(migrated_url: str) -> None:
     async with open_store(migrated_url) as store:
-        kept = Before({"key": "k"}, "change k")
+        kept = EarlierCall({"key": "k"}, "change k")
         assert await call(store, "k", "h", after=timedelta()) is None
         assert await call(store, "k", "h", after=timedelta(hours=23)) == kept
         with pytest.raises(ConflictError, match="was used for another request"):

@@ -17,9 +17,9 @@ import httpx
 import msgspec
 import pytest
 
-from accord.operations.accounts.accounts import FAILED_COST
-from accord.operations.accounts.attempts import FREE
-from accord.operations.accounts.credentials import COOKIE
+from accord.operations.auth.accounts import FAILED_COST
+from accord.operations.auth.attempts import FREE_ATTEMPTS
+from accord.operations.auth.credentials import COOKIE
 from accord.store import open_store
 from accord.workflows.storage.definitions import TRIGGERS_WAKE
 from tests.mcp.server.http.service import Listening, initialize, notification, request, with_meta
@@ -170,7 +170,7 @@ async def test_wrong_passwords_are_counted_by_both_together(pair: Pair) -> None:
         async with machine.client("", **from_afar) as client:
             return (await client.post("/api/v1/sessions", json=wrong)).status_code
 
-    statuses = await asyncio.gather(*map(attempt, (pair.here, pair.there) * FREE))
+    statuses = await asyncio.gather(*map(attempt, (pair.here, pair.there) * FREE_ATTEMPTS))
     assert set(statuses) == {401, 429}, "each of them alone would let all of its own try"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.operations.rights import SCOPES
+from accord.operations.context import SCOPES
 from tests.hub.system.installation import Answer, Installation, Wire, password_of, running
 from tests.store.cluster import Cluster
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from accord.operations.accounts.common_passwords import SIZE, digest, is_common
-from accord.operations.accounts.names import check_password
-from accord.operations.accounts.passwords import random_password
+from accord.operations.auth.passwords import random_password
+from accord.operations.auth.users import (
+    DIGEST_SIZE,
+    check_password,
+    is_common_password,
+    password_digest,
+)
 from accord.operations.errors import InvalidError
 from tools.common_passwords import PLACE, digests
 
@@ -55,12 +59,16 @@ def test_passwords_that_are_made_for_somebody_may_be_chosen() -> None:
 
 def test_some_13_000_are_known_and_none_of_them_can_be_read() -> None:
     kept = PLACE.read_bytes()
-    assert 13_000 <= len({kept[at : at + SIZE] for at in range(0, len(kept), SIZE)}) < 14_000
+    assert (
+        13_000
+        <= len({kept[at : at + DIGEST_SIZE] for at in range(0, len(kept), DIGEST_SIZE)})
+        < 14_000
+    )
     assert b"password" not in kept
-    assert is_common("1234567890")
+    assert is_common_password("1234567890")
 
 
 def test_the_file_has_those_in_order_that_are_long_enough() -> None:
     assert digests(["short", "long enough", "Long Enough", "another one"]) == b"".join(
-        sorted({digest("long enough"), digest("another one")})
+        sorted({password_digest("long enough"), password_digest("another one")})
     )

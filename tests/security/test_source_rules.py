@@ -19,7 +19,7 @@ JITTER = {
 """Where numbers are random so that not all come back at the same time, and nobody may guess them."""
 BY_STANDARD = {
     "a2a/protocol/model.py": "sha1",
-    "operations/rates/redis.py": "sha1",
+    "operations/ratelimit/redis.py": "sha1",
     "transports/websocket/handshake.py": "sha1",
 }
 """Hashes that a standard or a protocol names, and that protect nothing: UUIDs of version 5, the

@@ -15,10 +15,9 @@ from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.hub.demo.loading import demo_operation
-from accord.operations.accounts.credentials import COOKIE
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
-from accord.operations.rights import Role
+from accord.operations.auth.credentials import COOKIE
+from accord.operations.context import Caller, Role
 from accord.store import Store
 from tests.browser import Watched
 

@@ -11,8 +11,7 @@ from msgspec import UNSET
 
 from accord.hub.entities import Difference
 from accord.hub.operations.changes import NewsEntity, NewsEntry
-from accord.operations.caller import Caller
-from accord.operations.rights import Role
+from accord.operations.context import Caller, Role
 from accord.web.activity import days, tell
 from accord.web.formatting import marked
 from accord.web.pages.home import shares

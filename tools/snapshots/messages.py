@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from accord.app.database import MIGRATIONS
-from accord.operations.audit.export import FORMATS, export
+from accord.operations.audit.export import EXPORT_FORMATS, export_trail
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
 from accord.store import open_store
@@ -148,12 +148,12 @@ async def audit() -> str:
             await store.migrate("operations", MIGRATIONS["operations"])
             async with AuditTrail(store, KEY) as trail:
                 for record in _records():
-                    trail.later(record)
+                    trail.enqueue(record)
                 await trail.flush()
                 parts = []
-                for format in FORMATS:
+                for format in EXPORT_FORMATS:
                     written: list[bytes] = []
-                    await export(store, KEY, written.append, format=format)
+                    await export_trail(store, KEY, written.append, format=format)
                     told = b"".join(written).decode().replace("\r\n", "\n")
                     parts.append(f"{format}\n{_split(told)}")
     return "\n".join(parts)

@@ -34,17 +34,16 @@ from accord.hub.revision_check import (
 )
 from accord.hub.search.index import index
 from accord.hub.storage.rows import TABLES
-from accord.operations.accounts.operations import operations as accounts_operations
+from accord.operations.adapters.openapi import openapi_document
+from accord.operations.adapters.rest_routes import RestRoute
 from accord.operations.audit.operations import operations as audit_operations
-from accord.operations.audit.state_check import StateCheck
-from accord.operations.audit.states import ACCOUNTS, StateKeeper
+from accord.operations.audit.states import ACCOUNT_TABLES, StateCheck, StateRecorder
 from accord.operations.audit.verify import DataCheck
-from accord.operations.faces.openapi import openapi_document
-from accord.operations.faces.rest_route import RestRoute
+from accord.operations.auth.operations import operations as accounts_operations
+from accord.operations.context import RULES
 from accord.operations.operation import Operation
-from accord.operations.plugged import Operations
+from accord.operations.plugins import Operations
 from accord.operations.registry import Registry
-from accord.operations.rights import RULES
 from accord.operations.runner import Recorder
 from accord.transports.connect import SCHEMES
 from accord.transports.plugged import Transport
@@ -59,7 +58,7 @@ from accord.workflows.step_type import StepType, StepTypes
 from accord.workflows.triggers.events import trigger
 
 RECORDERS: Final[tuple[Recorder, ...]] = (record, index, add_hints, announce, trigger)
-PROVEN_TABLES: Final = (*ACCOUNTS, *WORKFLOWS_PROVEN, *HUB_PROVEN)
+PROVEN_TABLES: Final = (*ACCOUNT_TABLES, *WORKFLOWS_PROVEN, *HUB_PROVEN)
 """What has no revisions, and is compared with the states that are kept of it."""
 EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *FOREIGN_KINDS))
 """The kinds of all that operations change: events are named by them."""
@@ -79,9 +78,9 @@ def all_operations(formats: Formats | None = None, further: Registry | None = No
     return registry
 
 
-def state_keeper(key: bytes) -> StateKeeper:
+def state_keeper(key: bytes) -> StateRecorder:
     """Return the keeper of proven states; `key` is that of the audit trail."""
-    return StateKeeper(key, PROVEN_TABLES, FOREIGN_KINDS)
+    return StateRecorder(key, PROVEN_TABLES, FOREIGN_KINDS)
 
 
 def data_checks() -> tuple[DataCheck, ...]:

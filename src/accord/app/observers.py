@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from accord.app.settings import Settings
 from accord.operations.audit.record import Result
-from accord.operations.caller import Caller
-from accord.operations.logs.redaction import redact
+from accord.operations.context import Caller
+from accord.operations.logs import redact
 from accord.operations.operation import Operation
 from accord.telemetry.metrics import Exposition
 

@@ -32,14 +32,13 @@ from accord.app.composition import (
 from accord.app.database import MIGRATIONS
 from accord.app.settings import Settings
 from accord.hub.domain.acceptance import AcceptancePolicy
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.server_key import KEY_VARIABLE, ServerKey, load_key
 from accord.operations.arguments import convert
-from accord.operations.audit.head_file import NAME as HEAD_FILE
-from accord.operations.audit.trail import AuditTrail
-from accord.operations.caller import LOCAL
-from accord.operations.limiter import Limiter
-from accord.operations.outcome import Outcome
+from accord.operations.audit.trail import HEAD_FILE_NAME as HEAD_FILE, AuditTrail
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.server_key import KEY_VARIABLE, ServerKey, load_key
+from accord.operations.context import LOCAL
+from accord.operations.errors import Limiter
+from accord.operations.operation import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
 from accord.workflows.bridge.client_pool import Secrets

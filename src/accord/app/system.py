@@ -43,19 +43,18 @@ from accord.hub.search.index import IndexMaintenance
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.entities import FirstRun
+from accord.operations.adapters.mcp_tools import TokenAuthenticator
+from accord.operations.adapters.rest import RestApp
+from accord.operations.adapters.rpc import RpcApp
 from accord.operations.audit.record import Result
-from accord.operations.caller import Caller
-from accord.operations.faces.rest import RestApp
-from accord.operations.faces.rpc_app import RpcApp
-from accord.operations.faces.tools_caller import TokenAuthenticator
-from accord.operations.limiter import Limiter
+from accord.operations.auth.credentials import Addresses
+from accord.operations.auth.users import FirstRun
+from accord.operations.context import Caller
+from accord.operations.errors import Limiter
 from accord.operations.operation import Operation
-from accord.operations.rates.counted import CountedLimiter, Refusals
-from accord.operations.rates.memory import MemoryLimiter
-from accord.operations.rates.redis import RedisLimiter
-from accord.operations.rates.shared import StoreLimiter
+from accord.operations.ratelimit.bucket import CountedLimiter, MemoryLimiter, RefusalCounts
+from accord.operations.ratelimit.database import StoreLimiter
+from accord.operations.ratelimit.redis import RedisLimiter
 from accord.store import Store
 from accord.telemetry.metrics import Exposition, Metrics
 from accord.transports.closing import close_listener
@@ -157,7 +156,7 @@ async def open_system(
     """
     check_plugins(settings)
     counts = OperationMetrics()
-    refusals = Refusals()
+    refusals = RefusalCounts()
     spans = tracing(settings)
 
     def observe(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:
@@ -354,7 +353,7 @@ def _write_open(listener: HttpListener, endpoint: McpEndpoint, page: Exposition)
         page.family(name, "gauge", about, [((), count)])
 
 
-def _count_refusals(limiter: Limiter | None, refusals: Refusals) -> Limiter | None:
+def _count_refusals(limiter: Limiter | None, refusals: RefusalCounts) -> Limiter | None:
     return None if limiter is None else CountedLimiter(limiter, refusals)
 
 

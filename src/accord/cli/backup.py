@@ -29,10 +29,10 @@ from accord.cli.output import (
     progress_of,
 )
 from accord.cli.parser import Command, Parser
-from accord.operations.audit.chain import Chain, Head
-from accord.operations.audit.export import FORMATS, Format, Write, export
-from accord.operations.audit.head_file import NAME, read_head_file
-from accord.operations.audit.verify import Report, verify
+from accord.operations.audit.export import EXPORT_FORMATS, ExportFormat, Write, export_trail
+from accord.operations.audit.record import Chain, ChainHead
+from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
+from accord.operations.audit.verify import VerificationReport, verify
 from accord.operations.errors import ConflictError
 from accord.store import open_store
 from accord.store.migrations import migrations, missing
@@ -166,7 +166,7 @@ def _check_backup(arguments: argparse.Namespace) -> int:
 
 def _restore_backup(arguments: argparse.Namespace) -> int:
     from accord.app.backup.restore import restore
-    from accord.operations.logs.setup import configure_logging
+    from accord.operations.logs import configure_logging
 
     configure_logging("debug" if arguments.debug else "warning", "text")
     settings = settings_from(arguments).settings
@@ -379,18 +379,18 @@ def _run_verify(arguments: argparse.Namespace) -> int:
 
 
 async def _verify_trail(
-    settings: Settings, key: bytes, heads: list[Head], progress: Progress
-) -> Report:
+    settings: Settings, key: bytes, heads: list[ChainHead], progress: Progress
+) -> VerificationReport:
     from accord.app.composition import data_checks
 
     # The file is read first: the trail only goes on from there.
-    kept = read_head_file(Path(settings.data) / NAME, Chain(key))
+    kept = read_head_file(Path(settings.data) / HEAD_FILE_NAME, Chain(key))
     async with open_store(settings.database_url) as store:
         anchors = [*heads, *([kept] if kept else [])]
         return await verify(store, key, anchors=anchors, progress=progress, checks=data_checks())
 
 
-def print_report(report: Report) -> None:
+def print_report(report: VerificationReport) -> None:
     for finding in report.findings:
         label = paint(finding.fault, "error", sys.stdout)
         print_line(f"{label} {printable(finding.where)}: {printable(finding.detail)}")
@@ -403,11 +403,11 @@ def print_report(report: Report) -> None:
         print_line(f"head {report.head}")
 
 
-def _read_head(text: str) -> Head:
+def _read_head(text: str) -> ChainHead:
     match = _HEAD.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"must be SEQUENCE:HASH, not {text!r}")
-    return Head(int(match[1]), match[2])
+    return ChainHead(int(match[1]), match[2])
 
 
 # accord audit export
@@ -428,7 +428,9 @@ examples:
 
 
 def _configure_export(parser: Parser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
+    parser.add_argument(
+        "--format", choices=EXPORT_FORMATS, default="jsonl", help="(default: jsonl)"
+    )
     parser.add_argument("--output", metavar="FILE", type=Path, help="write to this new file")
     parser.add_argument(
         "--json",
@@ -461,9 +463,11 @@ def _run_export(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-async def _export_trail(url: str, key: bytes, write: Write, format: Format) -> Head | None:
+async def _export_trail(
+    url: str, key: bytes, write: Write, format: ExportFormat
+) -> ChainHead | None:
     async with open_store(url) as store:
-        return await export(store, key, write, format=format)
+        return await export_trail(store, key, write, format=format)
 
 
 def _new_file(path: Path) -> BinaryIO:

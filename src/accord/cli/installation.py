@@ -34,8 +34,8 @@ from accord.cli.parser import Command, Parser
 if TYPE_CHECKING:
     from accord.app.composition import PluginState
     from accord.app.runtime import Runtime
-    from accord.operations.caller import Caller
-    from accord.operations.outcome import Outcome
+    from accord.operations.context import Caller
+    from accord.operations.operation import Outcome
 
 
 # Settings as flags
@@ -106,7 +106,7 @@ def check_there(settings: Settings) -> None:
 def audit_key(settings: Settings) -> bytes:
     """Return the key of the audit trail. Raises `UsageError`."""
     from accord.app.runtime import AUDIT_PURPOSE, server_key
-    from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError
+    from accord.operations.auth.server_key import KEY_FILE, ServerKeyError
 
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
         raise UsageError(
@@ -149,8 +149,8 @@ def run_local(
     import asyncio
 
     from accord.app.runtime import open_runtime
-    from accord.operations.accounts.server_key import ServerKeyError
-    from accord.operations.logs.setup import configure_logging
+    from accord.operations.auth.server_key import ServerKeyError
+    from accord.operations.logs import configure_logging
     from accord.store import open_store
 
     configure_logging("debug" if arguments.debug else "warning", "text")
@@ -190,8 +190,8 @@ async def caller_named(local: Runtime, name: str | None) -> Caller:
 
     Raises UsageError where there is no person at all, and ServiceError.
     """
-    from accord.operations.accounts.storage.users import FIRST_ADMINISTRATOR
-    from accord.operations.caller import LOCAL
+    from accord.operations.auth.storage import FIRST_ADMINISTRATOR
+    from accord.operations.context import LOCAL
     from accord.operations.identifiers import new_correlation_id
 
     if name is None:

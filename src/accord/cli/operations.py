@@ -28,12 +28,12 @@ from accord.cli.installation import (
 )
 from accord.cli.output import print_json, print_line, print_table, printable
 from accord.cli.parser import Command, Parser
-from accord.operations.rights import SCOPES
+from accord.operations.context import SCOPES
 
 if TYPE_CHECKING:
     from accord.app.runtime import Runtime
-    from accord.operations.accounts.entities import User
-    from accord.operations.outcome import Outcome
+    from accord.operations.auth.users import User
+    from accord.operations.operation import Outcome
 
 Cell: TypeAlias = str | Callable[[Any], str]
 """The content of a column: the name of an attribute of each item, or a function of the item."""

@@ -27,14 +27,14 @@ from accord.cli.output import print_error_line, print_json, print_line
 from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.errors import ConnectError
-from accord.operations.accounts.server_key import ServerKeyError
-from accord.operations.logs.setup import configure_logging
+from accord.operations.auth.server_key import ServerKeyError
+from accord.operations.logs import configure_logging
 from accord.store import StoreError
 from accord.transports.serve import run_until_stopped
 
 if TYPE_CHECKING:
     from accord.app.system import Subsystem
-    from accord.operations.accounts.entities import FirstRun
+    from accord.operations.auth.users import FirstRun
 
 
 # accord serve
@@ -269,8 +269,8 @@ def configure_part(parser: Parser, *more: str) -> None:
 def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"]) -> int:
     """Run an executor or a bridge until it is stopped. Raises `UsageError`."""
     from accord.app.system import StartError, open_subsystem
-    from accord.operations.accounts.server_key import ServerKeyError
-    from accord.operations.logs.setup import configure_logging
+    from accord.operations.auth.server_key import ServerKeyError
+    from accord.operations.logs import configure_logging
     from accord.store import StoreError
     from accord.transports.serve import run_until_stopped
 

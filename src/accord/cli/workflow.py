@@ -40,7 +40,7 @@ from accord.jsonrpc.nesting import decode_json
 
 if TYPE_CHECKING:
     from accord.app.runtime import Runtime
-    from accord.operations.caller import Caller
+    from accord.operations.context import Caller
     from accord.workflows.core.errors import Problem
     from accord.workflows.core.rules import Known
     from accord.workflows.operations.run_views import Run, RunEvent

@@ -15,17 +15,15 @@ from msgspec import Meta, Struct, to_builtins
 from accord.hub.domain.text import no_such
 from accord.hub.storage import rows
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.context import RULES, Caller, OperationContext
 from accord.operations.errors import FieldError, ForbiddenError, InvalidError, ServiceError
 from accord.operations.operation import Operation
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
-from accord.operations.rights import RULES
-from accord.operations.work import Work
 
 T = TypeVar("T")
 
 
-async def dry_run(work: Work, body: Callable[[], Awaitable[T]]) -> T:
+async def dry_run(work: OperationContext, body: Callable[[], Awaitable[T]]) -> T:
     """Return the result of `body`, then roll back everything that it did.
 
     Nothing stays in the database, the effects or the hints. Raises the errors of `body`.
@@ -80,7 +78,7 @@ def may_propose(caller: Caller, operation: Operation) -> None:
 
 
 async def run_steps(
-    work: Work, steps: Sequence[OperationStep], may: Permission
+    work: OperationContext, steps: Sequence[OperationStep], may: Permission
 ) -> list[StepResult]:
     """Run all steps in order; return their results.
 
@@ -96,7 +94,7 @@ async def run_steps(
 
 
 async def _run(
-    work: Work, step: OperationStep, earlier: Sequence[StepResult], may: Permission
+    work: OperationContext, step: OperationStep, earlier: Sequence[StepResult], may: Permission
 ) -> StepResult:
     operation = _operation(work, step.operation)
     may(work.caller, operation)
@@ -110,7 +108,7 @@ async def _run(
     return StepResult(operation.name, to_builtins(result))
 
 
-def _operation(work: Work, name: str) -> Operation:
+def _operation(work: OperationContext, name: str) -> Operation:
     registry = work.service(Registry)
     found = registry.get(name)
     if found is not None and is_step(found):

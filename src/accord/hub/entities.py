@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from accord.operations.context import Changed
 from accord.operations.pages import Limit as Limit, Page as Page
-from accord.operations.work import Changed
 
 Title: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
 Text: TypeAlias = Annotated[str, Meta(max_length=50_000)]

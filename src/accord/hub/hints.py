@@ -14,8 +14,8 @@ from accord.hub.domain.lint import FIELDS, lint_item
 from accord.hub.domain.traceability import CONTENT_FIELDS, changes_content
 from accord.hub.storage import items, relationships
 from accord.hub.storage.relationships import LinkRow
-from accord.operations.outcome import Change
-from accord.operations.work import Effect, Hint, Work
+from accord.operations.context import Effect, Hint, OperationContext
+from accord.operations.operation import RecordedChange
 
 MAX_HINTED_ITEMS: Final = 10
 """The maximum number of items hinted at per write; after bulk writes, ask for coverage."""
@@ -30,7 +30,7 @@ DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfie
 ENDED: Final = frozenset({"Obsolete", "Cancelled"})
 
 
-async def add_hints(work: Work, change: Change) -> None:
+async def add_hints(work: OperationContext, change: RecordedChange) -> None:
     """Add hints to a write that changes content or status.
 
     Runs for the first `MAX_HINTED_ITEMS` items that the write created or updated.
@@ -51,7 +51,7 @@ def _changed(effect: Effect) -> set[str]:
     return {name for name in {*CONTENT_FIELDS, "status"} if before.get(name) != after.get(name)}
 
 
-async def _lint(work: Work, effect: Effect) -> None:
+async def _lint(work: OperationContext, effect: Effect) -> None:
     if effect.kind == "prompt":
         return
     kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
@@ -69,11 +69,11 @@ async def _lint(work: Work, effect: Effect) -> None:
         _hint(work, effect, "lint", message)
 
 
-def _tells_of(work: Work, kind: str) -> bool:
+def _tells_of(work: OperationContext, kind: str) -> bool:
     return any(effect.kind == kind for effect in work.effects)
 
 
-async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
+async def _links(work: OperationContext, effect: Effect, changed: set[str]) -> None:
     links = await relationships.of_item(work.db, effect.id)
     before, after = effect.before or {}, effect.after or {}
     suspect = [link for link in links if _is_newly_suspect(link, effect.id, before, after)]
@@ -86,7 +86,7 @@ async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
             _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
 
 
-async def _open_below(work: Work, effect: Effect) -> None:
+async def _open_below(work: OperationContext, effect: Effect) -> None:
     """Add a hint about unfinished stories and requirements below a finished item."""
     found = await items.open_below(work.db, effect.id)
     if found:
@@ -107,5 +107,5 @@ def _named(links: list[LinkRow]) -> str:
     return ", ".join(link.reference for link in links[:MAX_NAMED]) + more
 
 
-def _hint(work: Work, effect: Effect, code: str, message: str) -> None:
+def _hint(work: OperationContext, effect: Effect, code: str, message: str) -> None:
     work.hint(Hint(code=code, message=message, reference_id=effect.reference_id))

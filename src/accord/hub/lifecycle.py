@@ -20,8 +20,8 @@ from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
+from accord.operations.context import Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
-from accord.operations.work import Database, Effect, Work
 
 LINES: Final = ("title",)
 TEXTS: Final = ("description", "content")
@@ -29,7 +29,7 @@ MAX_NAMED: Final = 20
 """The maximum number of requirements named in the error."""
 
 
-async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
+async def create(work: OperationContext, kind: Kind, **fields: Any) -> ItemRow:
     """Create an item that belongs to the caller. Raises ServiceError.
 
     `fields` have the names that callers use.
@@ -65,7 +65,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
 
 
 async def update(
-    work: Work, kind: Kind | None, id: str, expected_version: int | None, **fields: Any
+    work: OperationContext, kind: Kind | None, id: str, expected_version: int | None, **fields: Any
 ) -> ItemRow:
     """Update an item; fields that are UNSET stay.
 
@@ -97,7 +97,7 @@ async def update(
     return await write(work, row, values)
 
 
-async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
+async def write(work: OperationContext, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     """Set columns as a new version of an item, and record the effect.
 
     The caller has already checked the rules.
@@ -111,7 +111,7 @@ async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     return changed
 
 
-async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
+async def set_aside(work: OperationContext, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     """Set columns that are no content, such as the position; the version stays."""
     await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await items.find(work.db, row.id)
@@ -119,7 +119,7 @@ async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> Item
     return changed
 
 
-def record_item(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
+def record_item(work: OperationContext, before: ItemRow | None, after: ItemRow | None) -> None:
     """Record the effect on an item."""
     row = after or before
     assert row is not None
@@ -166,7 +166,7 @@ def check_text(field: str, text: str) -> None:
         raise InvalidError(field, fault)
 
 
-async def _columns(work: Work, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+async def _columns(work: OperationContext, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns for the fields of a caller."""
     values = {name: value for name, value in fields.items() if value is not UNSET}
     for name in LINES:
@@ -234,7 +234,12 @@ async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str,
 
 
 async def move(
-    work: Work, row: ItemRow, *, before: str | None, after: str | None, parent_id: str | None
+    work: OperationContext,
+    row: ItemRow,
+    *,
+    before: str | None,
+    after: str | None,
+    parent_id: str | None,
 ) -> ItemRow:
     """Move an item before or after a sibling, or to the end of a parent.
 
@@ -263,7 +268,7 @@ async def rank_of(db: Database, row: ItemRow) -> tuple[int, int]:
 
 
 async def _move_to_parent(
-    work: Work, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
+    work: OperationContext, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
 ) -> ItemRow:
     """Return the item under the requested parent.
 
@@ -285,7 +290,9 @@ async def _move_to_parent(
     return await update(work, row.kind, row.id, None, **{field: meant})
 
 
-async def _rank(work: Work, row: ItemRow, others: list[tuple[str, float]], at: int) -> ItemRow:
+async def _rank(
+    work: OperationContext, row: ItemRow, others: list[tuple[str, float]], at: int
+) -> ItemRow:
     low = others[at - 1][1] if at > 0 else others[0][1] - 2
     high = others[at][1] if at < len(others) else others[-1][1] + 2
     if low < row.position < high:
@@ -316,7 +323,7 @@ _ATTACHED: Final = (
 separately, since replies must be deleted first."""
 
 
-async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deletion:
+async def delete(work: OperationContext, kind: Kind, id: str, *, force: bool) -> Deletion:
     """Delete an item with the rows that belong to it.
 
     Raises ForbiddenError, and ConflictError that names the children and links in the way.
@@ -363,7 +370,7 @@ async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
     return await items.of_criteria(db, row.id)
 
 
-async def _remove(work: Work, row: ItemRow) -> None:
+async def _remove(work: OperationContext, row: ItemRow) -> None:
     for requirement in await _of_criteria(work.db, row):
         await write(work, requirement, {"criteria_id": None})
     # In reverse, requirements before criteria: requirements refer to criteria of the story.
@@ -377,7 +384,7 @@ async def _remove(work: Work, row: ItemRow) -> None:
     record_item(work, row, None)
 
 
-async def _remove_comments(work: Work, row: ItemRow) -> None:
+async def _remove_comments(work: OperationContext, row: ItemRow) -> None:
     """Delete the comments of an item, replies before the comments they answer."""
     left = {each["id"]: each for each in await rows.where(work.db, "comments", "target_id", row.id)}
     while left:
@@ -386,7 +393,7 @@ async def _remove_comments(work: Work, row: ItemRow) -> None:
             await _take(work, "comment", left.pop(id))
 
 
-async def _take(work: Work, kind: str, row: dict[str, object]) -> None:
+async def _take(work: OperationContext, kind: str, row: dict[str, object]) -> None:
     table = rows.TABLES[kind]
     await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
     work.did(rows.effect("deleted", kind, row))

@@ -13,11 +13,11 @@ from accord.hub.presentation import summary
 from accord.hub.storage import items, relationships, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow, TypeRow
+from accord.operations.context import Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
-from accord.operations.work import Database, Effect, Work
 
 
-async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkRow:
+async def create(work: OperationContext, source_id: str, target_id: str, type: str) -> LinkRow:
     """Create a relationship that belongs to the caller. Raises ServiceError."""
     of_type = await relationships.find_type(work.db, type)
     source = await _end(work.db, source_id, "source_id")
@@ -44,7 +44,7 @@ async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkR
     return row
 
 
-async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
+async def retype(work: OperationContext, row: LinkRow, type: str) -> LinkRow:
     """Change the type of a relationship. Raises ServiceError."""
     of_type = await relationships.find_type(work.db, type)
     if of_type.name == row.type:
@@ -55,7 +55,7 @@ async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
     return await _write(work, row, {"type": of_type.name})
 
 
-async def confirm(work: Work, row: LinkRow, reason: str) -> LinkRow:
+async def confirm(work: OperationContext, row: LinkRow, reason: str) -> LinkRow:
     """Confirm a relationship for the current content of both ends."""
     return await _write(
         work,
@@ -70,7 +70,7 @@ async def confirm(work: Work, row: LinkRow, reason: str) -> LinkRow:
     )
 
 
-async def delete(work: Work, row: LinkRow) -> None:
+async def delete(work: OperationContext, row: LinkRow) -> None:
     """Delete a relationship."""
     await rows.delete(work.db, "relationships", {"id": row.id})
     work.did(rows.effect("deleted", "relationship", row.stored(), row.reference))
@@ -127,7 +127,7 @@ async def check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -
         raise ConflictError(str(error), path=list(error.path)) from None
 
 
-async def _write(work: Work, row: LinkRow, values: dict[str, Any]) -> LinkRow:
+async def _write(work: OperationContext, row: LinkRow, values: dict[str, Any]) -> LinkRow:
     await rows.update(work.db, "relationships", {"id": row.id}, values)
     changed = await relationships.find(work.db, row.id)
     work.did(

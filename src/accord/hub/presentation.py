@@ -27,8 +27,8 @@ from accord.hub.lifecycle import find_type
 from accord.hub.storage import items, lists, reference_data
 from accord.hub.storage.items import ItemRow, epics_of_steering, labels_of
 from accord.hub.storage.lists import Sort
+from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import InvalidError
-from accord.operations.work import Changed, Database, Work
 
 E = TypeVar("E", bound=Entity)
 
@@ -200,7 +200,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)?",
 
 
 async def page_of(
-    work: Work,
+    work: OperationContext,
     kind: Kind,
     entity: type[E],
     *,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from accord.hub.storage import revisions
-from accord.operations.outcome import Change
-from accord.operations.work import Work
+from accord.operations.context import OperationContext
+from accord.operations.operation import RecordedChange
 
 FOREIGN_KINDS: Final = frozenset(
     {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
@@ -18,7 +18,7 @@ FOREIGN_KINDS: Final = frozenset(
 """Kinds outside of the hub; only the audit trail records them."""
 
 
-async def record(work: Work, change: Change) -> None:
+async def record(work: OperationContext, change: RecordedChange) -> None:
     """Record a write as a change with its revisions; nothing if it had no effect."""
     effects = [effect for effect in work.effects if effect.kind not in FOREIGN_KINDS]
     if not effects:
@@ -42,7 +42,7 @@ async def record(work: Work, change: Change) -> None:
 CHANNEL: Final = "accord_hub_changes"
 
 
-async def announce(work: Work, change: Change) -> None:
+async def announce(work: OperationContext, change: RecordedChange) -> None:
     """Notify all processes of a change after its commit.
 
     A recorder. The processes read the change itself from the tables.

@@ -23,19 +23,23 @@ from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED
 from accord.hub.storage.revisions import RevisionRow, items_of
 from accord.hub.storage.rows import TABLES, Table
-from accord.operations.audit.record import Record, hash_of_values
-from accord.operations.audit.state_check import KeptStates, told_of
-from accord.operations.audit.states import KeptState, Proven, ProvenTable
-from accord.operations.audit.targets import MAX_TARGETS
-from accord.operations.audit.verify import Evidence, Finding, record_of
-from accord.operations.work import Action
+from accord.operations.audit.record import MAX_TARGETS, Record, hash_of_values
+from accord.operations.audit.states import (
+    ProvenRows,
+    ProvenTable,
+    StoredState,
+    StoredStates,
+    told_of,
+)
+from accord.operations.audit.verify import AuditFinding, Evidence, record_of
+from accord.operations.context import Action
 from accord.store.store import Reading
 
 Fields = dict[str, Any]
 Key = tuple[str, str]
 """A kind and an id."""
 
-PROVEN_TABLES: Final[tuple[Proven, ...]] = (
+PROVEN_TABLES: Final[tuple[ProvenRows, ...]] = (
     ProvenTable(
         "proposal",
         "proposals",
@@ -100,7 +104,7 @@ class RevisionCheck:
         """Take the hub's operations; each of their changes has revisions."""
         self._operations = tuple(operations)
 
-    async def check(self, db: Reading, evidence: Evidence, kept: KeptStates) -> None:
+    async def check(self, db: Reading, evidence: Evidence, kept: StoredStates) -> None:
         migrated = await proof.migrations(db)
         if migrated:
             tables = {each.name for each in REPLAYED_TABLES.values()}
@@ -112,7 +116,7 @@ class _Replay:
     """One run of the check."""
 
     def __init__(
-        self, db: Reading, evidence: Evidence, kept: KeptStates, operations: tuple[str, ...]
+        self, db: Reading, evidence: Evidence, kept: StoredStates, operations: tuple[str, ...]
     ) -> None:
         self._db = db
         self._evidence = evidence
@@ -285,7 +289,7 @@ class _Replay:
     async def _look_for_strays(self) -> None:
         for id, total in await proof.stray_revisions(self._db):
             detail = f"{total} revisions belong to no change"
-            self._evidence.found(Finding("forged", f"change {id}", detail, "change"))
+            self._evidence.found(AuditFinding("forged", f"change {id}", detail, "change"))
         for row in await proof.records_without_change(self._db, self._operations):
             record = record_of(row)
             if self._evidence.chain.is_genuine(record, row["mac"]):
@@ -418,7 +422,7 @@ def _items_in_scope(
 def _hashes(
     befores: Sequence[Fields | None],
     afters: Sequence[Fields | None],
-    kept: Sequence[KeptState],
+    kept: Sequence[StoredState],
     *,
     undoes: bool,
 ) -> tuple[str, str]:

@@ -15,8 +15,8 @@ from accord.hub import lifecycle, links
 from accord.hub.domain.kinds import KINDS
 from accord.hub.storage import items, relationships, revisions, rows
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
+from accord.operations.context import Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError
-from accord.operations.work import Database, Effect, Work
 from accord.store.store import ConstraintError
 
 ASIDE: Final = frozenset({"proposal"})
@@ -31,7 +31,7 @@ def can_be_undone(kinds: Iterable[str]) -> bool:
     return bool(touched) and touched <= rows.TABLES.keys()
 
 
-async def undo(work: Work, change_id: str) -> ChangeRow:
+async def undo(work: OperationContext, change_id: str) -> ChangeRow:
     """Undo a change; return it. Raises ServiceError."""
     change = await revisions.find_change(work.db, change_id)
     if change.actor_id != work.caller.user_id and not work.caller.is_administrator:
@@ -77,7 +77,7 @@ async def _check_newest(db: Database, change: ChangeRow) -> None:
         )
 
 
-def _check_kinds(work: Work, done: list[RevisionRow]) -> None:
+def _check_kinds(work: OperationContext, done: list[RevisionRow]) -> None:
     kinds = {each.kind for each in done}
     fixed = sorted(kinds - rows.TABLES.keys())
     if fixed or not done:
@@ -87,7 +87,7 @@ def _check_kinds(work: Work, done: list[RevisionRow]) -> None:
         work.caller.require("admin", "to undo this")
 
 
-async def _invert(work: Work, revision: RevisionRow) -> None:
+async def _invert(work: OperationContext, revision: RevisionRow) -> None:
     match revision.action:
         case "created":
             await _remove(work, revision)
@@ -97,7 +97,7 @@ async def _invert(work: Work, revision: RevisionRow) -> None:
             await _reset(work, revision)
 
 
-async def _remove(work: Work, revision: RevisionRow) -> None:
+async def _remove(work: OperationContext, revision: RevisionRow) -> None:
     table, key = _key(revision)
     before = await _current(work.db, revision, key)
     if revision.kind in KINDS:
@@ -106,7 +106,7 @@ async def _remove(work: Work, revision: RevisionRow) -> None:
     work.did(_effect(revision, before, None))
 
 
-async def _restore(work: Work, revision: RevisionRow) -> None:
+async def _restore(work: OperationContext, revision: RevisionRow) -> None:
     values = dict(revision.before or {})
     if "updated_at" in values:
         values["updated_at"] = work.now
@@ -117,7 +117,7 @@ async def _restore(work: Work, revision: RevisionRow) -> None:
     work.did(_effect(revision, None, values))
 
 
-async def _reset(work: Work, revision: RevisionRow) -> None:
+async def _reset(work: OperationContext, revision: RevisionRow) -> None:
     table, key = _key(revision)
     before = await _current(work.db, revision, key)
     values = dict(revision.before or {})

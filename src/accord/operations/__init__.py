@@ -5,15 +5,18 @@
     @operations.write("create_epic", right="write", rest=Rest("POST", "/epics", status=201))
     async def create_epic(work: Work, *, title: Title) -> Epic: ...
 
-    errors      what can go wrong, and what it is called on each face
-    rights      who may do what: roles, scopes
-    caller      who calls
-    work        what an operation is given: its database, its caller, the time; what it did
-    operation   one operation as a value
-    registry    the decorators, and all operations by name
-    runner      the one place that checks permission, opens the transaction and writes the record
+errors       refusals, with their names and codes on each interface
+context      the context of an operation: rights, caller, database, recorded effects
+operation    one operation as a value, its abilities, and the outcome of a call
+registry     the decorators, and all operations by name
+arguments    decoding and checking of arguments; `choices` has fixed sets of values
+runner       checks permission, opens the transaction, writes the audit record
+idempotency  calls repeated with the same key
+auth         users, tokens, sessions, and the way from a request to its caller
+ratelimit    token buckets: in memory, in the database, in Redis
+audit        the audit trail
+adapters     REST, JSON-RPC and MCP; they decode, run and encode, and decide nothing
+logs         structured logs without secrets
 
-Faces (`accord.operations.faces`) offer the operations of a registry; they decide nothing. Accounts
-(`accord.operations.accounts`) tell who calls; the audit trail (`accord.operations.audit`) keeps
-what they did. Nothing here knows what the operations are about.
+Nothing here knows what the operations are about.
 """

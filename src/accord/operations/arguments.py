@@ -22,7 +22,7 @@ from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.choices import MAX_REPEATED, Choices, choices_of, corrected
 from accord.operations.errors import InvalidError, MalformedError
-from accord.operations.logs.redaction import masked
+from accord.operations.logs import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100

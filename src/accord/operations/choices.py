@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from accord.operations.errors import InvalidError
-from accord.operations.logs.redaction import masked
+from accord.operations.logs import masked
 
 T = TypeVar("T")
 

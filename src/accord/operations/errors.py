@@ -1,4 +1,4 @@
-"""Refusals of operations, with their names and codes on each interface.
+"""Refusals of operations, with their names and codes on each interface, and rate limits.
 
     ServiceError
     ├── MalformedError          the request cannot be parsed
@@ -11,17 +11,34 @@
     ├── RateLimitedError        too many calls
     └── UnavailableError        temporary; the same call may succeed later
 
-`ERROR_KINDS` is the one table from a kind of error to an HTTP status and a JSON-RPC code.
+`KINDS` is the one table from a kind of error to an HTTP status and a JSON-RPC code.
 """
 
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from accord.operations.limiter import Allowance
+
+class Allowance(Struct, frozen=True):
+    """What a caller has left, for the headers that say so."""
+
+    limit: int
+    remaining: int
+    reset: int
+    """Seconds until the bucket is full again."""
+    window: int
+    """Seconds that an empty bucket takes to fill."""
+
+
+class Limiter(Protocol):
+    """Buckets of tokens, one for each key; calls take from them, time fills them."""
+
+    async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
+        """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
+        RateLimitedError, and takes nothing, where one has less."""
 
 
 class Kind(Struct, frozen=True):

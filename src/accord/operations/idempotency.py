@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.operations.context import OperationContext
 from accord.operations.errors import ConflictError
 from accord.operations.storage import FIND_CALL, KEEP_CALL, SWEEP_CALLS
-from accord.operations.work import Work
 
-KEPT: Final = timedelta(hours=24)
-SWEPT: Final = 10
+RETENTION: Final = timedelta(hours=24)
+MAX_SWEPT: Final = 10
 """How many old calls go for each new one, at most."""
 
 
@@ -25,7 +25,7 @@ SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password"
 result without them."""
 
 
-class Before(msgspec.Struct, frozen=True):
+class EarlierCall(msgspec.Struct, frozen=True):
     """What an earlier call gave."""
 
     result: Any
@@ -38,7 +38,7 @@ def request_hash(operation: str, arguments: dict[str, Any]) -> str:
     return sha256(msgspec.json.encode([operation, told], order="deterministic")).hexdigest()
 
 
-async def find(work: Work, key: str, hashed: str) -> Before | None:
+async def find(work: OperationContext, key: str, hashed: str) -> EarlierCall | None:
     """What the earlier call with this key gave. Raises ConflictError where that asked for
     something else."""
     rows = await work.db.fetch(FIND_CALL, work.caller.user_id, _kept(key), _oldest(work))
@@ -46,12 +46,12 @@ async def find(work: Work, key: str, hashed: str) -> Before | None:
         return None
     if rows[0]["request_hash"] != hashed:
         raise ConflictError(f"the idempotency key {key!r} was used for another request")
-    return Before(msgspec.json.decode(rows[0]["result"]), rows[0]["change_id"])
+    return EarlierCall(msgspec.json.decode(rows[0]["result"]), rows[0]["change_id"])
 
 
-async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -> None:
+async def keep(work: OperationContext, key: str, hashed: str, change_id: str, result: Any) -> None:
     """Remember what this call gives."""
-    await work.db.execute(SWEEP_CALLS, _oldest(work), SWEPT)
+    await work.db.execute(SWEEP_CALLS, _oldest(work), MAX_SWEPT)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(
         KEEP_CALL, work.caller.user_id, _kept(key), hashed, change_id, encoded, work.now
@@ -63,9 +63,9 @@ def _kept(key: str) -> str:
     return sha256(key.encode()).hexdigest()
 
 
-def _oldest(work: Work) -> str:
+def _oldest(work: OperationContext) -> str:
     """Calls from before that are forgotten."""
-    return (datetime.fromisoformat(work.now) - KEPT).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (datetime.fromisoformat(work.now) - RETENTION).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _without_secrets(value: Any) -> Any:

@@ -1,20 +1,56 @@
-"""One operation as a value: what it is called, what it needs, where it is found on each face."""
+"""One operation as a value: its name, needs, routes and abilities, and the outcome of a call.
+
+Abilities are what clients ask about before they let a model call an operation. They are derived
+from the declaration and, where an operation runs others, from their declarations; the runner
+compares them with the effects of a call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.jsonrpc.parameters import Parameter
-from accord.operations.rights import Right
-from accord.operations.work import Work
+from accord.operations.context import Effect, Hint, OperationContext, Right
+from accord.operations.errors import Allowance as Allowance
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The result of an operation, and what it did."""
+
+    result: Any
+    change_id: str = ""
+    """Of a write that changed something."""
+    effects: tuple[Effect, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    replayed: bool = False
+    """Whether an earlier call with the same idempotency key had done it."""
+    allowance: Allowance | None = None
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """What a write would do: the result of a `dry_run`."""
+
+    dry_run: bool = True
+    result: Any
+    changes: tuple[Effect, ...]
+    hints: tuple[Hint, ...]
+
+
+class RecordedChange(Struct, frozen=True, kw_only=True):
+    """A write as those who keep records of it see it, inside of its transaction."""
+
+    id: str
+    operation: str
+    reason: str = ""
+
 
 Verb: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Function: TypeAlias = Callable[..., Awaitable[Any]]
-Prepare: TypeAlias = Callable[[Work, Mapping[str, Any]], Awaitable[Any]]
-Finish: TypeAlias = Callable[[Work, Mapping[str, Any], Any], Awaitable[Any]]
+Prepare: TypeAlias = Callable[[OperationContext, Mapping[str, Any]], Awaitable[Any]]
+Finish: TypeAlias = Callable[[OperationContext, Mapping[str, Any], Any], Awaitable[Any]]
 
 
 class Rest(Struct, frozen=True):
@@ -79,3 +115,43 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     """Whether its arguments may be written down; secrets never are."""
     tag: str = ""
     """What it is about, for documents: `epics`."""
+
+
+class Abilities(Struct, frozen=True):
+    """The declared abilities of an operation; None if its author does not state one."""
+
+    destructive: bool | None
+    """May delete something, including a link or a label of an item. An update keeps earlier
+    versions and does not count."""
+    open_world: bool | None
+    """May make agents or other systems act."""
+    idempotent: bool
+    """A second call with the same arguments has no further effect."""
+
+
+def abilities(operation: Operation, registry: Iterable[Operation]) -> Abilities:
+    """Return the abilities of `operation`, which belongs to `registry`."""
+    able = [operation]
+    if operation.runs is not None:
+        able += [each for each in registry if operation.runs(each)]
+    deletes_only = bool(operation.rest) and all(each.verb == "DELETE" for each in operation.rest)
+    return Abilities(
+        destructive=operation.writes and _any_declared(each.destructive for each in able),
+        open_world=_any_declared(each.open_world for each in able),
+        idempotent=operation.writes and (operation.idempotent or deletes_only),
+    )
+
+
+def exceeded_ability(work: OperationContext, able: Abilities) -> str:
+    """Return the undeclared effects of a call; empty if there are none."""
+    deleted = sorted({effect.kind for effect in work.effects if effect.action == "deleted"})
+    if deleted and able.destructive is False:
+        return f"deleted {', '.join(deleted)} without being declared destructive"
+    if work.reached and able.open_world is False:
+        return f"reached {', '.join(sorted(set(work.reached)))} without being declared open_world"
+    return ""
+
+
+def _any_declared(values: Iterable[bool | None]) -> bool | None:
+    known = tuple(values)
+    return True if True in known else None if None in known else False

@@ -32,7 +32,7 @@ def cursor_after(*keys: str | float) -> str:
     return urlsafe_b64encode(msgspec.json.encode(keys)).decode().rstrip("=")
 
 
-def keys_of(cursor: str, kind: type[T]) -> T:
+def cursor_keys(cursor: str, kind: type[T]) -> T:
     """The keys in a cursor, such as `tuple[str, str]`. Raises InvalidError for one that no list
     gave."""
     try:

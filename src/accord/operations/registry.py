@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter, read_signature
+from accord.operations.context import Right
 from accord.operations.operation import Finish, Operation, Prepare, Rest
-from accord.operations.rights import Right
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -25,24 +25,29 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.operations import idempotency
-from accord.operations.abilities import Abilities, abilities, exceeded
-from accord.operations.audit.record import Record, Result, Trail, hash_of_values
-from accord.operations.audit.targets import target_of
-from accord.operations.caller import Caller
+from accord.operations.audit.record import AuditSink, Record, Result, hash_of_values, target_of
+from accord.operations.context import Caller, Changed, Effect, OperationContext
 from accord.operations.errors import (
+    Allowance,
     ConflictError,
     ForbiddenError,
+    Limiter,
     ServiceError,
     UnavailableError,
 )
 from accord.operations.identifiers import new_id, utc_now
-from accord.operations.limiter import Allowance, Limiter
-from accord.operations.logs.context import serving
-from accord.operations.operation import Operation
-from accord.operations.outcome import Change, Outcome, Preview
+from accord.operations.logs import serving
+from accord.operations.operation import (
+    Abilities,
+    Operation,
+    Outcome,
+    Preview,
+    RecordedChange,
+    abilities,
+    exceeded_ability,
+)
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.storage import LANE
-from accord.operations.work import Changed, Effect, Work
 from accord.store.store import (
     ConstraintError,
     Store,
@@ -55,7 +60,7 @@ log = logging.getLogger("accord.operations")
 T = TypeVar("T")
 
 Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
-Recorder: TypeAlias = Callable[[Work, Change], Awaitable[None]]
+Recorder: TypeAlias = Callable[[OperationContext, RecordedChange], Awaitable[None]]
 Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
 """Told of every call: what was called by whom, what came of it, how many seconds it took."""
 Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
@@ -85,7 +90,7 @@ class Runner:
         self,
         registry: Registry,
         store: Store,
-        trail: Trail,
+        trail: AuditSink,
         *,
         limiter: Limiter | None = None,
         services: Sequence[Any] = (),
@@ -158,33 +163,35 @@ class Runner:
             result, code = _result_of(error), error.kind.code
             if result == "refused" and operation.writes and given.get(DRY_RUN):
                 result = "dry_run"  # whoever tries before asking did nothing that is refused
-            self.trail.later(
+            self.trail.enqueue(
                 self._record(operation, caller, result, code, _target(operation, given))
             )
             raise
         except StoreUnavailableError as error:
             target = _target(operation, given)
-            self.trail.later(self._record(operation, caller, "failed", "unavailable", target))
+            self.trail.enqueue(self._record(operation, caller, "failed", "unavailable", target))
             log.error("%s: the database is not available: %s", operation.name, error)
             raise UnavailableError(error.told) from error
         except Exception as error:
             target = _target(operation, given)
-            self.trail.later(self._record(operation, caller, "failed", "internal_error", target))
+            self.trail.enqueue(self._record(operation, caller, "failed", "internal_error", target))
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
         except asyncio.CancelledError:
             # Nobody waits any more. A write that was begun goes on, and is on record by itself.
             with suppress(UnavailableError):
                 target = _target(operation, given)
-                self.trail.later(self._record(operation, caller, "cancelled", target=target))
+                self.trail.enqueue(self._record(operation, caller, "cancelled", target=target))
             raise
         finally:
             serving.set(outer)
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
-    def work(self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False) -> Work:
+    def work(
+        self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
+    ) -> OperationContext:
         """What a function is given to run on `db`."""
-        return Work(
+        return OperationContext(
             db,
             caller,
             now=self.now(),
@@ -218,7 +225,7 @@ class Runner:
 
         result = await self.store.read(body, snapshot=operation.snapshot)
         target = _target(operation, arguments, result)
-        self.trail.later(self._record(operation, caller, target=target))
+        self.trail.enqueue(self._record(operation, caller, target=target))
         return Outcome(result=result)
 
     async def _write(
@@ -251,13 +258,13 @@ class Runner:
                 outcome = await self.store.transact(body, lane=LANE)
         except _DryRun as taken_back:
             target = _targets(taken_back.outcome.effects) or target_of(arguments)
-            self.trail.later(self._record(operation, caller, "dry_run", target=target))
+            self.trail.enqueue(self._record(operation, caller, "dry_run", target=target))
             return _preview(taken_back.outcome)
         except ConstraintError as error:
             raise ConflictError("another call did the same at the same time: try again") from error
         if outcome.replayed:  # nothing was written, and so no record with it
             target = target_of(arguments, outcome.result)
-            self.trail.later(self._record(operation, caller, target=target))
+            self.trail.enqueue(self._record(operation, caller, target=target))
         if outcome.effects:
             for listener in self._listeners:
                 listener(outcome, caller, operation.name)
@@ -266,10 +273,12 @@ class Runner:
         work = self.work(self.store, caller)
         return replace(outcome, result=await operation.finish(work, arguments, outcome.result))
 
-    async def _change(self, operation: Operation, arguments: dict[str, Any], work: Work) -> Outcome:
+    async def _change(
+        self, operation: Operation, arguments: dict[str, Any], work: OperationContext
+    ) -> Outcome:
         result = await operation.function(work, **arguments)
         self._check_abilities(operation, work)
-        change = Change(id=self.new_id(), operation=operation.name)
+        change = RecordedChange(id=self.new_id(), operation=operation.name)
         for recorder in self._recorders:
             await recorder(work, change)
         if isinstance(result, Changed):
@@ -287,7 +296,7 @@ class Runner:
             hints=tuple(work.hints),
         )
 
-    def _check_abilities(self, operation: Operation, work: Work) -> None:
+    def _check_abilities(self, operation: Operation, work: OperationContext) -> None:
         """Compare what a call did with what its operation declares, which is what clients are told.
 
         An operator's call is not refused for a declaration that is wrong; tests are (`strict`).
@@ -295,7 +304,7 @@ class Runner:
         able = self._abilities.get(operation.name)
         if able is None:
             able = self._abilities[operation.name] = abilities(operation, self.registry)
-        problem = exceeded(work, able)
+        problem = exceeded_ability(work, able)
         if problem:
             log.error("operation %s %s", operation.name, problem)
             if self.strict:

@@ -18,11 +18,12 @@ from msgspec.structs import replace
 
 from accord.hub.recorder import CHANNEL
 from accord.jsonrpc.channel import ChannelInfo
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authentication import RequestAuthenticator
-from accord.operations.accounts.credentials import Credentials
-from accord.operations.caller import Caller
+from accord.operations.adapters.responses import correlation_line
+from accord.operations.adapters.rest_routes import RouteTree, path_names
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.authentication import RequestAuthenticator
+from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.context import Caller
 from accord.operations.errors import (
     ForbiddenError,
     MalformedError,
@@ -31,8 +32,6 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.faces.answers import correlation_line
-from accord.operations.faces.routes import Routes, path_names
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
@@ -109,7 +108,7 @@ class WebPages(LivingApp[PageHead]):
         self._origins = [Origins(None)]
         if public_url:  # where a proxy in between asks by another name
             self._origins.append(Origins((origin_of(public_url),)))
-        self._routes: Routes[PageRoute] = Routes()
+        self._routes: RouteTree[PageRoute] = RouteTree()
         for each in pages:
             for route in each:
                 self._routes.add(route.verb, route.path, route)

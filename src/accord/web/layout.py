@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.operations.errors import ServiceError
 
 CACHE_SECONDS: Final = 15.0

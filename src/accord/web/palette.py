@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from accord.hub.domain.kinds import Kind, parse_reference
-from accord.operations.caller import Caller
-from accord.operations.rights import Right
+from accord.operations.context import Caller, Right
 from accord.web.layout import NAVIGATION
 
 _WORD: Final = re.compile(r"\w+")

@@ -14,12 +14,12 @@ from urllib.parse import quote, unquote
 from msgspec import UNSET, Struct
 
 from accord.hub.undo import can_be_undone
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.authentication import RequestAuthenticator
-from accord.operations.accounts.credentials import Credentials
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
-from accord.operations.outcome import Outcome
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.authentication import RequestAuthenticator
+from accord.operations.auth.credentials import Credentials
+from accord.operations.context import Caller
+from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
 from accord.transports.http.request import WebRequest
 from accord.web.assets import Assets

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import Any, Final
 
-from accord.operations.audit.states import Proven, ProvenTable, State
+from accord.operations.audit.states import ProvenRows, ProvenTable, RowState
+from accord.operations.context import Database
 from accord.operations.registry import Registry
-from accord.operations.work import Database
 from accord.workflows.storage.definitions import (
     PROVEN_TRIGGERS,
     PROVEN_VERSIONS,
@@ -52,26 +52,26 @@ class AuditedWorkflows:
 
     kind: Final = "workflow"
 
-    async def of(self, db: Database, id: str) -> list[State]:
+    async def of(self, db: Database, id: str) -> list[RowState]:
         """`id` is NAME or NAME@VERSION; a change of one version changes the triggers of all."""
         name = id.partition("@")[0]
         states = []
         for row in await db.fetch(PROVEN_VERSIONS, name):
             version = f"{name}@{row['version']}"
             values = {column: row[column] for column in VERSION_COLUMNS}
-            states.append(State(self.kind, version, values, version))
+            states.append(RowState(self.kind, version, values, version))
         triggers: dict[str, Any] = {}
         for row in await db.fetch(PROVEN_TRIGGERS, name):
             triggers |= {f"{row['id']} {column}": row[column] for column in TRIGGER_COLUMNS}
-        return [*states, State("triggers", name, {"all": sorted(triggers), **triggers}, name)]
+        return [*states, RowState("triggers", name, {"all": sorted(triggers), **triggers}, name)]
 
-    async def every(self, db: Database) -> AsyncIterator[State]:
+    async def every(self, db: Database) -> AsyncIterator[RowState]:
         for row in await db.fetch(WORKFLOW_NAMES):
             for state in await self.of(db, row["name"]):
                 yield state
 
 
-PROVEN: Final[tuple[Proven, ...]] = (AGENTS, AuditedWorkflows())
+PROVEN: Final[tuple[ProvenRows, ...]] = (AGENTS, AuditedWorkflows())
 OPERATIONS: Final = frozenset(
     {"create_agent", "update_agent", "delete_agent", "create_workflow", "update_workflow"}
 )

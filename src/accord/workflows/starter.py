@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, Protocol
 
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.operations.identifiers import random_hex
 from accord.workflows.storage.runs import Starter
 

@@ -11,7 +11,7 @@ import pytest
 from accord.hub.demo.loading import demo_operation, first_epic
 from accord.operations.arguments import convert
 from accord.operations.errors import ConflictError
-from accord.operations.outcome import Outcome
+from accord.operations.operation import Outcome
 from tests.hub.world import World, world_at
 from tests.store.cluster import Cluster
 

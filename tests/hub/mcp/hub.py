@@ -13,8 +13,7 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.session import Principal
-from accord.operations.caller import Caller
-from accord.operations.rights import Scope, default_scopes
+from accord.operations.context import Caller, Scope, default_scopes
 from accord.transports.http.replies import Reply as WebReply
 from accord.transports.web.app import WebRequest
 from tests.hub.world import World

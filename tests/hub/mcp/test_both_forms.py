@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.operations.faces.tools_text import NOTICE
+from accord.operations.adapters.mcp_text import NOTICE
 from accord.schema.validator import JsonSchema
 from tests.hub.mcp.hub import LEGACY, MODERN, WAYS, Hub
 

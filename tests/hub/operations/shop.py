@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.operations.caller import Caller
-from accord.operations.outcome import Outcome
+from accord.operations.context import Caller
+from accord.operations.operation import Outcome
 from tests.hub.world import World
 
 

@@ -18,6 +18,7 @@ from accord.hub.operations import (
     proposals,
     texts,
 )
+from accord.operations.context import Scope
 from accord.operations.errors import (
     ConflictError,
     ForbiddenError,
@@ -26,7 +27,6 @@ from accord.operations.errors import (
     ServiceError,
     StaleError,
 )
-from accord.operations.rights import Scope
 from tests.hub.world import World
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from accord.operations.errors import ServiceError
-from accord.operations.outcome import Outcome
+from accord.operations.operation import Outcome
 from tests.hub.operations.state import state
 from tests.hub.world import World
 

@@ -9,9 +9,8 @@ from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from accord.hub.domain.acceptance import AcceptancePolicy
-from accord.operations.caller import Caller
+from accord.operations.context import Caller, Scope
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
-from accord.operations.rights import Scope
 from tests.hub.operations.state import state
 from tests.hub.world import World
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.hub.entities import Provenance
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from tests.hub.world import World
 
 pytestmark = pytest.mark.req("H-60")

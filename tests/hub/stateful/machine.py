@@ -19,7 +19,7 @@ from accord.hub.registry import hub_operations
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.audit.verify import verify
 from accord.operations.errors import ServiceError
-from accord.operations.outcome import Outcome
+from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
 from tests.hub.stateful.agreement import Agreement
 from tests.hub.stateful.commands import BEGINNING, Chooser, Command

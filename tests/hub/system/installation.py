@@ -22,7 +22,7 @@ from msgspec import Struct
 from accord.app.settings import Settings
 from accord.app.system import System, open_system
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.rights import ROLES, SCOPES, Role
+from accord.operations.context import ROLES, SCOPES, Role
 from accord.store.store import Row
 from tests.patience import PATIENCE as PATIENCE
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.operations.rights import ROLES, Role
+from accord.operations.context import ROLES, Role
 from tests.hub.system.installation import PLAIN, SESSION
 
 

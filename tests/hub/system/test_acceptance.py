@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from accord.app import runtime
-from accord.operations.logs.formats import JsonFormat
+from accord.operations.logs import JsonFormat
 from tests.hub.system.installation import Answer, Installation, Wire, password_of, running
 from tests.hub.system.test_canary import with_failing
 from tests.hub.system.things import made, things_of

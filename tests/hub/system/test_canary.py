@@ -21,10 +21,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from accord.app import runtime
 from accord.app.composition import all_operations
-from accord.operations.logs.formats import JsonFormat, TextFormat
+from accord.operations.context import OperationContext
+from accord.operations.logs import JsonFormat, TextFormat
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from tests.hub.system.installation import Answer, Installation, Wire, password_of, running
 from tests.store.cluster import Cluster
 
@@ -33,7 +33,7 @@ FAILING = ("explode", "explode_writing")
 
 
 @failing.read(rest=Rest("GET", "/explosions"), tag="tests")
-async def explode(work: Work, *, text: str = "") -> str:
+async def explode(work: OperationContext, *, text: str = "") -> str:
     """Fail, and say with what."""
     try:
         raise ValueError(f"password={text!r}")
@@ -42,7 +42,7 @@ async def explode(work: Work, *, text: str = "") -> str:
 
 
 @failing.write(rest=Rest("POST", "/explosions"), tag="tests")
-async def explode_writing(work: Work, *, text: str, token: str = "") -> str:
+async def explode_writing(work: OperationContext, *, text: str, token: str = "") -> str:
     """Fail in a transaction, in the words of the database."""
     await work.db.fetch(f"SELECT '{text}' FROM no_such_table")
     return text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.operations.accounts.accounts import FAILED_COST
+from accord.operations.auth.accounts import FAILED_COST
 from tests.hub.system.installation import Answer, running
 from tests.hub.system.things import made
 

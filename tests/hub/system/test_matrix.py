@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from accord.app.composition import all_operations
+from accord.operations.context import ROLES, SCOPES, Role
 from accord.operations.operation import Operation
-from accord.operations.rights import ROLES, SCOPES, Role
 from tests.hub.system.installation import (
     MCP,
     NAMES,

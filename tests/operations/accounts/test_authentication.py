@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authentication import RequestAuthenticator, correlation_id_of
-from accord.operations.accounts.credentials import Credentials
-from accord.operations.caller import Face
+from accord.operations.auth.authentication import RequestAuthenticator, correlation_id_of
+from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.context import Face
 from accord.transports.http.fields import Fields
 from accord.transports.http.request import WebRequest
 from tests.operations.accounts.world import World

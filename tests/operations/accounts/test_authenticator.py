@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from accord.mcp import Context, Server
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.credentials import bearer
-from accord.operations.accounts.token_text import make_token
-from accord.operations.caller import Caller
-from accord.operations.faces.tools_caller import CALLER, TokenAuthenticator
+from accord.operations.adapters.mcp_tools import CALLER, TokenAuthenticator
+from accord.operations.auth.credentials import Addresses, bearer
+from accord.operations.auth.tokens import make_token
+from accord.operations.context import Caller
 from tests.mcp.server.http.service import modern_headers, request, serving, with_meta
 from tests.operations.accounts.world import PASSWORD, World
 

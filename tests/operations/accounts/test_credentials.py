@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.credentials import (
+from accord.operations.auth.credentials import (
+    Addresses,
     Credentials,
     credentials_in,
     expired_cookie,

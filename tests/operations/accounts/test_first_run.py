@@ -9,9 +9,9 @@ from importlib.resources import files
 
 import pytest
 
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.credentials import bearer
-from accord.operations.rights import RULES
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.credentials import bearer
+from accord.operations.context import RULES
 from accord.store import Store, open_store
 from tests.operations.accounts.world import KEY, Trail, World
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from argon2 import PasswordHasher
 
-from accord.operations.accounts.accounts import SignInError
-from accord.operations.accounts.credentials import Credentials, bearer
-from accord.operations.accounts.storage.login_sessions import MAX_OF_USER, insert
-from accord.operations.accounts.storage.tokens import days_after
+from accord.operations.auth.accounts import SignInError
+from accord.operations.auth.credentials import Credentials, bearer
+from accord.operations.auth.storage import MAX_SESSIONS_OF_USER, days_after, insert_session
 from accord.operations.errors import (
     ForbiddenError,
     NotFoundError,
@@ -180,8 +179,8 @@ async def test_sessions_that_are_over_are_swept(signed: World) -> None:
 
 async def test_nobody_has_too_many_sessions(signed: World) -> None:
     async def fill(transaction: Transaction) -> None:
-        for number in range(MAX_OF_USER + 5):
-            await insert(
+        for number in range(MAX_SESSIONS_OF_USER + 5):
+            await insert_session(
                 transaction,
                 hashed=f"hash {number}",
                 user_id=signed.callers["uma"].user_id,
@@ -194,7 +193,7 @@ async def test_nobody_has_too_many_sessions(signed: World) -> None:
     await signed.store.transact(fill)
     last = await signed.sign_in("uma")
     [row] = await signed.store.fetch("SELECT COUNT(*) AS total FROM login_sessions")
-    assert row["total"] == MAX_OF_USER
+    assert row["total"] == MAX_SESSIONS_OF_USER
     assert (await signed.caller(last.token)).username == "uma"
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from accord.operations.accounts.lookups import Lookups
-from accord.operations.accounts.storage.tokens import EQUALS
+from accord.operations.auth.storage import HASH_CONDITION
+from accord.operations.auth.tokens import BatchedLookup
 from accord.store import Store, open_store
 from accord.store.store import Row, StoreError, UnavailableError
 
 STATEMENTS = {
     engine: f"SELECT hash, value FROM things WHERE hash {equals}"
-    for engine, equals in EQUALS.items()
+    for engine, equals in HASH_CONDITION.items()
 }
 
 
@@ -46,7 +46,7 @@ class Counted:
 
 
 async def test_each_gets_its_own(store: Store) -> None:
-    lookups = Lookups(store, STATEMENTS)
+    lookups = BatchedLookup(store, STATEMENTS)
     asked = [f"h{number % 25}" for number in range(100)]
     found = await asyncio.gather(*(lookups.find(each) for each in asked))
     expected = [number % 25 if number % 25 < 20 else None for number in range(100)]
@@ -56,7 +56,7 @@ async def test_each_gets_its_own(store: Store) -> None:
 async def test_many_are_found_by_a_few_reads(store: Store) -> None:
     _needs_waiting(store)
     counted = Counted(store)
-    lookups = Lookups(counted, STATEMENTS)  # type: ignore[arg-type]
+    lookups = BatchedLookup(counted, STATEMENTS)  # type: ignore[arg-type]
     await asyncio.gather(*(lookups.find(f"h{number % 10}") for number in range(100)))
     assert counted.reads == [[f"h{number}" for number in range(10)]]
 
@@ -65,7 +65,7 @@ async def test_many_are_found_by_a_few_reads(store: Store) -> None:
 async def test_who_comes_during_a_read_sees_what_was_changed_before(store: Store) -> None:
     _needs_waiting(store)
     counted = Counted(store)
-    lookups = Lookups(counted, STATEMENTS)  # type: ignore[arg-type]
+    lookups = BatchedLookup(counted, STATEMENTS)  # type: ignore[arg-type]
     counted.gate.clear()
     first = asyncio.create_task(lookups.find("h1"))
     while not counted.reads:  # noqa: ASYNC110
@@ -82,7 +82,7 @@ async def test_who_comes_during_a_read_sees_what_was_changed_before(store: Store
 
 
 async def test_an_error_is_everybodys_and_the_next_may_succeed(store: Store) -> None:
-    lookups = Lookups(store, STATEMENTS)
+    lookups = BatchedLookup(store, STATEMENTS)
     await store.execute("ALTER TABLE things RENAME TO hidden")
     failed = await asyncio.gather(*(lookups.find("h1") for _ in range(5)), return_exceptions=True)
     assert all(isinstance(each, StoreError) for each in failed)
@@ -94,7 +94,7 @@ async def test_an_error_is_everybodys_and_the_next_may_succeed(store: Store) -> 
 
 
 async def test_who_gives_up_takes_nobody_along(store: Store) -> None:
-    lookups = Lookups(store, STATEMENTS)
+    lookups = BatchedLookup(store, STATEMENTS)
     tasks = [asyncio.create_task(lookups.find("h1")) for _ in range(5)]
     await asyncio.sleep(0)
     tasks[0].cancel()

@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from argon2 import PasswordHasher
 
-from accord.operations.accounts.passwords import (
-    MAX_WAITING,
-    Passwords,
-    _of_nobody,
-    random_password,
-)
+from accord.operations.auth.passwords import MAX_WAITING, Passwords, _of_nobody, random_password
 from accord.operations.errors import UnavailableError
 from tests.effort import growth
 

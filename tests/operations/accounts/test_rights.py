@@ -7,18 +7,20 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from accord.operations.caller import LOCAL, SYSTEM, Caller
-from accord.operations.errors import ForbiddenError
-from accord.operations.rights import (
+from accord.operations.context import (
     IN_PERSON,
+    LOCAL,
     ROLES,
     RULES,
     SCOPES,
+    SYSTEM,
+    Caller,
     Right,
     Role,
     Scope,
     default_scopes,
 )
+from accord.operations.errors import ForbiddenError
 
 MATRIX = """
     read     Administrator User Commenter  read

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.operations.accounts.server_key import ServerKey, ServerKeyError, load_key
+from accord.operations.auth.server_key import ServerKey, ServerKeyError, load_key
 from accord.store import open_store
 
 

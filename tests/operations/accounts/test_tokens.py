@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.operations.accounts.credentials import Credentials
-from accord.operations.accounts.entities import Token
-from accord.operations.accounts.storage.tokens import MAX_USABLE, days_after
-from accord.operations.accounts.token_text import make_token
-from accord.operations.caller import Caller
+from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.storage import MAX_USABLE_TOKENS, days_after
+from accord.operations.auth.tokens import make_token
+from accord.operations.auth.users import Token
+from accord.operations.context import Caller
 from accord.operations.errors import (
     ConflictError,
     ForbiddenError,
@@ -213,7 +213,7 @@ async def test_a_name_is_free_again_once_its_token_cannot_be_used(world: World) 
 
 
 async def test_nobody_has_too_many_tokens(world: World) -> None:
-    for number in range(MAX_USABLE):
+    for number in range(MAX_USABLE_TOKENS):
         await world.token("uma", f"token {number}")
     with pytest.raises(ConflictError, match="uma has 100 tokens, which is the limit"):
         await world.token("uma", "one more")

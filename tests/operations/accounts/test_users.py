@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from accord.operations.accounts.entities import User
-from accord.operations.caller import LOCAL
+from accord.operations.auth.users import User
+from accord.operations.context import LOCAL
 from accord.operations.errors import (
     ConflictError,
     ForbiddenError,
@@ -16,7 +16,7 @@ from accord.operations.errors import (
     StaleError,
     UnauthenticatedError,
 )
-from accord.operations.outcome import Preview
+from accord.operations.operation import Preview
 from tests.operations.accounts.world import PASSWORD, World
 
 

@@ -9,17 +9,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.credentials import Credentials, bearer
-from accord.operations.accounts.entities import NewToken, SignedIn
-from accord.operations.accounts.operations import operations
-from accord.operations.accounts.server_key import ServerKey
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
-from accord.operations.caller import LOCAL, Caller
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.credentials import Credentials, bearer
+from accord.operations.auth.operations import operations
+from accord.operations.auth.server_key import ServerKey
+from accord.operations.auth.users import NewToken, SignedIn
+from accord.operations.context import LOCAL, Caller, Role
 from accord.operations.identifiers import utc_now
-from accord.operations.outcome import Outcome
-from accord.operations.rights import Role
+from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
 from accord.store import Store, open_store
 
@@ -36,7 +35,7 @@ class Trail:
     async def write(self, transaction: Any, record: Record) -> None:
         self.records.append(record)
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         self.records.append(record)
 
     def told(self) -> list[tuple[str, str, str, str]]:

@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from accord.operations.arguments import convert
-from accord.operations.audit.export import Format, export
+from accord.operations.audit.export import ExportFormat, export_trail
 from accord.operations.audit.operations import operations
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.caller import SYSTEM
+from accord.operations.context import SYSTEM
 from accord.operations.errors import ForbiddenError, InvalidError
 from accord.operations.pages import Page
 from accord.operations.runner import Runner
@@ -59,7 +59,7 @@ async def asking(migrated_url: str) -> AsyncIterator[Asking]:
             ],
             1,
         ):
-            trail.later(record(time=DAY.format(day), actor=actor, target=target, outcome=outcome))
+            trail.enqueue(record(time=DAY.format(day), actor=actor, target=target, outcome=outcome))
         await trail.flush()
         yield Asking(store, trail)
 
@@ -129,9 +129,9 @@ async def test_the_trail_is_verified_on_request(asking: Asking) -> None:
 # Export
 
 
-async def exported(store: Store, format: Format) -> tuple[str, object]:
+async def exported(store: Store, format: ExportFormat) -> tuple[str, object]:
     pieces: list[bytes] = []
-    head = await export(store, KEY, pieces.append, format=format)
+    head = await export_trail(store, KEY, pieces.append, format=format)
     return b"".join(pieces).decode(), head
 
 

@@ -83,8 +83,8 @@ async def test_what_was_not_kept_is_told_when_the_window_ends() -> None:
     trail, told = Trail(), asyncio.Event()
 
     class Telling(Trail):
-        def later(self, record: Record) -> None:
-            super().later(record)
+        def enqueue(self, record: Record) -> None:
+            super().enqueue(record)
             if record.target.endswith("more"):
                 told.set()
 
@@ -118,10 +118,10 @@ async def test_what_finds_no_place_in_the_trail_is_counted_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Full(Trail):
-        def later(self, record: Record) -> None:
+        def enqueue(self, record: Record) -> None:
             if len(self.records) >= MAX_OF_KIND:
                 raise UnavailableError("full")
-            super().later(record)
+            super().enqueue(record)
 
     bench = Bench(Full())
     bench.fail(MAX_OF_KIND)

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from accord.operations.audit.chain import Chain, Head
-from accord.operations.audit.record import Record
+from accord.operations.audit.record import Chain, ChainHead, Record
 from accord.operations.audit.storage import INSERT_RECORD
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.audit.verify import Report, look
+from accord.operations.audit.verify import VerificationReport, verify_snapshot
 from accord.store import Store, Transaction, open_store
 from tests.operations.audit.trails import KEY, record
 
@@ -211,11 +210,11 @@ NEEDS_A_HEAD_KEPT_ELSEWHERE = (Attacker.turn_all_of_it_back,)
 
 
 class TakenBackError(Exception):
-    def __init__(self, *reports: Report) -> None:
+    def __init__(self, *reports: VerificationReport) -> None:
         self.reports = reports
 
 
-async def prepared(store: Store) -> tuple[Head, list[str]]:
+async def prepared(store: Store) -> tuple[ChainHead, list[str]]:
     """A trail with a record that is not sealed yet, without its triggers; its head, and all heads
     that it had before."""
     heads = []
@@ -224,7 +223,7 @@ async def prepared(store: Store) -> tuple[Head, list[str]]:
             [row] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
             heads.append(row["value"])
             for _ in range(BATCH):
-                trail.later(record())
+                trail.enqueue(record())
             await trail.flush()
     [row] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
     head = CHAIN.head(row["value"])
@@ -255,19 +254,21 @@ async def test_a_thousand_edits_removals_and_cut_off_tails_are_found(migrated_ur
     async with open_store(migrated_url, durable=False) as store:
         head, old_heads = await prepared(store)
 
-        async def attacked(attack: Attack | None) -> tuple[Report, ...]:
+        async def attacked(attack: Attack | None) -> tuple[VerificationReport, ...]:
             """What is found with a head that was kept elsewhere, and without."""
 
             async def work(db: Transaction) -> None:
                 if attack is not None:
                     await attack(Attacker(db, chance, old_heads))
-                raise TakenBackError(await look(db, CHAIN, [head]), await look(db, CHAIN, []))
+                raise TakenBackError(
+                    await verify_snapshot(db, CHAIN, [head]), await verify_snapshot(db, CHAIN, [])
+                )
 
             with pytest.raises(TakenBackError) as taken_back:
                 await store.transact(work)
             return taken_back.value.reports
 
-        untouched = Report(sealed=RECORDS, pending=1, head=head, findings=())
+        untouched = VerificationReport(sealed=RECORDS, pending=1, head=head, findings=())
         assert await attacked(None) == (untouched, untouched)
         found = 0
         for number in range(ROUNDS[store.engine]):
@@ -299,7 +300,7 @@ async def test_rows_that_sqlite_keeps_and_no_key_compares_with_are_found(
 
             async def work(db: Transaction, sql: str = sql) -> None:
                 await db.execute(sql)
-                raise TakenBackError(await look(db, CHAIN, [head]))
+                raise TakenBackError(await verify_snapshot(db, CHAIN, [head]))
 
             with pytest.raises(TakenBackError) as taken_back:
                 await store.transact(work)

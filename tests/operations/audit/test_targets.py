@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from accord.operations.audit.targets import MAX_TARGETS, target_of
+from accord.operations.audit.record import MAX_TARGETS, target_of
 
 pytestmark = pytest.mark.req("H-46")
 

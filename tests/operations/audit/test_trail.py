@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from accord.operations.audit import trail as trail_module
-from accord.operations.audit.chain import Chain, Head
+from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.audit.verify import Report, verify
+from accord.operations.audit.verify import VerificationReport, verify
 from accord.operations.errors import UnavailableError
 from accord.store import Store, StoreError, Transaction, open_store
 from tests.operations.audit.trails import KEY, migrated, record, values
@@ -25,7 +25,7 @@ async def store(url: str) -> AsyncIterator[Store]:
         yield found
 
 
-async def head_of(store: Store) -> Head:
+async def head_of(store: Store) -> ChainHead:
     [row] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
     head = Chain(KEY).head(row["value"])
     assert head is not None
@@ -36,8 +36,8 @@ async def head_of(store: Store) -> Head:
 async def test_what_was_written_is_sealed_in_order_and_found_intact(store: Store) -> None:
     first, second, third = record(), record(actor=""), record(outcome="denied", error="x")
     async with AuditTrail(store, KEY) as trail:
-        trail.later(first)
-        trail.later(second)
+        trail.enqueue(first)
+        trail.enqueue(second)
 
         async def write(transaction: Transaction) -> None:
             await trail.write(transaction, third)
@@ -47,7 +47,7 @@ async def test_what_was_written_is_sealed_in_order_and_found_intact(store: Store
     assert [values(row) for row in rows] == [(1, first.id), (2, second.id), (3, third.id)]
     head = await head_of(store)
     assert head.sequence == 3
-    assert await verify(store, KEY, anchors=[head]) == Report(
+    assert await verify(store, KEY, anchors=[head]) == VerificationReport(
         sealed=3, pending=0, head=head, findings=()
     )
 
@@ -55,14 +55,16 @@ async def test_what_was_written_is_sealed_in_order_and_found_intact(store: Store
 async def test_an_empty_trail_has_a_head(store: Store) -> None:
     async with AuditTrail(store, KEY):
         pass
-    assert await verify(store, KEY) == Report(sealed=0, pending=0, head=Head(0, ""), findings=())
+    assert await verify(store, KEY) == VerificationReport(
+        sealed=0, pending=0, head=ChainHead(0, ""), findings=()
+    )
 
 
 @pytest.mark.req("H-17")
 @pytest.mark.parametrize("table", ["audit_records", "audit_seals"])
 async def test_the_database_refuses_to_change_or_remove(store: Store, table: str) -> None:
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     key = {"audit_records": "id", "audit_seals": "hash"}[table]
     for sql in (f"UPDATE {table} SET {key} = 'x'", f"DELETE FROM {table}"):
         with pytest.raises(StoreError, match="the audit trail is append-only"):
@@ -87,7 +89,7 @@ async def test_records_are_written_within_a_second_without_being_asked_for(
 ) -> None:
     monkeypatch.setattr(trail_module, "FLUSH_SECONDS", 0.01)
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
         async with asyncio.timeout(PATIENCE):
             while not await store.fetch("SELECT sequence FROM audit_seals"):  # noqa: ASYNC110
                 await asyncio.sleep(0)  # of the database there is no event
@@ -96,26 +98,26 @@ async def test_records_are_written_within_a_second_without_being_asked_for(
 async def test_calls_are_refused_rather_than_left_off_the_record(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trail_module, "MAX_LATER", 3)
+    monkeypatch.setattr(trail_module, "MAX_QUEUED", 3)
     async with AuditTrail(store, KEY) as trail:
         for _ in range(3):
-            trail.later(record())
+            trail.enqueue(record())
         with pytest.raises(UnavailableError, match="the audit trail cannot be written"):
-            trail.later(record())
+            trail.enqueue(record())
     assert len(await store.fetch("SELECT id FROM audit_records")) == 3
 
 
 async def test_many_records_are_written_in_several_transactions(store: Store) -> None:
     async with AuditTrail(store, KEY) as trail:
         for _ in range(2300):
-            trail.later(record())
+            trail.enqueue(record())
     report = await verify(store, KEY)
     assert (report.sealed, report.findings) == (2300, ())
 
 
 async def test_what_no_database_takes_is_replaced_or_cut(store: Store) -> None:
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record(client="a\0b", actor="\ud800", target="x" * 5000))
+        trail.enqueue(record(client="a\0b", actor="\ud800", target="x" * 5000))
     [row] = await store.fetch("SELECT client, actor, target FROM audit_records")
     assert values(row) == ("a\ufffdb", "?", "x" * 1000)
     assert (await verify(store, KEY)).is_intact
@@ -142,7 +144,7 @@ async def test_several_processes_make_one_chain(url: str, store: Store) -> None:
     ):
         for _ in range(20):
             for trail in (here, there):
-                trail.later(record())
+                trail.enqueue(record())
             await asyncio.gather(here.flush(), there.flush())
     report = await verify(store, KEY)
     assert (report.sealed, report.findings) == (40, ())
@@ -158,11 +160,11 @@ async def test_the_head_goes_to_the_log_and_into_a_file(
     caplog.set_level(logging.INFO, "accord.audit")
     file = tmp_path / "audit-head"
     async with AuditTrail(store, KEY, head_file=file) as trail:
-        trail.later(record())
+        trail.enqueue(record())
         async with asyncio.timeout(PATIENCE):
             while not caplog.messages:  # noqa: ASYNC110 - the log wakes nobody
                 await asyncio.sleep(0.01)
-        trail.later(record())
+        trail.enqueue(record())
     head = await head_of(store)
     assert head is not None
     assert head.sequence == 2
@@ -177,7 +179,7 @@ async def test_a_trail_that_is_open_for_a_moment_logs_no_head(
 ) -> None:
     caplog.set_level(logging.INFO, "accord.audit")
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     assert caplog.messages == []
 
 
@@ -188,15 +190,15 @@ async def test_a_head_that_was_turned_back_leaves_a_gap(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
         await trail.flush()
         [old] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
-        trail.later(record())
+        trail.enqueue(record())
         await trail.flush()
         await store.execute(
             "UPDATE settings SET value = $1 WHERE name = 'audit_head'", old["value"]
         )
-        trail.later(record())
+        trail.enqueue(record())
     assert "somebody changed the audit trail: its head was turned back" in caplog.text
     assert (await head_of(store)).sequence == 3
 
@@ -206,10 +208,10 @@ async def test_the_head_in_the_file_is_believed_after_a_restart(
 ) -> None:
     file = tmp_path / "audit-head"
     async with AuditTrail(store, KEY, head_file=file) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     await store.execute("DELETE FROM settings WHERE name = 'audit_head'")
     async with AuditTrail(store, KEY, head_file=file) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     assert "its head is gone or not genuine" in caplog.text
     assert (await verify(store, KEY)).is_intact
     file.write_text("nonsense")
@@ -221,10 +223,10 @@ async def test_nothing_is_sealed_when_the_head_is_gone_and_nothing_is_known(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     await store.execute("DELETE FROM settings WHERE name = 'audit_head'")
     async with AuditTrail(store, KEY) as trail:
-        trail.later(record())
+        trail.enqueue(record())
     assert "nothing is sealed" in caplog.text
     report = await verify(store, KEY)
     assert [finding.fault for finding in report.findings] == ["head"]
@@ -234,7 +236,7 @@ async def test_nothing_is_sealed_when_the_head_is_gone_and_nothing_is_known(
 async def test_seals_that_somebody_put_in_the_way_do_not_stop_sealing(store: Store) -> None:
     async with AuditTrail(store, KEY) as trail:
         await store.execute("INSERT INTO audit_seals VALUES (1, 'none', '', 'x')")
-        trail.later(record())
+        trail.enqueue(record())
     report = await verify(store, KEY)
     assert {finding.fault for finding in report.findings} >= {"removed", "edited"}
     assert (await head_of(store)).sequence == 2

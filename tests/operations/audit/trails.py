@@ -46,7 +46,7 @@ async def written(store: Store, number: int, head_file: Path | None = None) -> N
     """Keep so many records, sealed."""
     async with AuditTrail(store, KEY, head_file=head_file) as trail:
         for _ in range(number):
-            trail.later(record())
+            trail.enqueue(record())
 
 
 def values(row: Row) -> tuple[Any, ...]:

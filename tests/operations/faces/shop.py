@@ -13,15 +13,20 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from accord.app.site import Site
 from accord.jsonrpc.limits import Limits
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.first_run import make_administrator
-from accord.operations.accounts.server_key import ServerKey
-from accord.operations.accounts.storage import tokens
+from accord.operations.adapters.rest import RestApp
+from accord.operations.adapters.rpc import RpcApp
 from accord.operations.audit.record import Record
+from accord.operations.auth import storage
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.first_run import make_administrator
+from accord.operations.auth.server_key import ServerKey
+from accord.operations.context import Changed, Effect, Hint, OperationContext, default_scopes
 from accord.operations.errors import (
+    Allowance,
     ConflictError,
     ForbiddenError,
     InvalidError,
+    Limiter,
     MalformedError,
     NotFoundError,
     RateLimitedError,
@@ -30,15 +35,10 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.faces.rest import RestApp
-from accord.operations.faces.rpc_app import RpcApp
 from accord.operations.identifiers import utc_now
-from accord.operations.limiter import Allowance, Limiter
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.rights import default_scopes
 from accord.operations.runner import Runner
-from accord.operations.work import Changed, Effect, Hint, Work
 from accord.store import Store, open_store
 from accord.store.store import Transaction
 from accord.transports.options import Options
@@ -98,7 +98,7 @@ FAILURES: dict[str, ServiceError] = {
 }
 
 
-async def _row(work: Work, id: str) -> Any:
+async def _row(work: OperationContext, id: str) -> Any:
     rows = await work.db.fetch("SELECT * FROM pens WHERE id = $1", id)
     if not rows:
         raise NotFoundError(f"there is no pen {id!r}")
@@ -110,14 +110,14 @@ def _pen(row: Any) -> Pen:
 
 
 @operations.read(rest=Rest("GET", "/pens/{id}"), tag="pens")
-async def get_pen(work: Work, *, id: Id) -> Pen:
+async def get_pen(work: OperationContext, *, id: Id) -> Pen:
     """Get one pen."""
     return _pen(await _row(work, id))
 
 
 @operations.read(rest=Rest("GET", "/pens"), tag="pens")
 async def list_pens(
-    work: Work,
+    work: OperationContext,
     *,
     limit: Annotated[int, Meta(ge=1, le=100)] = 20,
     cursor: Annotated[str, Meta(max_length=64)] | None = None,
@@ -138,7 +138,7 @@ async def list_pens(
 
 
 @operations.read(rest=Rest("GET", "/pens/cheapest"), tag="pens")
-async def get_cheapest_pen(work: Work) -> Pen:
+async def get_cheapest_pen(work: OperationContext) -> Pen:
     """Get the pen that costs least."""
     rows = await work.db.fetch("SELECT * FROM pens ORDER BY price, id LIMIT 1")
     if not rows:
@@ -148,7 +148,7 @@ async def get_cheapest_pen(work: Work) -> Pen:
 
 @operations.read(rest=Rest("GET", "/found", aliases=(("c", "colour"),)), tag="pens")
 async def find_pens(
-    work: Work,
+    work: OperationContext,
     *,
     tags: list[Tag] = [],  # noqa: B006 - msgspec copies it
     limit: Annotated[int, Meta(ge=1, le=100)] = 20,
@@ -160,7 +160,7 @@ async def find_pens(
 
 
 @operations.write(rest=Rest("POST", "/pens", status=201, location="/pens/{id}"), tag="pens")
-async def create_pen(work: Work, *, id: Id, title: Title, price: int = 1) -> Pen:
+async def create_pen(work: OperationContext, *, id: Id, title: Title, price: int = 1) -> Pen:
     """Create a pen."""
     if await work.db.fetch("SELECT id FROM pens WHERE id = $1", id):
         raise ConflictError(f"there is a pen {id!r} already")
@@ -173,7 +173,7 @@ async def create_pen(work: Work, *, id: Id, title: Title, price: int = 1) -> Pen
 
 @operations.write(rest=(Rest("PATCH", "/pens/{id}"), Rest("PUT", "/pens/{id}")), tag="pens")
 async def update_pen(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     title: Title | UnsetType = UNSET,
@@ -201,7 +201,7 @@ async def update_pen(
 
 
 @operations.write(rest=Rest("POST", "/pens/{id}/sharpen"), tag="pens", right="admin")
-async def sharpen_pen(work: Work, *, id: Id, expected_version: Version) -> Pen:
+async def sharpen_pen(work: OperationContext, *, id: Id, expected_version: Version) -> Pen:
     """Sharpen a pen, whose version must be known."""
     pen = _pen(await _row(work, id))
     if pen.version != expected_version:
@@ -210,7 +210,7 @@ async def sharpen_pen(work: Work, *, id: Id, expected_version: Version) -> Pen:
 
 
 @operations.write(rest=Rest("DELETE", "/pens/{id}", status=204), tag="pens", right="delete")
-async def delete_pen(work: Work, *, id: Id, force: bool = False) -> Gone:
+async def delete_pen(work: OperationContext, *, id: Id, force: bool = False) -> Gone:
     """Delete a pen."""
     await _row(work, id)
     await work.db.execute("DELETE FROM pens WHERE id = $1", id)
@@ -218,7 +218,7 @@ async def delete_pen(work: Work, *, id: Id, force: bool = False) -> Gone:
     return Gone(deleted=id)
 
 
-async def _sell(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
+async def _sell(work: OperationContext, arguments: Mapping[str, Any], result: Any) -> Any:
     """What follows once it is written down that something came in."""
     [row] = await work.db.fetch("SELECT count(*) AS n FROM pens")
     counted = result if isinstance(result, dict) else to_builtins(result)
@@ -230,7 +230,7 @@ async def _sell(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
     tag="pens",
     finish=_sell,
 )
-async def deliver_pens(work: Work, *, note: dict[str, int] | str) -> Delivered:
+async def deliver_pens(work: OperationContext, *, note: dict[str, int] | str) -> Delivered:
     """Take a delivery: prices by title, or lines of CSV."""
     lines = note.splitlines() if isinstance(note, str) else [f"{k},{v}" for k, v in note.items()]
     for line in lines:
@@ -243,7 +243,7 @@ async def deliver_pens(work: Work, *, note: dict[str, int] | str) -> Delivered:
 
 
 @operations.read(rest=Rest("GET", "/failures/{name}"), tag="failures")
-async def fail(work: Work, *, name: Id) -> Pen:
+async def fail(work: OperationContext, *, name: Id) -> Pen:
     """Fail in the way that is named."""
     if name in FAILURES:
         raise FAILURES[name]
@@ -261,7 +261,7 @@ class Trail:
     async def write(self, transaction: Any, record: Record) -> None:
         self.records.append(record)
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         self.records.append(record)
 
 
@@ -334,7 +334,7 @@ async def _administrator(store: Store, accounts: Accounts) -> str:
             new_id=lambda: str(uuid4()),
             now=utc_now(),
         )
-        made = await tokens.insert(
+        made = await storage.insert_token(
             transaction,
             id=str(uuid4()),
             user_id=user.id,

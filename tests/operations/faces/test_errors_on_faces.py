@@ -9,8 +9,8 @@ import pytest
 
 from accord.mcp.protocol.messages import Profile
 from accord.mcp.protocol.versions import Era
+from accord.operations.adapters.errors import is_for_models, kind_of, mcp_error
 from accord.operations.errors import KINDS, UnavailableError
-from accord.operations.faces.mapping import is_for_models, kind_of, mcp_error
 from accord.operations.runner import InternalError
 from tests.operations.faces.shop import FAILURES, Shop
 

@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from accord.jsonrpc.errors import RegistrationError
-from accord.operations.faces.rest_route import RestRoute
-from accord.operations.faces.routes import Routes
+from accord.operations.adapters.rest_routes import RestRoute, RouteTree
 from accord.operations.operation import Rest
 from tests.operations.faces.shop import Bucket, Shop, operations, shop_at
 
@@ -527,7 +526,7 @@ async def test_many_at_once_are_all_answered(shop: Shop) -> None:
 
 
 def test_operations_that_share_a_route_are_refused() -> None:
-    routes: Routes[int] = Routes()
+    routes: RouteTree[int] = RouteTree()
     routes.add("GET", "/pens/{id}", 1)
     with pytest.raises(RegistrationError, match=r"two routes GET /pens/\{name\}"):
         routes.add("GET", "/pens/{name}", 2)

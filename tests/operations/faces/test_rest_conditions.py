@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from accord.operations.adapters.responses import etag_of, expected_version, matches_etag
 from accord.operations.errors import MalformedError, StaleError
-from accord.operations.faces.etags import expected_version, is_known, tag_of
 from tests.operations.faces.shop import Shop
 
 
@@ -127,10 +127,10 @@ async def test_lists_have_no_tag(local: Shop) -> None:
 
 
 def test_tags_are_read_as_they_are_written() -> None:
-    tag = tag_of(12, b"{}")
+    tag = etag_of(12, b"{}")
     assert expected_version(tag) == 12
-    assert is_known(tag, tag)
-    assert not is_known(tag, '"12"')
+    assert matches_etag(tag, tag)
+    assert not matches_etag(tag, '"12"')
     assert expected_version(" * ") is None
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from accord.operations.accounts.first_run import USERNAME
+from accord.operations.auth.first_run import USERNAME
 from tests.operations.faces.shop import Shop, shop_at
 
 PASSWORD = "correct horse battery staple"

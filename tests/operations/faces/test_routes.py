@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from accord.operations.adapters.request_meta import read_query
+from accord.operations.adapters.rest_routes import MatchedRoute, RouteTree, path_names
 from accord.operations.errors import InvalidError, MalformedError
-from accord.operations.faces.query import read_query
-from accord.operations.faces.routes import Found, Routes, path_names
 
 NONE: frozenset[str] = frozenset()
 
 
-def routes() -> Routes[str]:
-    made: Routes[str] = Routes()
+def routes() -> RouteTree[str]:
+    made: RouteTree[str] = RouteTree()
     for verb, path in (
         ("GET", "/prompts"),
         ("GET", "/prompts/active"),
@@ -28,24 +28,35 @@ def routes() -> Routes[str]:
 @pytest.mark.parametrize(
     ("place", "found"),
     [
-        ("prompts", Found({"GET": "GET /prompts"}, (), "/prompts")),
-        ("prompts/active", Found({"GET": "GET /prompts/active"}, (), "/prompts/active")),
-        ("prompts/PROMPT-1", Found({"GET": "GET /prompts/{id}"}, ("PROMPT-1",), "/prompts/{id}")),
+        ("prompts", MatchedRoute({"GET": "GET /prompts"}, (), "/prompts")),
+        ("prompts/active", MatchedRoute({"GET": "GET /prompts/active"}, (), "/prompts/active")),
+        (
+            "prompts/PROMPT-1",
+            MatchedRoute({"GET": "GET /prompts/{id}"}, ("PROMPT-1",), "/prompts/{id}"),
+        ),
         (
             "prompts/x/activate",
-            Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("x",), "/prompts/{id}/activate"),
+            MatchedRoute(
+                {"PATCH": "PATCH /prompts/{id}/activate"}, ("x",), "/prompts/{id}/activate"
+            ),
         ),
         (
             "prompts/active/activate",
-            Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("active",), "/prompts/{id}/activate"),
+            MatchedRoute(
+                {"PATCH": "PATCH /prompts/{id}/activate"}, ("active",), "/prompts/{id}/activate"
+            ),
         ),
         (
             "prompts/p/comments",
-            Found({"GET": "GET /{kind}/{id}/comments"}, ("prompts", "p"), "/{kind}/{id}/comments"),
+            MatchedRoute(
+                {"GET": "GET /{kind}/{id}/comments"}, ("prompts", "p"), "/{kind}/{id}/comments"
+            ),
         ),
         (
             "epics/e/comments",
-            Found({"GET": "GET /{kind}/{id}/comments"}, ("epics", "e"), "/{kind}/{id}/comments"),
+            MatchedRoute(
+                {"GET": "GET /{kind}/{id}/comments"}, ("epics", "e"), "/{kind}/{id}/comments"
+            ),
         ),
         ("", None),
         ("epics", None),
@@ -55,7 +66,7 @@ def routes() -> Routes[str]:
         ("/prompts", None),
     ],
 )
-def test_a_word_goes_before_a_value(place: str, found: Found[str] | None) -> None:
+def test_a_word_goes_before_a_value(place: str, found: MatchedRoute[str] | None) -> None:
     assert routes().find(place) == found
 
 

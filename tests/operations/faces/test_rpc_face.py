@@ -11,8 +11,8 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.limits import Limits
-from accord.operations.caller import SYSTEM
-from accord.operations.faces.rpc import CALLER, rpc_router
+from accord.operations.adapters.rpc import CALLER, rpc_router
+from accord.operations.context import SYSTEM
 from tests.operations.faces.shop import Bucket, Shop, operations, shop_at
 
 

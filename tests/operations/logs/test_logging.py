@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from accord.operations.accounts.token_text import make_token
-from accord.operations.caller import LOCAL
-from accord.operations.logs.context import log_context, serving
-from accord.operations.logs.setup import Format, Level, configure_logging
+from accord.operations.auth.tokens import make_token
+from accord.operations.context import LOCAL
+from accord.operations.logs import Level, LogFormat, configure_logging, log_context, serving
 
 log = logging.getLogger("accord.test")
 
@@ -36,7 +35,7 @@ def sink() -> Iterator[Sink]:
         sys.unraisablehook,
     )
 
-    def configure(level: Level = "info", format: Format = "json") -> Callable[[], str]:
+    def configure(level: Level = "info", format: LogFormat = "json") -> Callable[[], str]:
         stream = io.StringIO()
         configure_logging(level, format, stream)
         return stream.getvalue
@@ -92,7 +91,7 @@ async def test_a_line_logged_during_a_call_says_which(sink: Sink) -> None:
 
 @pytest.mark.req("H-18", "H-19")
 @pytest.mark.parametrize("format", ["json", "text"])
-def test_no_secret_gets_through_whatever_way_it_takes(sink: Sink, format: Format) -> None:
+def test_no_secret_gets_through_whatever_way_it_takes(sink: Sink, format: LogFormat) -> None:
     said = sink("debug", format)
     canary = make_token("pat")
     secret = "hunter2-canary"

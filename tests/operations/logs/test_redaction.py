@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.operations.accounts.token_text import make_token
-from accord.operations.logs.redaction import MAX_DEPTH, MAX_TEXT, redact, redact_value
+from accord.operations.auth.tokens import make_token
+from accord.operations.logs import MAX_DEPTH, MAX_TEXT, redact, redact_value
 
 PAT = "accord_pat_" + "Ab1" * 12
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLW9mLWl0"

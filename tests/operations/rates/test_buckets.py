@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from accord.operations.errors import RateLimitedError
-from accord.operations.limiter import Allowance, Limiter
-from accord.operations.rates import memory, shared
-from accord.operations.rates.memory import MemoryLimiter
-from accord.operations.rates.redis import RedisLimiter
-from accord.operations.rates.shared import StoreLimiter
+from accord.operations.errors import Allowance, Limiter, RateLimitedError
+from accord.operations.ratelimit import bucket, database
+from accord.operations.ratelimit.bucket import MemoryLimiter
+from accord.operations.ratelimit.database import StoreLimiter
+from accord.operations.ratelimit.redis import RedisLimiter
 from accord.store import open_store
 from tests.operations.rates.redis_server import free_port, running_redis
 from tests.store.cluster import Cluster
@@ -105,7 +104,7 @@ def test_a_bucket_that_lets_nobody_through_is_refused(rate: float, burst: int) -
 async def test_memory_keeps_the_keys_that_were_used_last(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MAX_KEYS", 3)
+    monkeypatch.setattr(bucket, "MAX_KEYS", 3)
     limiter = MemoryLimiter(1, 2, clock=clock)
     for key in ("a", "b", "c", "a", "d"):
         await limiter.take((key,), 1)
@@ -158,7 +157,7 @@ async def test_full_buckets_are_swept_from_the_database(migrated_url: str, clock
         limiter = StoreLimiter(store, 1, 20, clock=clock)
         for number in range(5):
             await limiter.take((f"key {number}",), 1)
-        clock.now += shared.SWEEP_SECONDS + 1
+        clock.now += database.SWEEP_SECONDS + 1
         await limiter.take(("another",), 1)
         rows = await store.fetch("SELECT key FROM rate_buckets")
         assert [row["key"] for row in rows] == ["another"]

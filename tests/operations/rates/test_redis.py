@@ -11,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from accord.operations.errors import RateLimitedError
-from accord.operations.limiter import Allowance
-from accord.operations.rates import redis_connection
-from accord.operations.rates.redis import RedisLimiter
-from accord.operations.rates.resp import Replies, Reply, ReplyError, RespError, command
+from accord.operations.errors import Allowance, RateLimitedError
+from accord.operations.ratelimit import redis
+from accord.operations.ratelimit.redis import (
+    RedisLimiter,
+    RedisReply,
+    RedisReplyError,
+    ReplyParser,
+    RespError,
+    encode_command,
+)
 from tests.operations.rates.redis_server import free_port, running_redis
 
 FULL = Allowance(2, 2, 0, 2000)
@@ -75,7 +80,7 @@ async def test_tls_is_used_and_checked(
 async def test_calls_are_let_through_without_redis_and_limited_again_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_connection, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(redis, "RETRY_SECONDS", 0.0)
     caplog.set_level(logging.ERROR, "accord.rates")
     port = free_port()
     async with limited(f"redis://127.0.0.1:{port}") as limiter:
@@ -111,7 +116,7 @@ async def test_nobody_waits_for_a_redis_that_could_not_be_reached_a_moment_ago()
 async def test_something_that_is_no_redis_lets_calls_through(
     said: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_connection, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(redis, "ANSWER_SECONDS", 0.05)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
@@ -139,10 +144,10 @@ def test_other_urls_are_refused(url: str) -> None:
 
 
 def test_a_command_is_a_list_of_texts() -> None:
-    assert command("SET", "ä", 1) == b"*3\r\n$3\r\nSET\r\n$2\r\n\xc3\xa4\r\n$1\r\n1\r\n"
+    assert encode_command("SET", "ä", 1) == b"*3\r\n$3\r\nSET\r\n$2\r\n\xc3\xa4\r\n$1\r\n1\r\n"
 
 
-REPLIES: list[tuple[bytes, Reply]] = [
+REPLIES: list[tuple[bytes, RedisReply]] = [
     (b"+OK\r\n", b"OK"),
     (b":-7\r\n", -7),
     (b"$5\r\na\r\nbc\r\n", b"a\r\nbc"),
@@ -155,16 +160,16 @@ REPLIES: list[tuple[bytes, Reply]] = [
 
 
 @pytest.mark.parametrize(("raw", "reply"), REPLIES)
-def test_replies_are_read_whole_and_byte_by_byte(raw: bytes, reply: Reply) -> None:
-    assert Replies().feed(raw + raw) == [reply, reply]
-    replies = Replies()
+def test_replies_are_read_whole_and_byte_by_byte(raw: bytes, reply: RedisReply) -> None:
+    assert ReplyParser().feed(raw + raw) == [reply, reply]
+    replies = ReplyParser()
     found = [each for byte in raw + raw for each in replies.feed(bytes([byte]))]
     assert found == [reply, reply]
 
 
 def test_an_error_is_a_reply() -> None:
-    [found] = Replies().feed(b"-NOSCRIPT No matching script\r\n")
-    assert isinstance(found, ReplyError)
+    [found] = ReplyParser().feed(b"-NOSCRIPT No matching script\r\n")
+    assert isinstance(found, RedisReplyError)
     assert str(found) == "NOSCRIPT No matching script"
 
 
@@ -177,4 +182,4 @@ def test_an_error_is_a_reply() -> None:
 )
 def test_what_can_be_no_reply_is_refused(raw: bytes) -> None:
     with pytest.raises(RespError):
-        Replies().feed(raw)
+        ReplyParser().feed(raw)

@@ -12,9 +12,11 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.session import Principal
+from accord.operations.adapters.mcp_tools import add_tools
 from accord.operations.audit.record import Record
-from accord.operations.caller import Caller
+from accord.operations.context import Caller, Changed, Effect, Hint, OperationContext, Scope
 from accord.operations.errors import (
+    Allowance,
     ConflictError,
     InvalidError,
     NotFoundError,
@@ -22,12 +24,8 @@ from accord.operations.errors import (
     StaleError,
     UnavailableError,
 )
-from accord.operations.faces.tools import add_tools
-from accord.operations.limiter import Allowance
 from accord.operations.registry import Registry
-from accord.operations.rights import Scope
 from accord.operations.runner import Runner
-from accord.operations.work import Changed, Effect, Hint, Work
 from accord.store import open_store
 from accord.transports.http.replies import Reply as WebReply
 from accord.transports.web.app import WebRequest
@@ -58,7 +56,7 @@ class Basket(Struct, kw_only=True):
 
 @operations.write(destructive=False, open_world=False, tag="fruit")
 async def pick_fruit(
-    work: Work,
+    work: OperationContext,
     *,
     name: Annotated[str, Meta(min_length=1, max_length=500)],
     note: Annotated[str, Meta(max_length=50_000)] = "",
@@ -87,7 +85,7 @@ async def pick_fruit(
 
 
 @operations.read(tag="fruit", open_world=False)
-async def get_fruit(work: Work, *, id: str) -> Fruit:
+async def get_fruit(work: OperationContext, *, id: str) -> Fruit:
     """Get a fruit."""
     rows = await work.db.fetch("SELECT id, name, note FROM fruit WHERE id = $1", id)
     if not rows:
@@ -98,7 +96,7 @@ async def get_fruit(work: Work, *, id: str) -> Fruit:
 
 @operations.read(tag="fruit")
 async def list_fruit(
-    work: Work,
+    work: OperationContext,
     *,
     limit: Annotated[int, Meta(ge=1, le=100)] = 20,
     cursor: str | None = None,
@@ -131,21 +129,25 @@ class Tree(Struct, kw_only=True):
 
 
 @operations.read(tag="fruit")
-async def see_tree(work: Work, *, limit: int = 200) -> Tree:
+async def see_tree(work: OperationContext, *, limit: int = 200) -> Tree:
     """See the tree."""
     branches = [Branch(name=f"branch {number}", children=["x" * 100]) for number in range(limit)]
     return Tree(text="\n".join(each.name for each in branches), items=branches, left_out=0)
 
 
 @operations.read(tag="fruit")
-async def count_seeds(work: Work, *, of: list[str]) -> list[str]:
+async def count_seeds(work: OperationContext, *, of: list[str]) -> list[str]:
     """Count seeds."""
     return [f"{each}: many" for each in of]
 
 
 @operations.write(right="delete", destructive=True, open_world=False, idempotent=True, tag="fruit")
 async def eat_fruit(
-    work: Work, *, id: str, expected_version: int | None = None, why: str | UnsetType = UNSET
+    work: OperationContext,
+    *,
+    id: str,
+    expected_version: int | None = None,
+    why: str | UnsetType = UNSET,
 ) -> Changed:
     """Eat a fruit."""
     if expected_version is not None:
@@ -154,13 +156,13 @@ async def eat_fruit(
 
 
 @operations.write(right="admin", tag="prompts")
-async def sell_shop(work: Work) -> Changed:
+async def sell_shop(work: OperationContext) -> Changed:
     """Sell the shop."""
     return Changed()
 
 
 @operations.read(tag="fruit")
-async def burn(work: Work, *, how: Literal["quickly", "away"]) -> Changed:
+async def burn(work: OperationContext, *, how: Literal["quickly", "away"]) -> Changed:
     """Burn."""
     if how == "away":
         raise UnavailableError("the oven is cold")
@@ -168,7 +170,7 @@ async def burn(work: Work, *, how: Literal["quickly", "away"]) -> Changed:
 
 
 @operations.write(right="session", tool=False)
-async def own_password(work: Work) -> Changed:
+async def own_password(work: OperationContext) -> Changed:
     """Only for people."""
     return Changed()
 
@@ -180,7 +182,7 @@ class Trail:
     async def write(self, transaction: Any, record: Record) -> None:
         self.records.append(record)
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         self.records.append(record)
 
 

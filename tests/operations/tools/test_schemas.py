@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.operations.faces.tools_schema import input_schema, output_schema
+from accord.operations.adapters.mcp_schemas import input_schema, output_schema
+from accord.operations.context import OperationContext
 from accord.operations.operation import Operation
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from accord.schema.validator import JsonSchema
 
 Order: TypeAlias = Literal[
@@ -45,7 +45,7 @@ def properties(function: Any, *, writes: bool = False) -> dict[str, Any]:
 
 
 async def sort_all(
-    work: Work,
+    work: OperationContext,
     *,
     sort: Order | None = None,
     limit: Annotated[int, Meta(ge=1, le=100)] = 20,
@@ -57,7 +57,7 @@ async def sort_all(
 
 
 async def rename(
-    work: Work,
+    work: OperationContext,
     *,
     owner: Annotated[str, Meta(max_length=64)] | None | UnsetType = UNSET,
     state: Literal["dry", "green"] | None | UnsetType = UNSET,
@@ -68,13 +68,13 @@ async def rename(
     raise AssertionError
 
 
-async def grow(work: Work, *, on: Leaf) -> Leaf:
+async def grow(work: OperationContext, *, on: Leaf) -> Leaf:
     """Grow."""
     return on
 
 
 async def find(
-    work: Work,
+    work: OperationContext,
     *,
     state: State | Annotated[list[State], Meta(min_length=1, max_length=20)] | None = None,
     weight: Weight | list[Weight] | None = None,
@@ -87,7 +87,7 @@ async def find(
     """Find."""
 
 
-async def weigh(work: Work) -> int:
+async def weigh(work: OperationContext) -> int:
     """Weigh."""
     return 1
 

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
-from accord.operations.faces.tools_results import Results
-from accord.operations.faces.tools_text import told as lines_of
-from accord.operations.operation import Operation
-from accord.operations.outcome import Outcome
+from accord.operations.adapters.mcp_results import Results
+from accord.operations.adapters.mcp_text import told as lines_of
+from accord.operations.context import OperationContext
+from accord.operations.operation import Operation, Outcome
 from accord.operations.pages import Page
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 
 
 class Colour(Enum):
@@ -57,7 +56,7 @@ def _operation() -> Operation:
     registry = Registry()
 
     @registry.read(tag="fruit")
-    async def list_fruit(work: Work, *, limit: int = 20) -> Basket:
+    async def list_fruit(work: OperationContext, *, limit: int = 20) -> Basket:
         """List fruit."""
         raise NotImplementedError
 

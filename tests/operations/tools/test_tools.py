@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.operations.faces.tools_text import NOTICE
+from accord.operations.adapters.mcp_text import NOTICE
 from tests.mcp.server.http.service import Reply, Site, modern_headers, request, serving, with_meta
 from tests.operations.tools.shop import Shop, shop
 

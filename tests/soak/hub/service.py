@@ -14,7 +14,7 @@ from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.mcp.server.http.endpoint import McpEndpoint
-from accord.operations.logs.setup import configure_logging
+from accord.operations.logs import configure_logging
 from accord.transports.serve import run_until_stopped
 from tests.soak.measures import Held, held
 

@@ -16,9 +16,8 @@ from accord.app.engine import open_engine
 from accord.app.runtime import Runtime, open_runtime
 from accord.app.settings import Settings
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
-from accord.operations.outcome import Outcome
-from accord.operations.rights import Role
+from accord.operations.context import Caller, Role
+from accord.operations.operation import Outcome
 from accord.workflows.operations.run_views import Run
 from tests.patience import PATIENCE as PATIENCE
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.operations.errors import ServiceError
 from accord.telemetry.metrics import Exposition
 from accord.workflows.core.limits import MAX_CHAIN

@@ -12,7 +12,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from accord.jsonrpc.limits import Limits
-from accord.operations.rates.memory import MemoryLimiter
+from accord.operations.ratelimit.bucket import MemoryLimiter
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from accord.workflows.bridge.client_pool import Secrets

@@ -35,7 +35,8 @@ from accord.app.backup.archive import (
 from accord.app.backup.postgres import dump
 from accord.app.runtime import RUN_ARCHIVE_FOLDER
 from accord.app.settings import Settings
-from accord.operations.accounts.server_key import (
+from accord.operations.audit.trail import HEAD_FILE_NAME as HEAD_FILE
+from accord.operations.auth.server_key import (
     KEY_FILE,
     KEY_VARIABLE,
     ServerKey,
@@ -43,7 +44,6 @@ from accord.operations.accounts.server_key import (
     load_key,
     stored_fingerprint,
 )
-from accord.operations.audit.head_file import NAME as HEAD_FILE
 from accord.store import open_store
 from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
 from accord.store.migrations import ALL_APPLIED, EXISTS

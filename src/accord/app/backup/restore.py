@@ -36,17 +36,16 @@ from accord.app.composition import data_checks
 from accord.app.database import LOCK_FILE, MIGRATIONS, InUseError, lock_data_directory
 from accord.app.runtime import AUDIT_PURPOSE
 from accord.app.settings import Settings
-from accord.operations.accounts.server_key import (
+from accord.operations.audit.record import Chain
+from accord.operations.audit.trail import HEAD_FILE_NAME as HEAD_FILE, AuditTrail, read_head_file
+from accord.operations.audit.verify import VerificationReport, verify
+from accord.operations.auth.server_key import (
     KEY_FILE,
     KEY_VARIABLE,
     ServerKey,
     ServerKeyError,
     load_key,
 )
-from accord.operations.audit.chain import Chain
-from accord.operations.audit.head_file import NAME as HEAD_FILE, read_head_file
-from accord.operations.audit.trail import AuditTrail
-from accord.operations.audit.verify import Report, verify
 from accord.store import Store, StoreError, open_store
 from accord.store.migrations import migrations, missing
 
@@ -152,7 +151,7 @@ class RestoreResult(Struct, frozen=True, kw_only=True):
     data: str
     migrated: list[str]
     """The migrations that were run."""
-    audit: Report
+    audit: VerificationReport
     moved: list[str]
     """Where that is which was there before."""
     notes: list[str]
@@ -229,7 +228,7 @@ def _settle(
     notes: list[str],
     *,
     migrated: list[str],
-    audit: Report,
+    audit: VerificationReport,
     moved: list[str] | None = None,
 ) -> RestoreResult:
     aside = place.settle()
@@ -243,7 +242,9 @@ def _settle(
     )
 
 
-async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[list[str], Report]:
+async def _finish(
+    store: Store, key: ServerKey, place: DataDirectory
+) -> tuple[list[str], VerificationReport]:
     """Migrate a database, seal records that were pending, and verify the trail."""
     migrated = []
     for part, folder in MIGRATIONS.items():

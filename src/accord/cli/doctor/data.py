@@ -20,10 +20,10 @@ from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
 from accord.cli.exits import UsageError
 from accord.cli.installation import audit_key, is_there
 from accord.cli.serve import FIRST_RUN_FILE
-from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
-from accord.operations.audit.chain import Chain
-from accord.operations.audit.head_file import NAME, read_head_file
+from accord.operations.audit.record import Chain
 from accord.operations.audit.storage import READ_HEAD
+from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
+from accord.operations.auth.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
 from accord.store import StoreError, open_store
 from accord.store.catalog import QUICK_CHECK, SERVER_CLOCK
 from accord.store.migrations import APPLIED, EXISTS
@@ -218,7 +218,7 @@ async def check_trail(settings: Settings, *, readable: bool) -> Finding:
     head = chain.head(rows[0]["value"])
     if head is None:
         return problem("head", "the head of the audit trail is not genuine", VERIFY)
-    kept = read_head_file(Path(settings.data) / NAME, chain)
+    kept = read_head_file(Path(settings.data) / HEAD_FILE_NAME, chain)
     if kept is not None and kept.sequence > head.sequence:
         detail = f"ends at {head.sequence:,}, and went to {kept.sequence:,} once: it was cut off"
         return problem("head", detail, VERIFY)

@@ -23,12 +23,11 @@ from accord.hub.exchange.importer import Importer
 from accord.hub.exchange.matching import ImportReport
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
 from accord.hub.storage import baselines, items, reference_data
-from accord.operations.accounts.storage import users
+from accord.operations.auth import storage
+from accord.operations.context import Effect, OperationContext, Role
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Operation
 from accord.operations.registry import Registry
-from accord.operations.rights import Role
-from accord.operations.work import Effect, Work
 
 NAMESPACE: Final = UUID("3d6a31d2-51f5-5c0e-8a9a-0c1f2d7be0a4")
 BEGUN: Final = datetime(2025, 3, 3, 8, 0, tzinfo=UTC)
@@ -42,7 +41,7 @@ _private: Final = Registry()
 
 
 @_private.write(right="admin")
-async def load_demo(work: Work) -> ImportReport:
+async def load_demo(work: OperationContext) -> ImportReport:
     """Load the sample project. Refused where something of it is there already."""
     numbered = list(markdown_file.read(_text()))
     references = [
@@ -172,7 +171,7 @@ class _Sample(Struct, frozen=True, kw_only=True):
                 )
 
 
-async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
+async def _free_numbers(work: OperationContext, references: list[str]) -> dict[Kind, int]:
     """Return the number offsets of the kinds with reference ids that are taken."""
     taken: dict[Kind, int] = {}
     for name in references:
@@ -183,7 +182,7 @@ async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
     return taken
 
 
-async def _free_prompts(work: Work, rows: list[Numbered]) -> dict[str, str]:
+async def _free_prompts(work: OperationContext, rows: list[Numbered]) -> dict[str, str]:
     free: dict[str, str] = {}
     for each in rows:
         if isinstance(each.record, Item) and each.record.name:
@@ -194,7 +193,7 @@ async def _free_prompts(work: Work, rows: list[Numbered]) -> dict[str, str]:
     return free
 
 
-async def _free_baseline(work: Work) -> str:
+async def _free_baseline(work: OperationContext) -> str:
     for name in _candidates(BASELINE, " "):
         if await baselines.find_named(work.db, name) is None:
             return name
@@ -209,7 +208,7 @@ def _candidates(name: str, between: str) -> Iterator[str]:
         yield f"{name}{between}sample{number}"
 
 
-async def _add_people(work: Work) -> dict[str, str]:
+async def _add_people(work: OperationContext) -> dict[str, str]:
     """Add the people of the sample project; return their usernames.
 
     A name that another account has is not used; the person gets the next candidate.
@@ -217,20 +216,20 @@ async def _add_people(work: Work) -> dict[str, str]:
     names: dict[str, str] = {}
     for person, role in PEOPLE.items():
         id = _id(f"person {person}")
-        known = await users.find_row(work.db, id)
+        known = await storage.find_user_row(work.db, id)
         if known is not None:  # from a sample project whose items were deleted
             names[person] = known["username"]
             continue
         for name in _candidates(person, "."):
-            if await users.find_row(work.db, name) is None:
+            if await storage.find_user_row(work.db, name) is None:
                 await _add_person(work, id, name, role)
                 names[person] = name
                 break
     return names
 
 
-async def _add_person(work: Work, id: str, name: str, role: Role) -> None:
-    user = await users.insert(
+async def _add_person(work: OperationContext, id: str, name: str, role: Role) -> None:
+    user = await storage.insert_user(
         work.db, id=id, username=name, email="", role=role, hashed="", now=work.now
     )
     work.did(
@@ -240,7 +239,7 @@ async def _add_person(work: Work, id: str, name: str, role: Role) -> None:
             id=user.id,
             reference_id=name,
             version=user.version,
-            after=users.kept(user),
+            after=storage.user_effect_fields(user),
         )
     )
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.operations.rights import Role
+from accord.operations.context import Role
 
 PEOPLE: Final[dict[str, Role]] = {
     "mara": "User",

@@ -17,8 +17,8 @@ from accord.hub.storage import comments, items, provenance, reference_data, rela
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
+from accord.operations.context import Database
 from accord.operations.errors import ConflictError
-from accord.operations.work import Database
 
 T = TypeVar("T")
 

@@ -66,9 +66,9 @@ from accord.hub.storage import comments, items, provenance, reference_data, rela
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
+from accord.operations.context import OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
-from accord.operations.work import Work
 from accord.store.store import ConstraintError
 
 """Kinds in the order of import: dependencies first."""
@@ -87,7 +87,7 @@ class Importer:
 
     def __init__(
         self,
-        work: Work,
+        work: OperationContext,
         *,
         partial: bool,
         source: str | None = None,
@@ -550,7 +550,7 @@ class Importer:
 
     # Actor, time and names
 
-    async def _run(self, name: str, work: Work, /, **values: Any) -> Any:
+    async def _run(self, name: str, work: OperationContext, /, **values: Any) -> Any:
         """Run an operation; check its arguments as every adapter does.
 
         Raises ServiceError.
@@ -562,7 +562,7 @@ class Importer:
             arguments.pop(added, None)
         return await operation.function(work, **arguments)
 
-    async def _as(self, who: Any, when: Any, id: Any, row: ImportRow) -> Work:
+    async def _as(self, who: Any, when: Any, id: Any, row: ImportRow) -> OperationContext:
         """Return a context that acts as the creator in the row, at its time."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:

@@ -36,8 +36,8 @@ from accord.hub.storage import items, provenance, relationships, revisions
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.choices import equivalent
+from accord.operations.context import Changed, Database, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
-from accord.operations.work import Changed, Database, is_uuid
 
 UNDIRECTED: Final = "relates_to"
 """The type of relations without an equivalent in the hub."""

@@ -28,8 +28,8 @@ from accord.hub.recorder import CHANNEL
 from accord.hub.storage import resources, revisions
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server
-from accord.operations.accounts.standing import barred
-from accord.operations.faces.tools_caller import known_caller
+from accord.operations.adapters.mcp_tools import known_caller
+from accord.operations.auth.revocation import find_revoked
 from accord.store.store import Reading, Store, StoreError
 
 log = logging.getLogger("accord.hub")
@@ -130,7 +130,7 @@ class ChangeNotifier:
         revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
         # Read after the changes, so a caller barred before one of them is not notified of it.
         callers = [known_caller(principal) for principal in listeners.principals]
-        silent = await self._store.read(lambda db: barred(db, callers))
+        silent = await self._store.read(lambda db: find_revoked(db, callers))
         listeners.silence(lambda principal: known_caller(principal) in silent)
         changes: dict[ServerChange, None] = {}
         for revision in revisions:

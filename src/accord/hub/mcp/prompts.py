@@ -13,10 +13,9 @@ from accord.mcp.protocol.messages import GetPromptResult, PromptMessage, failure
 from accord.mcp.server.components.lists import SourcePage
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.context import Context
+from accord.operations.adapters.errors import mcp_error
+from accord.operations.adapters.mcp_tools import caller_of, known_caller, run_for, told_to_programs
 from accord.operations.errors import NotFoundError, ServiceError
-from accord.operations.faces.mapping import mcp_error
-from accord.operations.faces.tools import told_to_programs
-from accord.operations.faces.tools_caller import caller_of, known_caller, run_for
 from accord.operations.runner import InternalError, Runner
 
 PAGE: Final = 100

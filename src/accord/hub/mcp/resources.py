@@ -21,14 +21,13 @@ from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.server.components.lists import SourcePage
 from accord.mcp.server.components.resources import ResourceNotFoundError, ServedResource
 from accord.mcp.server.context import Context
+from accord.operations.adapters.errors import mcp_error
+from accord.operations.adapters.mcp_text import NOTICE, NOTICE_MEMBER, noticed_json
+from accord.operations.adapters.mcp_tools import caller_of, run_for, told_to_programs
 from accord.operations.arguments import convert
+from accord.operations.context import is_uuid
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
-from accord.operations.faces.mapping import mcp_error
-from accord.operations.faces.tools import told_to_programs
-from accord.operations.faces.tools_caller import caller_of, run_for
-from accord.operations.faces.tools_text import NOTICE, NOTICE_MEMBER, noticed_json
 from accord.operations.runner import InternalError, Runner
-from accord.operations.work import is_uuid
 from accord.store.store import Reading, Row, Store
 
 LISTS: Final = "requirements://"

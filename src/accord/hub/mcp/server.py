@@ -26,12 +26,17 @@ from accord.mcp.server.components.completions import matching
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.server import Server
 from accord.mcp.server.server_state import McpLimits
+from accord.operations.adapters.errors import mcp_error
+from accord.operations.adapters.mcp_tools import (
+    add_tools,
+    caller_in,
+    introduced,
+    keep_allowance,
+    told_to_programs,
+)
 from accord.operations.audit.record import Record, Result
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError
-from accord.operations.faces.mapping import mcp_error
-from accord.operations.faces.tools import add_tools, told_to_programs
-from accord.operations.faces.tools_caller import caller_in, introduced, keep_allowance
 from accord.operations.runner import Runner
 from accord.store.store import Store
 
@@ -87,7 +92,7 @@ class RequestGuard:
     def _record(
         self, caller: Caller, method: str, outcome: Result = "done", error: str = ""
     ) -> None:
-        self._runner.trail.later(
+        self._runner.trail.enqueue(
             Record(
                 id=self._runner.new_id(),
                 time=self._runner.now(),

@@ -21,11 +21,11 @@ from accord.hub.storage.baselines import (
     ComparedRow,
     EntryRow,
 )
+from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Effect, Work
 
 operations: Final = Registry()
 
@@ -98,7 +98,7 @@ class Comparison(Page[BaselineDifference], kw_only=True):
 
 @operations.write(rest=Rest("POST", "/baselines", 201, "/baselines/{id}"), tag="baselines", cost=50)
 async def create_baseline(
-    work: Work, *, name: BaselineName, description: Note = "", epic_id: Id | None = None
+    work: OperationContext, *, name: BaselineName, description: Note = "", epic_id: Id | None = None
 ) -> Baseline:
     """Keep what everything says now, or everything in an epic, under a name. It never changes."""
     check_line("name", name)
@@ -137,7 +137,7 @@ async def create_baseline(
 
 @operations.read(rest=Rest("GET", "/baselines"), tag="baselines", snapshot=True)
 async def list_baselines(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Baseline]:
     """List baselines, the newest first."""
     query = rows.query_hash("baselines")
@@ -156,7 +156,7 @@ async def list_baselines(
 
 @operations.read(rest=Rest("GET", "/baselines/{id}"), tag="baselines", snapshot=True)
 async def get_baseline(
-    work: Work, *, id: BaselineName, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, id: BaselineName, limit: Limit = 20, cursor: Cursor | None = None
 ) -> BaselineDetail:
     """Get a baseline, by name or id, and what is in it."""
     row = await baselines.find(work.db, id)
@@ -180,7 +180,7 @@ async def get_baseline(
     snapshot=True,
 )
 async def get_baseline_entry(
-    work: Work, *, id: BaselineName, reference_id: EntryName
+    work: OperationContext, *, id: BaselineName, reference_id: EntryName
 ) -> BaselineEntry:
     """Get what one item or link said in a baseline."""
     row = await baselines.find(work.db, id)
@@ -196,7 +196,7 @@ async def get_baseline_entry(
     snapshot=True,
     cost=20,
 )
-async def export_baseline(work: Work, *, id: BaselineName) -> BaselineFile:
+async def export_baseline(work: OperationContext, *, id: BaselineName) -> BaselineFile:
     """Export a baseline as JSON: when and by whom it was made, and what everything in it said."""
     row = await baselines.find(work.db, id)
     told = msgspec.structs.asdict(await _shown_value(work, row))
@@ -215,7 +215,7 @@ async def export_baseline(work: Work, *, id: BaselineName) -> BaselineFile:
     rest=Rest("GET", "/baselines/{a}/compare"), tag="baselines", snapshot=True, cost=20
 )
 async def compare_baselines(
-    work: Work,
+    work: OperationContext,
     *,
     a: BaselineName,
     b: BaselineName = CURRENT,
@@ -294,12 +294,12 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differen
     ]
 
 
-async def _shown_value(work: Work, row: BaselineRow) -> Baseline:
+async def _shown_value(work: OperationContext, row: BaselineRow) -> Baseline:
     made = await provenance.of_creation(work.db, [row.id])
     return _baseline(row, await _epics(work, [row]), made)
 
 
-async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
+async def _epics(work: OperationContext, found: list[BaselineRow]) -> dict[str, str]:
     """Return the reference ids of the epics of baselines; deleted epics have none."""
     wanted = sorted({row.epic_id for row in found if row.epic_id is not None})
     if not wanted:

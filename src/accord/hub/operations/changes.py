@@ -26,11 +26,11 @@ from accord.hub.storage import comments, items, reference_data, revisions, rows
 from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.revisions import ChangeRow, ChangeSubject, RevisionRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.context import Action, Changed, Database, OperationContext, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Action, Changed, Database, Work, is_uuid
 
 ChangeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 HistoryId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -128,7 +128,7 @@ class BulkResult(Changed, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/items/{id}/history"), tag="changes", snapshot=True)
 async def history(
-    work: Work,
+    work: OperationContext,
     *,
     id: HistoryId,
     related: bool = False,
@@ -157,7 +157,7 @@ async def history(
 
 
 @operations.read(rest=Rest("GET", "/changes/{change_id}"), tag="changes", snapshot=True)
-async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
+async def get_change(work: OperationContext, *, change_id: ChangeId) -> ChangeDetail:
     """Get a change: who made it, and all that it did."""
     row = await revisions.find_change(work.db, change_id)
     done = await revisions.revisions_of_change(work.db, row.id)
@@ -170,7 +170,7 @@ async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
 
 @operations.read(rest=Rest("GET", "/changes"), tag="changes", snapshot=True)
 async def list_changes(
-    work: Work,
+    work: OperationContext,
     *,
     actor: Username | None = None,
     limit: Limit = DEFAULT_LIMIT,
@@ -193,7 +193,7 @@ async def list_changes(
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes", destructive=True)
-async def undo(work: Work, *, change_id: ChangeId) -> UndoResult:
+async def undo(work: OperationContext, *, change_id: ChangeId) -> UndoResult:
     """Take a change back, if nothing that it touched was changed since. An undo can be undone."""
     change = await undoing.undo(work, change_id)
     effects = [effect for effect in work.effects if effect.kind != "change"]
@@ -211,7 +211,7 @@ async def undo(work: Work, *, change_id: ChangeId) -> UndoResult:
 
 
 @operations.write(rest=Rest("POST", "/changes"), tag="changes", cost=20, runs=is_step)
-async def apply_changes(work: Work, *, steps: Steps) -> BulkResult:
+async def apply_changes(work: OperationContext, *, steps: Steps) -> BulkResult:
     """Do several writes together: all or none. "$1.id" in arguments is the id step 1 gave."""
     return BulkResult(results=await run_steps(work, steps, may_do))
 
@@ -301,7 +301,7 @@ class VersionsCompared(Struct, kw_only=True):
     rest=Rest("GET", "/items/{id}/versions/{a}/compare"), tag="changes", tool=False, snapshot=True
 )
 async def compare_versions(
-    work: Work, *, id: Id, a: VersionNumber, b: VersionNumber | None = None
+    work: OperationContext, *, id: Id, a: VersionNumber, b: VersionNumber | None = None
 ) -> VersionsCompared:
     """Tell how version `a` of an item differs from version `b`, or from what it is now."""
     row = await items.find(work.db, id)
@@ -331,7 +331,11 @@ class RestoreResult(Changed, kw_only=True):
     rest=Rest("POST", "/items/{id}/versions/{version}/restore"), tag="changes"
 )
 async def restore_version(
-    work: Work, *, id: Id, version: VersionNumber, expected_version: Version | None = None
+    work: OperationContext,
+    *,
+    id: Id,
+    version: VersionNumber,
+    expected_version: Version | None = None,
 ) -> RestoreResult:
     """Restore the title, texts, type, priority and assignee of an item from an earlier version.
     Its status and place stay."""
@@ -383,7 +387,7 @@ class NewsEntry(ChangeSummary, kw_only=True):
 
 @news_operations.read(rest=Rest("GET", "/news"), tag="changes", tool=False, snapshot=True)
 async def list_news(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[NewsEntry]:
     """List changes, newest first, each with what it did to the first things that it touched."""
     query = rows.query_hash("news")
@@ -406,7 +410,7 @@ async def list_news(
     rest=Rest("GET", "/users/me/comments"), tag="comments", tool=False, snapshot=True
 )
 async def list_comments_for_me(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Comment]:
     """List open comments of others on items that are assigned to you, oldest first."""
     return await comments.for_assignee(work.db, work.caller.user_id, limit, cursor)

@@ -13,10 +13,10 @@ from accord.hub.storage import comments, items, rows
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.context import Effect, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Effect, Work
 
 CommentText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=10_000)]
 Quote: TypeAlias = Annotated[str, Meta(max_length=2_000)]
@@ -31,7 +31,7 @@ operations: Final = Registry()
     right="comment", rest=Rest("POST", "/comments", 201, "/comments/{id}"), tag="comments"
 )
 async def add_comment(
-    work: Work,
+    work: OperationContext,
     *,
     target_id: Id,
     text: CommentText,
@@ -64,7 +64,7 @@ async def add_comment(
 
 
 @operations.read(rest=Rest("GET", "/comments/{id}"), tag="comments")
-async def get_comment(work: Work, *, id: Id) -> Comment:
+async def get_comment(work: OperationContext, *, id: Id) -> Comment:
     """Get a comment."""
     return await _with_provenance(work, await comments.find(work.db, id))
 
@@ -75,7 +75,7 @@ async def get_comment(work: Work, *, id: Id) -> Comment:
     tag="comments",
 )
 async def update_comment(
-    work: Work, *, id: Id, text: CommentText, expected_version: Version | None = None
+    work: OperationContext, *, id: Id, text: CommentText, expected_version: Version | None = None
 ) -> Comment:
     """Change the text of a comment of yours."""
     row = await comments.find(work.db, id)
@@ -99,7 +99,7 @@ async def update_comment(
     tag="comments",
     destructive=True,
 )
-async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_comment(work: OperationContext, *, id: Id, force: bool = False) -> Deletion:
     """Delete a comment of yours. With answers only by `force` (administrators)."""
     row = await comments.find(work.db, id)
     work.caller.require_own(row.author_id, "the comment")
@@ -117,7 +117,7 @@ async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deletion
 @operations.write(
     right="comment", rest=Rest("POST", "/comments/{id}/resolve"), tag="comments", idempotent=True
 )
-async def resolve_comment(work: Work, *, id: Id, resolved: bool = True) -> Comment:
+async def resolve_comment(work: OperationContext, *, id: Id, resolved: bool = True) -> Comment:
     """Mark a comment as resolved, or with `resolved` false as open again."""
     row = await comments.find(work.db, id)
     if bool(row.resolved) == resolved:
@@ -135,7 +135,7 @@ async def resolve_comment(work: Work, *, id: Id, resolved: bool = True) -> Comme
     snapshot=True,
 )
 async def list_comments(
-    work: Work,
+    work: OperationContext,
     *,
     target_id: Id | None = None,
     resolved: bool | None = None,
@@ -147,19 +147,21 @@ async def list_comments(
     return await comments.page(work.db, target, resolved, limit, cursor)
 
 
-async def _write(work: Work, row: CommentRow, values: dict[str, Any]) -> Comment:
+async def _write(work: OperationContext, row: CommentRow, values: dict[str, Any]) -> Comment:
     await rows.update(work.db, "comments", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await comments.find(work.db, row.id)
     _record_comment(work, row, changed)
     return await _with_provenance(work, changed)
 
 
-async def _with_provenance(work: Work, row: CommentRow) -> Comment:
+async def _with_provenance(work: OperationContext, row: CommentRow) -> Comment:
     [comment] = await comments.with_provenance(work.db, [row])
     return comment
 
 
-def _record_comment(work: Work, before: CommentRow | None, after: CommentRow | None) -> None:
+def _record_comment(
+    work: OperationContext, before: CommentRow | None, after: CommentRow | None
+) -> None:
     row = after or before
     assert row is not None
     work.did(

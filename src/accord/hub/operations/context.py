@@ -15,9 +15,9 @@ from accord.hub.entities import Comment, Id, Provenance
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import baselines, comments, coverage, items, provenance, relationships
 from accord.hub.storage.items import ItemRow
+from accord.operations.context import Database, OperationContext
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Database, Work
 
 TokenBudget: TypeAlias = Annotated[int, Meta(ge=100, le=50_000)]
 
@@ -53,7 +53,9 @@ class Section(Struct, frozen=True):
 
 
 @operations.read(rest=Rest("GET", "/items/{id}/context"), tag="hierarchy", cost=3, snapshot=True)
-async def get_context(work: Work, *, id: Id, token_budget: TokenBudget = 2_000) -> ContextPack:
+async def get_context(
+    work: OperationContext, *, id: Id, token_budget: TokenBudget = 2_000
+) -> ContextPack:
     """Get an item with what matters around it: parents, links, criteria, comments, siblings."""
     row = await items.find(work.db, id)
     pack = _Pack(token_budget * BYTES_PER_TOKEN)
@@ -254,7 +256,7 @@ class Surroundings(Struct, kw_only=True):
 @surroundings_operations.read(
     rest=Rest("GET", "/items/{id}/surroundings"), tag="hierarchy", tool=False, snapshot=True
 )
-async def get_surroundings(work: Work, *, id: Id) -> Surroundings:
+async def get_surroundings(work: OperationContext, *, id: Id) -> Surroundings:
     """Tell what stands around an item: parents, how much is below, its baseline and comments."""
     row = await items.find(work.db, id)
     total, unresolved = await comments.count_of_item(work.db, row.id)

@@ -11,11 +11,11 @@ from accord.hub.presentation import summary
 from accord.hub.storage import coverage, items, rows
 from accord.hub.storage.coverage import GapRow, ShareRow, TracedLink, TracedRow
 from accord.hub.storage.rows import cursor_values, query_hash
+from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 
 operations: Final = Registry()
 
@@ -91,7 +91,7 @@ class TracedRequirement(Struct, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/coverage"), tag="quality", snapshot=True, cost=20)
 async def coverage_gaps(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id | None = None,
     gap: Gap | None = None,
@@ -118,7 +118,11 @@ async def coverage_gaps(
 
 @operations.read(rest=Rest("GET", "/traceability-matrix"), tag="quality", snapshot=True, cost=5)
 async def traceability_matrix(
-    work: Work, *, epic_id: Id | None = None, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext,
+    *,
+    epic_id: Id | None = None,
+    limit: Limit = 20,
+    cursor: Cursor | None = None,
 ) -> Page[TracedRequirement]:
     """List requirements with their epic, story, acceptance criteria and links, in all or in an
     epic."""
@@ -143,7 +147,7 @@ async def traceability_matrix(
 
 
 async def _found(
-    work: Work, gap: Gap, epic_id: str | None, limit: int, cursor: str | None
+    work: OperationContext, gap: Gap, epic_id: str | None, limit: int, cursor: str | None
 ) -> GapFound:
     query = query_hash("coverage", gap, epic_id)
     kind, number = "", 0
@@ -176,7 +180,7 @@ def percent(part: int, whole: int) -> float | None:
     return 1000 * part // whole / 10 if whole else None
 
 
-async def _figures(work: Work, epic_id: str | None, unverified: int) -> CoverageFigures:
+async def _figures(work: OperationContext, epic_id: str | None, unverified: int) -> CoverageFigures:
     found = await coverage.figures(work.db, epic_id)
 
     def number(kind: str, status: str | None = None) -> int:
@@ -237,7 +241,7 @@ class Share(Struct, kw_only=True):
     rest=Rest("GET", "/coverage/epics"), tag="quality", tool=False, snapshot=True, cost=5
 )
 async def coverage_by_epic(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Share]:
     """Tell of each epic how many of its active requirements are verified and satisfied."""
     query = rows.query_hash("shares")
@@ -252,7 +256,7 @@ async def coverage_by_epic(
 
 
 @share_operations.read(rest=Rest("GET", "/coverage/types"), tag="quality", tool=False, cost=10)
-async def coverage_by_type(work: Work, *, epic_id: Id | None = None) -> Page[Share]:
+async def coverage_by_type(work: OperationContext, *, epic_id: Id | None = None) -> Page[Share]:
     """Tell of each type of requirements how many active ones are verified and satisfied, in all or
     in an epic."""
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")

@@ -35,9 +35,9 @@ from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.context import Database, OperationContext, is_uuid
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.work import Database, Work, is_uuid
 
 EpicIds: TypeAlias = Annotated[list[Id], Meta(max_length=200)]
 
@@ -47,7 +47,11 @@ document_operations: Final = documents.operations
 
 @documents.declare_create()
 async def create_steering_document(
-    work: Work, *, title: Title, description: Text = "", epic_ids: EpicIds | UnsetType = UNSET
+    work: OperationContext,
+    *,
+    title: Title,
+    description: Text = "",
+    epic_ids: EpicIds | UnsetType = UNSET,
 ) -> SteeringDocument:
     """Create a steering document, linked to epics."""
     row = await lifecycle.create(work, "steering_document", title=title, description=description)
@@ -57,7 +61,7 @@ async def create_steering_document(
 
 @documents.declare_get()
 async def get_steering_document(
-    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> SteeringDocument:
     """Get a steering document."""
     return await documents.get(work, id, detail, fields)
@@ -65,7 +69,7 @@ async def get_steering_document(
 
 @documents.declare_update(destructive=True)
 async def update_steering_document(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     title: Title | UnsetType = UNSET,
@@ -82,14 +86,16 @@ async def update_steering_document(
 
 
 @documents.declare_delete()
-async def delete_steering_document(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_steering_document(
+    work: OperationContext, *, id: Id, force: bool = False
+) -> Deletion:
     """Delete a steering document. With links only by `force` (administrators)."""
     return await documents.delete(work, id, force=force)
 
 
 @documents.declare_list(under=["/epics/{epic_id}"])
 async def list_steering_documents(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id | None = None,
     creator: AnyOfUsername | None = None,
@@ -116,7 +122,7 @@ async def list_steering_documents(
     )
 
 
-async def _link(work: Work, row: ItemRow, epic_ids: list[str] | UnsetType) -> None:
+async def _link(work: OperationContext, row: ItemRow, epic_ids: list[str] | UnsetType) -> None:
     """Link a steering document to exactly these epics."""
     if epic_ids is UNSET:
         return
@@ -145,7 +151,7 @@ prompt_operations: Final = prompts.operations
 
 @prompts.declare_create()
 async def create_prompt(
-    work: Work,
+    work: OperationContext,
     *,
     name: PromptName,
     content: Content,
@@ -166,7 +172,7 @@ async def create_prompt(
 
 
 @prompt_operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
-async def get_active_prompt(work: Work) -> Prompt:
+async def get_active_prompt(work: OperationContext) -> Prompt:
     """Get the active prompt."""
     row = await items.active_prompt(work.db)
     if row is None:
@@ -176,7 +182,7 @@ async def get_active_prompt(work: Work) -> Prompt:
 
 @prompts.declare_get()
 async def get_prompt(
-    work: Work, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
 ) -> Prompt:
     """Get a prompt by id or name."""
     row = await find_prompt(work.db, id)
@@ -185,7 +191,7 @@ async def get_prompt(
 
 @prompts.declare_update()
 async def update_prompt(
-    work: Work,
+    work: OperationContext,
     *,
     id: PromptId,
     name: PromptName | UnsetType = UNSET,
@@ -212,7 +218,7 @@ async def update_prompt(
 
 
 @prompts.declare_delete()
-async def delete_prompt(work: Work, *, id: PromptId) -> Deletion:
+async def delete_prompt(work: OperationContext, *, id: PromptId) -> Deletion:
     """Delete a prompt."""
     found = await find_prompt(work.db, id)
     return await prompts.delete(work, found.id, force=False)
@@ -224,7 +230,7 @@ async def delete_prompt(work: Work, *, id: PromptId) -> Deletion:
     tag="prompts",
     idempotent=True,
 )
-async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
+async def activate_prompt(work: OperationContext, *, id: PromptId) -> Prompt:
     """Make a prompt the active one, in place of the one that was."""
     row = await find_prompt(work.db, id)
     if not row.active:
@@ -243,7 +249,7 @@ async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
     tool=False,
     idempotent=True,
 )
-async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
+async def deactivate_prompt(work: OperationContext, *, id: PromptId) -> Prompt:
     """Have no prompt active, if it is this one."""
     row = await find_prompt(work.db, id)
     if row.active:
@@ -253,7 +259,7 @@ async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
 
 @prompts.declare_list()
 async def list_prompts(
-    work: Work,
+    work: OperationContext,
     *,
     active: bool | None = None,
     sort: Sort | None = None,

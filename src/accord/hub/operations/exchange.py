@@ -22,10 +22,10 @@ from accord.hub.exchange.project import (
     Numbered,
     Origin,
 )
+from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 
 MAX_FAILED_ROWS: Final = 100
 """The maximum number of failed rows in an error."""
@@ -37,7 +37,7 @@ class ParsedImport(Struct, frozen=True):
     rows: tuple[Numbered, ...]
 
 
-async def parse(work: Work, arguments: Mapping[str, Any]) -> ParsedImport:
+async def parse(work: OperationContext, arguments: Mapping[str, Any]) -> ParsedImport:
     """Read the text of an import in a thread. Raises InvalidError.
 
     Parsing may take seconds; neither the event loop nor other writes have to wait for it.
@@ -65,7 +65,7 @@ def _rows(read: Callable[[str], Iterable[Numbered]], content: str) -> tuple[Numb
 
 
 async def import_text(
-    work: Work,
+    work: OperationContext,
     *,
     format: str,
     content: str,
@@ -142,7 +142,7 @@ class Export(Struct, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/export"), tag="exchange", snapshot=True, tool=False, cost=20)
 async def export_items(
-    work: Work, *, format: FormatName = "json", epic_id: Id | None = None
+    work: OperationContext, *, format: FormatName = "json", epic_id: Id | None = None
 ) -> Export:
     """Export everything, or one epic with what belongs to it. JSON is complete; the others have no
     comments."""
@@ -173,7 +173,7 @@ async def export_items(
     rehearsed_on=IMPORTED,
 )
 async def import_items(
-    work: Work,
+    work: OperationContext,
     *,
     format: FormatName,
     content: Content,

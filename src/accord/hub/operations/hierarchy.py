@@ -19,11 +19,11 @@ from accord.hub.presentation import assignee_id, heading, summary
 from accord.hub.storage import items, outline
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.outline import UNDER, OutlineFilter, OutlineRow
+from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Database, Work
 
 Depth: TypeAlias = Annotated[int, Meta(ge=0, le=3)]
 Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=2000)]
@@ -78,7 +78,7 @@ class MoveResult(Changed, kw_only=True):
     snapshot=True,
 )
 async def get_hierarchy(
-    work: Work, *, id: Id | None = None, depth: Depth = 3, limit: Nodes = 200
+    work: OperationContext, *, id: Id | None = None, depth: Depth = 3, limit: Nodes = 200
 ) -> Hierarchy:
     """See the tree under an item, or of all epics, as text and as nodes."""
     if id is None:
@@ -97,7 +97,7 @@ async def get_hierarchy(
 
 @operations.write(rest=Rest("POST", "/items/{id}/move"), tag="hierarchy")
 async def move_item(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     before: Id | None = None,
@@ -216,7 +216,7 @@ class Outline(Struct, kw_only=True):
     snapshot=True,
 )
 async def list_children(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id | None = None,
     status: AnyOfStatus | None = None,
@@ -239,7 +239,7 @@ async def list_children(
     rest=Rest("GET", "/outline"), tag="hierarchy", tool=False, snapshot=True, cost=2
 )
 async def get_outline(
-    work: Work,
+    work: OperationContext,
     *,
     open: Opened | None = None,
     unfold: bool = False,

@@ -49,10 +49,9 @@ from accord.hub.storage import items
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.context import OperationContext, Right
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.rights import Right
-from accord.operations.work import Work
 
 E = TypeVar("E", bound=Entity)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,27 +108,31 @@ class ItemOperations(Generic[E]):
         rest = tuple(Rest("GET", path) for path in paths)
         return self.operations.read(rest=rest, tag=self._tag, snapshot=True)
 
-    async def create(self, work: Work, **fields: Any) -> E:
+    async def create(self, work: OperationContext, **fields: Any) -> E:
         """Create an item from the fields of a caller. Raises ServiceError."""
         return new_entity(await lifecycle.create(work, self._kind, **fields), self._entity)
 
-    async def get(self, work: Work, id: str, detail: Detail, fields: Sequence[str] | None) -> E:
+    async def get(
+        self, work: OperationContext, id: str, detail: Detail, fields: Sequence[str] | None
+    ) -> E:
         """Return the item with this UUID or reference id. Raises ServiceError."""
         row = await items.find(work.db, id, self._kind)
         return await self.shown(work, row, detail=detail, fields=fields)
 
-    async def update(self, work: Work, id: str, expected_version: int | None, **fields: Any) -> E:
+    async def update(
+        self, work: OperationContext, id: str, expected_version: int | None, **fields: Any
+    ) -> E:
         """Update an item; fields that are UNSET stay. Raises ServiceError."""
         row = await lifecycle.update(work, self._kind, id, expected_version, **fields)
         return await self.shown(work, row)
 
-    async def delete(self, work: Work, id: str, *, force: bool) -> Deletion:
+    async def delete(self, work: OperationContext, id: str, *, force: bool) -> Deletion:
         """Delete an item with what belongs to it. Raises ServiceError."""
         return await lifecycle.delete(work, self._kind, id, force=force)
 
     async def page(
         self,
-        work: Work,
+        work: OperationContext,
         *,
         sort: Sort | None,
         limit: int,
@@ -151,7 +154,7 @@ class ItemOperations(Generic[E]):
 
     async def shown(
         self,
-        work: Work,
+        work: OperationContext,
         row: ItemRow,
         *,
         detail: Detail = "full",
@@ -166,7 +169,7 @@ epics: Final = ItemOperations("epic", Epic)
 
 @epics.declare_create()
 async def create_epic(
-    work: Work,
+    work: OperationContext,
     *,
     title: Title,
     description: Text = "",
@@ -187,7 +190,7 @@ async def create_epic(
 
 @epics.declare_get()
 async def get_epic(
-    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> Epic:
     """Get an epic."""
     return await epics.get(work, id, detail, fields)
@@ -195,7 +198,7 @@ async def get_epic(
 
 @epics.declare_update()
 async def update_epic(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     title: Title | UnsetType = UNSET,
@@ -219,14 +222,14 @@ async def update_epic(
 
 
 @epics.declare_delete()
-async def delete_epic(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_epic(work: OperationContext, *, id: Id, force: bool = False) -> Deletion:
     """Delete an epic. With children or links only by `force`, for administrators: they go too."""
     return await epics.delete(work, id, force=force)
 
 
 @epics.declare_list()
 async def list_epics(
-    work: Work,
+    work: OperationContext,
     *,
     status: AnyOfWorkStatus | None = None,
     priority: AnyOfPriority | None = None,
@@ -262,7 +265,7 @@ user_stories: Final = ItemOperations("user_story", UserStory)
 
 @user_stories.declare_create()
 async def create_user_story(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id,
     title: Title,
@@ -285,7 +288,7 @@ async def create_user_story(
 
 @user_stories.declare_get()
 async def get_user_story(
-    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> UserStory:
     """Get a user story."""
     return await user_stories.get(work, id, detail, fields)
@@ -293,7 +296,7 @@ async def get_user_story(
 
 @user_stories.declare_update()
 async def update_user_story(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     epic_id: Id | UnsetType = UNSET,
@@ -319,14 +322,14 @@ async def update_user_story(
 
 
 @user_stories.declare_delete()
-async def delete_user_story(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_user_story(work: OperationContext, *, id: Id, force: bool = False) -> Deletion:
     """Delete a user story. With children or links only by `force` (administrators)."""
     return await user_stories.delete(work, id, force=force)
 
 
 @user_stories.declare_list(under=["/epics/{epic_id}"])
 async def list_user_stories(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id | None = None,
     status: AnyOfWorkStatus | None = None,
@@ -364,7 +367,7 @@ acceptance_criteria: Final = ItemOperations("acceptance_criteria", AcceptanceCri
 
 @acceptance_criteria.declare_create(under=["/user-stories/{user_story_id}"])
 async def create_acceptance_criteria(
-    work: Work, *, user_story_id: Id, description: Criteria
+    work: OperationContext, *, user_story_id: Id, description: Criteria
 ) -> AcceptanceCriteria:
     """Add acceptance criteria to a user story."""
     return await acceptance_criteria.create(
@@ -374,7 +377,7 @@ async def create_acceptance_criteria(
 
 @acceptance_criteria.declare_get()
 async def get_acceptance_criteria(
-    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> AcceptanceCriteria:
     """Get acceptance criteria."""
     return await acceptance_criteria.get(work, id, detail, fields)
@@ -382,7 +385,7 @@ async def get_acceptance_criteria(
 
 @acceptance_criteria.declare_update()
 async def update_acceptance_criteria(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     user_story_id: Id | UnsetType = UNSET,
@@ -396,7 +399,9 @@ async def update_acceptance_criteria(
 
 
 @acceptance_criteria.declare_delete()
-async def delete_acceptance_criteria(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_acceptance_criteria(
+    work: OperationContext, *, id: Id, force: bool = False
+) -> Deletion:
     """Delete acceptance criteria. With requirements only by `force` (administrators): those stay
     under their user story."""
     return await acceptance_criteria.delete(work, id, force=force)
@@ -404,7 +409,7 @@ async def delete_acceptance_criteria(work: Work, *, id: Id, force: bool = False)
 
 @acceptance_criteria.declare_list(under=["/epics/{epic_id}", "/user-stories/{user_story_id}"])
 async def list_acceptance_criteria(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id | None = None,
     user_story_id: Id | None = None,
@@ -438,7 +443,7 @@ requirements: Final = ItemOperations("requirement", Requirement)
 
 @requirements.declare_create()
 async def create_requirement(
-    work: Work,
+    work: OperationContext,
     *,
     user_story_id: Id,
     title: Title,
@@ -465,7 +470,7 @@ async def create_requirement(
 
 @requirements.declare_get()
 async def get_requirement(
-    work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
+    work: OperationContext, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> Requirement:
     """Get a requirement."""
     return await requirements.get(work, id, detail, fields)
@@ -473,7 +478,7 @@ async def get_requirement(
 
 @requirements.declare_update()
 async def update_requirement(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     user_story_id: Id | UnsetType = UNSET,
@@ -503,7 +508,7 @@ async def update_requirement(
 
 
 @requirements.declare_delete()
-async def delete_requirement(work: Work, *, id: Id, force: bool = False) -> Deletion:
+async def delete_requirement(work: OperationContext, *, id: Id, force: bool = False) -> Deletion:
     """Delete a requirement. With links only by `force`, for administrators: they go too."""
     return await requirements.delete(work, id, force=force)
 
@@ -516,7 +521,7 @@ async def delete_requirement(work: Work, *, id: Id, force: bool = False) -> Dele
     ]
 )
 async def list_requirements(
-    work: Work,
+    work: OperationContext,
     *,
     epic_id: Id | None = None,
     user_story_id: Id | None = None,

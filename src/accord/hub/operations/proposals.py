@@ -26,12 +26,11 @@ from accord.hub.storage import proposals, rows
 from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.proposals import ProposalRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.operations.context import Action, Changed, Database, Effect, Hint, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError
-from accord.operations.operation import Rest
-from accord.operations.outcome import Change
+from accord.operations.operation import RecordedChange, Rest
 from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 
 ProposalId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Reason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
@@ -125,7 +124,7 @@ class ProposalAcceptance(ProposalSummary, kw_only=True):
     tag="proposals",
     cost=20,
 )
-async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Proposal:
+async def propose_changes(work: OperationContext, *, steps: Steps, reason: Reason) -> Proposal:
     """Propose writes for somebody to accept or reject. Steps are as in apply_changes."""
     check_text("reason", reason)
     if await proposals.count_open(work.db, work.caller.user_id) >= MAX_OPEN:
@@ -151,14 +150,14 @@ async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Propos
 
 
 @operations.read(rest=Rest("GET", "/proposals/{id}"), tag="proposals", snapshot=True)
-async def get_proposal(work: Work, *, id: ProposalId) -> Proposal:
+async def get_proposal(work: OperationContext, *, id: ProposalId) -> Proposal:
     """Get a proposal: its steps, what they would change, and whether that still holds."""
     return await _detail(work, await proposals.find(work.db, id))
 
 
 @operations.read(rest=Rest("GET", "/proposals"), tag="proposals", snapshot=True)
 async def list_proposals(
-    work: Work,
+    work: OperationContext,
     *,
     state: State | None = None,
     limit: Limit = DEFAULT_LIMIT,
@@ -171,7 +170,7 @@ async def list_proposals(
 
 @operations.read(rest=Rest("GET", "/decided-proposals"), tag="proposals", tool=False, snapshot=True)
 async def list_decided_proposals(
-    work: Work,
+    work: OperationContext,
     *,
     state: DecidedState | None = None,
     limit: Limit = DEFAULT_LIMIT,
@@ -183,14 +182,14 @@ async def list_decided_proposals(
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)
-async def check_proposal(work: Work, *, id: ProposalId) -> ProposalCheck:
+async def check_proposal(work: OperationContext, *, id: ProposalId) -> ProposalCheck:
     """Tell what would follow if you accepted a proposal; nothing is changed."""
     row = await _acceptable(work.db, id)
 
     async def body() -> list[Hint]:
         first = len(work.hints)
         await run_steps(work, _steps(row), may_do)
-        await add_hints(work, Change(id="", operation="check_proposal"))
+        await add_hints(work, RecordedChange(id="", operation="check_proposal"))
         return work.hints[first:]
 
     return ProposalCheck(follows=await dry_run(work, body))
@@ -200,7 +199,7 @@ async def check_proposal(work: Work, *, id: ProposalId) -> ProposalCheck:
     rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20, runs=is_step
 )
 async def accept_proposal(
-    work: Work, *, id: ProposalId, reason: Decision = ""
+    work: OperationContext, *, id: ProposalId, reason: Decision = ""
 ) -> ProposalAcceptance:
     """Carry out a proposal as a change of yours. No token accepts what its owner proposed; signed
     in, you may accept what a token of yours proposed."""
@@ -215,13 +214,17 @@ async def accept_proposal(
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/reject"), tag="proposals")
-async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> ProposalSummary:
+async def reject_proposal(
+    work: OperationContext, *, id: ProposalId, reason: Reason
+) -> ProposalSummary:
     """Reject a proposal."""
     row = await _undecided(work.db, id)
     return ProposalSummary(**_summary(await _decide(work, row, "rejected", reason)))
 
 
-async def _previewed(work: Work, steps: Sequence[OperationStep]) -> list[ProposedEffect]:
+async def _previewed(
+    work: OperationContext, steps: Sequence[OperationStep]
+) -> list[ProposedEffect]:
     first = len(work.effects)
     await run_steps(work, steps, may_propose)
     net = _net(work.effects[first:])
@@ -282,7 +285,9 @@ async def _acceptable(db: Database, id: str) -> ProposalRow:
     return row
 
 
-async def _decide(work: Work, row: ProposalRow, state: State, reason: str) -> ProposalRow:
+async def _decide(
+    work: OperationContext, row: ProposalRow, state: State, reason: str
+) -> ProposalRow:
     check_text("reason", reason)
     values = {
         "state": state,
@@ -296,7 +301,9 @@ async def _decide(work: Work, row: ProposalRow, state: State, reason: str) -> Pr
     return decided
 
 
-def _record_proposal(work: Work, before: ProposalRow | None, after: ProposalRow) -> None:
+def _record_proposal(
+    work: OperationContext, before: ProposalRow | None, after: ProposalRow
+) -> None:
     work.did(
         Effect(
             action="created" if before is None else "updated",
@@ -308,7 +315,7 @@ def _record_proposal(work: Work, before: ProposalRow | None, after: ProposalRow)
     )
 
 
-async def _detail(work: Work, row: ProposalRow) -> Proposal:
+async def _detail(work: OperationContext, row: ProposalRow) -> Proposal:
     preview = _preview(row)
     is_open = row.state == "open"
     return Proposal(
@@ -320,7 +327,7 @@ async def _detail(work: Work, row: ProposalRow) -> Proposal:
     )
 
 
-def _problem(work: Work, row: ProposalRow) -> str:
+def _problem(work: OperationContext, row: ProposalRow) -> str:
     """Return the reason that the caller, as the author, may not accept a proposal."""
     caller = work.caller
     return acceptance_problem(

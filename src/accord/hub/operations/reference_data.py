@@ -18,12 +18,12 @@ from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.reference_data import LabelRow, RequirementTypeRow
 from accord.hub.storage.relationships import TypeRow
-from accord.operations.accounts.names import name_key
+from accord.operations.auth.users import username_key
+from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor as ShortCursor, keys_of, page_of, shown_page
+from accord.operations.pages import Cursor as ShortCursor, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Effect, Work
 
 label_operations: Final = Registry()
 
@@ -53,7 +53,7 @@ class LabelledItem(Changed, kw_only=True):
 
 
 @label_operations.write(rest=Rest("POST", "/labels", 201, "/labels/{id}"), tag="labels", tool=False)
-async def create_label(work: Work, *, name: Name, colour: Colour = "#6b7280") -> Label:
+async def create_label(work: OperationContext, *, name: Name, colour: Colour = "#6b7280") -> Label:
     """Create a label."""
     await _check_label_name(work, name)
     if await reference_data.count_labels(work.db) >= MAX_LABELS:
@@ -67,7 +67,7 @@ async def create_label(work: Work, *, name: Name, colour: Colour = "#6b7280") ->
 
 
 @label_operations.read(rest=Rest("GET", "/labels/{id}"), tag="labels", tool=False)
-async def get_label(work: Work, *, id: Name) -> Label:
+async def get_label(work: OperationContext, *, id: Name) -> Label:
     """Get a label, by its name or id."""
     return _label(await reference_data.find_label(work.db, id))
 
@@ -76,7 +76,11 @@ async def get_label(work: Work, *, id: Name) -> Label:
     rest=(Rest("PUT", "/labels/{id}"), Rest("PATCH", "/labels/{id}")), tag="labels", tool=False
 )
 async def update_label(
-    work: Work, *, id: Name, name: Name | UnsetType = UNSET, colour: Colour | UnsetType = UNSET
+    work: OperationContext,
+    *,
+    id: Name,
+    name: Name | UnsetType = UNSET,
+    colour: Colour | UnsetType = UNSET,
 ) -> Label:
     """Rename a label, or give it another colour."""
     before = await reference_data.find_label(work.db, id)
@@ -110,7 +114,7 @@ async def update_label(
     tool=False,
     destructive=True,
 )
-async def delete_label(work: Work, *, id: Name, force: bool = False) -> Deletion:
+async def delete_label(work: OperationContext, *, id: Name, force: bool = False) -> Deletion:
     """Delete a label. One that items have only by `force`, for administrators: it leaves them."""
     row = await reference_data.find_label(work.db, id)
     if force and not work.caller.is_administrator:
@@ -133,7 +137,7 @@ async def delete_label(work: Work, *, id: Name, force: bool = False) -> Deletion
 
 @label_operations.read(rest=Rest("GET", "/labels"), tag="labels", snapshot=True)
 async def list_labels(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Label]:
     """List labels, by name."""
     query = rows.query_hash("labels")
@@ -149,7 +153,7 @@ async def list_labels(
 
 
 @label_operations.write(rest=Rest("POST", "/items/{id}/labels"), tag="labels", idempotent=True)
-async def label_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
+async def label_item(work: OperationContext, *, id: Id, label: Name) -> LabelledItem:
     """Put a label on an item."""
     item, row = await _item_and_label(work, id, label)
     if not await reference_data.has_label(work.db, item.id, row.id):
@@ -165,7 +169,7 @@ async def label_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
     destructive=True,
     idempotent=True,
 )
-async def unlabel_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
+async def unlabel_item(work: OperationContext, *, id: Id, label: Name) -> LabelledItem:
     """Take a label off an item."""
     item, row = await _item_and_label(work, id, label)
     if await reference_data.has_label(work.db, item.id, row.id):
@@ -175,7 +179,7 @@ async def unlabel_item(work: Work, *, id: Id, label: Name) -> LabelledItem:
     return await _labelled(work, item)
 
 
-async def _item_and_label(work: Work, id: str, label: str) -> tuple[ItemRow, LabelRow]:
+async def _item_and_label(work: OperationContext, id: str, label: str) -> tuple[ItemRow, LabelRow]:
     item = await items.find(work.db, id)
     try:
         check_linkable(item.kind)
@@ -184,12 +188,12 @@ async def _item_and_label(work: Work, id: str, label: str) -> tuple[ItemRow, Lab
     return item, await reference_data.find_label(work.db, label)
 
 
-async def _labelled(work: Work, item: ItemRow) -> LabelledItem:
+async def _labelled(work: OperationContext, item: ItemRow) -> LabelledItem:
     found = await items.labels_of(work.db, [item.id])
     return LabelledItem(id=item.id, reference_id=item.reference_id, labels=found[item.id])
 
 
-async def _check_label_name(work: Work, name: str, own_id: str = "") -> None:
+async def _check_label_name(work: OperationContext, name: str, own_id: str = "") -> None:
     check_line("name", name)
     taken = await reference_data.find_label_named(work.db, name)
     if taken is not None and taken.id != own_id:
@@ -228,7 +232,7 @@ class RelationshipType(Changed, kw_only=True):
 
 
 @type_operations.read(rest=Rest("GET", "/requirement-types"), tag="types")
-async def list_requirement_types(work: Work) -> Page[RequirementType]:
+async def list_requirement_types(work: OperationContext) -> Page[RequirementType]:
     """List the types that requirements can have."""
     found = await reference_data.requirement_types(work.db)
     return _page([_requirement_type(row) for row in found])
@@ -241,7 +245,7 @@ async def list_requirement_types(work: Work) -> Page[RequirementType]:
     tool=False,
 )
 async def create_requirement_type(
-    work: Work, *, name: Name, description: Note = ""
+    work: OperationContext, *, name: Name, description: Note = ""
 ) -> RequirementType:
     """Add a type of requirements."""
     check_line("name", name)
@@ -258,7 +262,7 @@ async def create_requirement_type(
 
 
 @type_operations.read(rest=Rest("GET", "/requirement-types/{name}"), tag="types", tool=False)
-async def get_requirement_type(work: Work, *, name: Name) -> RequirementType:
+async def get_requirement_type(work: OperationContext, *, name: Name) -> RequirementType:
     """Get a type of requirements."""
     return _requirement_type(await _find_requirement_type(work, name))
 
@@ -266,7 +270,9 @@ async def get_requirement_type(work: Work, *, name: Name) -> RequirementType:
 @type_operations.write(
     right="admin", rest=Rest("PUT", "/requirement-types/{name}"), tag="types", tool=False
 )
-async def update_requirement_type(work: Work, *, name: Name, description: Note) -> RequirementType:
+async def update_requirement_type(
+    work: OperationContext, *, name: Name, description: Note
+) -> RequirementType:
     """Describe a type of requirements. Its name stays: requirements and their history use it."""
     check_text("description", description)
     before = await _find_requirement_type(work, name)
@@ -296,7 +302,7 @@ async def update_requirement_type(work: Work, *, name: Name, description: Note) 
     tool=False,
     destructive=True,
 )
-async def delete_requirement_type(work: Work, *, name: Name) -> Deletion:
+async def delete_requirement_type(work: OperationContext, *, name: Name) -> Deletion:
     """Delete a type of requirements that no requirement has."""
     row = await _find_requirement_type(work, name)
     used = await reference_data.count_requirements_of_type(work.db, row.name)
@@ -308,7 +314,7 @@ async def delete_requirement_type(work: Work, *, name: Name) -> Deletion:
 
 
 @type_operations.read(rest=Rest("GET", "/relationship-types"), tag="types")
-async def list_relationship_types(work: Work) -> Page[RelationshipType]:
+async def list_relationship_types(work: OperationContext) -> Page[RelationshipType]:
     """List relationship types, with the name of each from the other end."""
     return _page([_relationship_type(row) for row in await relationships.types(work.db)])
 
@@ -320,7 +326,7 @@ async def list_relationship_types(work: Work) -> Page[RelationshipType]:
     tool=False,
 )
 async def create_relationship_type(
-    work: Work,
+    work: OperationContext,
     *,
     name: Verb,
     inverse: Verb | UnsetType = UNSET,
@@ -347,7 +353,7 @@ async def create_relationship_type(
 
 
 @type_operations.read(rest=Rest("GET", "/relationship-types/{name}"), tag="types", tool=False)
-async def get_relationship_type(work: Work, *, name: Name) -> RelationshipType:
+async def get_relationship_type(work: OperationContext, *, name: Name) -> RelationshipType:
     """Get a type of relationships."""
     return _relationship_type(await _find_relationship_type(work, name))
 
@@ -359,7 +365,7 @@ async def get_relationship_type(work: Work, *, name: Name) -> RelationshipType:
     tool=False,
     destructive=True,
 )
-async def delete_relationship_type(work: Work, *, name: Name) -> Deletion:
+async def delete_relationship_type(work: OperationContext, *, name: Name) -> Deletion:
     """Delete a type of relationships that no relationship has."""
     row = await _find_relationship_type(work, name)
     used = await reference_data.count_relationships_of_type(work.db, row.name)
@@ -370,7 +376,7 @@ async def delete_relationship_type(work: Work, *, name: Name) -> Deletion:
     return Deletion(deleted=row.name, also_deleted=[])
 
 
-async def _find_requirement_type(work: Work, name: str) -> RequirementTypeRow:
+async def _find_requirement_type(work: OperationContext, name: str) -> RequirementTypeRow:
     known = await reference_data.requirement_types(work.db)
     for row in known:
         if row.name_key == fold(name):
@@ -379,7 +385,7 @@ async def _find_requirement_type(work: Work, name: str) -> RequirementTypeRow:
     raise NotFoundError(no_such("requirement type", name, valid), valid=valid)
 
 
-async def _find_relationship_type(work: Work, name: str) -> TypeRow:
+async def _find_relationship_type(work: OperationContext, name: str) -> TypeRow:
     try:
         return await relationships.find_type(work.db, name, "name")
     except InvalidError as error:
@@ -415,10 +421,10 @@ class PersonSummary(Struct, kw_only=True):
 
 @people_operations.read(rest=Rest("GET", "/people"), tag="hierarchy", tool=False)
 async def list_people(
-    work: Work, *, limit: Limit = 100, cursor: ShortCursor | None = None
+    work: OperationContext, *, limit: Limit = 100, cursor: ShortCursor | None = None
 ) -> Page[PersonSummary]:
     """List those who can be assigned something, by name."""
-    [behind] = [""] if cursor is None else keys_of(cursor, tuple[str])
+    [behind] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
     return page_of(
         [
             PersonSummary(username=name)
@@ -426,5 +432,5 @@ async def list_people(
         ],
         limit=limit,
         total=await reference_data.count_active_people(work.db),
-        key=lambda person: (name_key(person.username),),
+        key=lambda person: (username_key(person.username),),
     )

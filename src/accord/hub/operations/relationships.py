@@ -17,11 +17,11 @@ from accord.hub.storage import items, relationships
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import Direction, LinkFilter, LinkRow, NeighbourRow
 from accord.hub.storage.revisions import differences_since
+from accord.operations.context import Database, OperationContext
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Database, Work
 
 operations: Final = Registry()
 
@@ -44,14 +44,14 @@ class RelationshipDetail(Relationship, kw_only=True):
     rest=Rest("POST", "/relationships", 201, "/relationships/{id}"), tag="relationships"
 )
 async def create_relationship(
-    work: Work, *, source_id: Id, target_id: Id, type: Name
+    work: OperationContext, *, source_id: Id, target_id: Id, type: Name
 ) -> Relationship:
     """Link two items: source <type> target, such as depends_on, verifies, satisfies."""
     return links.link_entity(await links.create(work, source_id, target_id, type))
 
 
 @operations.read(rest=Rest("GET", "/relationships/{id}"), tag="relationships", snapshot=True)
-async def get_relationship(work: Work, *, id: Id) -> RelationshipDetail:
+async def get_relationship(work: OperationContext, *, id: Id) -> RelationshipDetail:
     """Get a relationship; of a suspect one also what changed at its ends."""
     return await detail(work.db, await relationships.find(work.db, id))
 
@@ -61,7 +61,7 @@ async def get_relationship(work: Work, *, id: Id) -> RelationshipDetail:
     tag="relationships",
     tool=False,
 )
-async def update_relationship(work: Work, *, id: Id, type: Name) -> Relationship:
+async def update_relationship(work: OperationContext, *, id: Id, type: Name) -> Relationship:
     """Give a relationship another type."""
     return links.link_entity(await links.retype(work, await relationships.find(work.db, id), type))
 
@@ -73,7 +73,7 @@ async def update_relationship(work: Work, *, id: Id, type: Name) -> Relationship
     destructive=True,
 )
 async def delete_relationship(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id | None = None,
     source_id: Id | None = None,
@@ -89,7 +89,7 @@ async def delete_relationship(
 
 @operations.read(rest=Rest("GET", "/relationships"), tag="relationships", snapshot=True)
 async def list_relationships(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id | None = None,
     direction: Direction = "both",
@@ -153,7 +153,7 @@ suspect_operations: Final = Registry()
 @suspect_operations.write(
     rest=Rest("POST", "/relationships/{id}/confirm"), tag="relationships", idempotent=True
 )
-async def confirm_relationship(work: Work, *, id: Id, reason: Reason) -> Relationship:
+async def confirm_relationship(work: OperationContext, *, id: Id, reason: Reason) -> Relationship:
     """Confirm that a suspect relationship still holds for what both ends say now."""
     check_text("reason", reason)
     row = await relationships.find(work.db, id)
@@ -168,7 +168,7 @@ async def confirm_relationship(work: Work, *, id: Id, reason: Reason) -> Relatio
     cost=5,
 )
 async def list_suspect_relationships(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[RelationshipDetail]:
     """List suspect relationships, each with what changed at its ends."""
     page = await relationships.list_links(
@@ -218,7 +218,7 @@ class Impact(Struct, kw_only=True):
     rest=Rest("GET", "/items/{id}/impact"), tag="quality", snapshot=True, cost=10
 )
 async def impact_analysis(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     depth: ImpactDepth = 3,
@@ -243,7 +243,7 @@ async def impact_analysis(
     return await _impact(work, start, reach)
 
 
-async def _impact(work: Work, start: ItemRow, reach: ImpactSearch) -> Impact:
+async def _impact(work: OperationContext, start: ItemRow, reach: ImpactSearch) -> Impact:
     found = {start.id: start, **await items.by_ids(work.db, list(reach.came_by))}
     return Impact(
         reference_id=start.reference_id,
@@ -329,7 +329,7 @@ class Neighbourhood(Struct, kw_only=True):
     cost=10,
 )
 async def get_neighbourhood(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     depth: NeighbourDepth = 1,
@@ -404,7 +404,9 @@ class _NeighbourSearch:
         return {id: len(others) for id, others in hidden.items()}
 
 
-async def _neighbourhood(work: Work, start: ItemRow, around: _NeighbourSearch) -> Neighbourhood:
+async def _neighbourhood(
+    work: OperationContext, start: ItemRow, around: _NeighbourSearch
+) -> Neighbourhood:
     found = {start.id: start, **await items.by_ids(work.db, list(around.distances))}
     more = around.more()
     return Neighbourhood(

@@ -39,11 +39,11 @@ from accord.hub.search.snippets import Snippets
 from accord.hub.storage import items, lists, reference_data, rows
 from accord.hub.storage.lists import Sort, ViewRow
 from accord.operations.choices import Choices, choices_of, corrected
+from accord.operations.context import Changed, Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor as ShortCursor, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Database, Effect, Work
 
 operations: Final = Registry()
 
@@ -108,7 +108,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/search", aliases=(("q", "query"),)), tag="search")
 async def search_global(
-    work: Work,
+    work: OperationContext,
     *,
     query: Query,
     kinds: list[FoundKind] | None = None,
@@ -141,7 +141,7 @@ async def search_global(
 
 @operations.read(rest=Rest("GET", "/search/requirements", aliases=(("q", "query"),)), tag="search")
 async def search_requirements(
-    work: Work,
+    work: OperationContext,
     *,
     query: Query,
     status: AnyOfRequirementStatus | None = None,
@@ -167,7 +167,7 @@ async def search_requirements(
 
 
 async def _search(
-    work: Work, query: str, filters: Filters, limit: int, cursor: str | None
+    work: OperationContext, query: str, filters: Filters, limit: int, cursor: str | None
 ) -> SearchPage:
     name = rows.query_hash("search", query, filters)
     groups = groups_of(query)
@@ -346,7 +346,12 @@ class SavedView(Changed, kw_only=True):
 
 @view_operations.write(rest=Rest("POST", "/views", 201, "/views/{id}"), tag="views", tool=False)
 async def create_view(
-    work: Work, *, name: Name, filter: Filter, sort: Sort | None = None, shared: bool = False
+    work: OperationContext,
+    *,
+    name: Name,
+    filter: Filter,
+    sort: Sort | None = None,
+    shared: bool = False,
 ) -> SavedView:
     """Save a filter and an order under a name."""
     await _check_view_name(work, work.caller.user_id, name)
@@ -368,7 +373,7 @@ async def create_view(
 
 
 @view_operations.read(rest=Rest("GET", "/views/{id}"), tag="views", tool=False)
-async def get_view(work: Work, *, id: Id) -> SavedView:
+async def get_view(work: OperationContext, *, id: Id) -> SavedView:
     """Get a saved view: your own, or a shared one."""
     return _view(await lists.find_view(work.db, work.caller.user_id, id))
 
@@ -377,7 +382,7 @@ async def get_view(work: Work, *, id: Id) -> SavedView:
     rest=(Rest("PUT", "/views/{id}"), Rest("PATCH", "/views/{id}")), tag="views", tool=False
 )
 async def update_view(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     name: Name | UnsetType = UNSET,
@@ -422,7 +427,7 @@ async def update_view(
     tool=False,
     destructive=True,
 )
-async def delete_view(work: Work, *, id: Id) -> Deletion:
+async def delete_view(work: OperationContext, *, id: Id) -> Deletion:
     """Delete a saved view of yours."""
     row = await lists.find_view(work.db, work.caller.user_id, id)
     work.caller.require_own(row.owner_id, f"the view {row.name!r}")
@@ -433,7 +438,7 @@ async def delete_view(work: Work, *, id: Id) -> Deletion:
 
 @view_operations.read(rest=Rest("GET", "/views"), tag="views", tool=False, snapshot=True)
 async def list_views(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[SavedView]:
     """List saved views: your own and the shared ones."""
     query = rows.query_hash("views", work.caller.user_id)
@@ -448,7 +453,7 @@ async def list_views(
     return shown_page(page, _view)
 
 
-async def _check_view_name(work: Work, owner_id: str, name: str) -> None:
+async def _check_view_name(work: OperationContext, owner_id: str, name: str) -> None:
     check_line("name", name)
     if await lists.find_view_named(work.db, owner_id, name) is not None:
         raise ConflictError(f"there is a view {name!r} already")

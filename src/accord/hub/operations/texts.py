@@ -18,10 +18,10 @@ from accord.hub.entities import Id, Text, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import COLUMNS, ItemRow, SuppressionRow
+from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Effect, Work
 
 TextField: TypeAlias = Literal["title", "description", "content"]
 TextPart: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
@@ -44,7 +44,7 @@ class TextChange(Changed, kw_only=True):
 
 @text_operations.write(rest=Rest("POST", "/items/{id}/edit-text"), tag="texts")
 async def edit_text(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     old: TextPart,
@@ -64,7 +64,7 @@ async def edit_text(
 
 @text_operations.write(rest=Rest("POST", "/items/{id}/append-text"), tag="texts")
 async def append_text(
-    work: Work,
+    work: OperationContext,
     *,
     id: Id,
     text: TextPart,
@@ -78,7 +78,7 @@ async def append_text(
     return await _write_text(work, row, field, before + between + text, expected_version)
 
 
-async def _editable(work: Work, id: str, field: str) -> ItemRow:
+async def _editable(work: OperationContext, id: str, field: str) -> ItemRow:
     row = await items.find(work.db, id)
     if row.kind == "prompt":
         work.caller.require("admin", "to change a prompt")
@@ -89,7 +89,7 @@ async def _editable(work: Work, id: str, field: str) -> ItemRow:
 
 
 async def _write_text(
-    work: Work, row: ItemRow, field: str, after: str, expected_version: int | None
+    work: OperationContext, row: ItemRow, field: str, after: str, expected_version: int | None
 ) -> TextChange:
     longest = MAX_TEXT[field]
     if len(after) > longest:
@@ -169,7 +169,11 @@ class LintResult(Struct, kw_only=True):
     snapshot=True,
 )
 async def lint_requirement(
-    work: Work, *, id: Id | None = None, text: Text | None = None, form: Form = "requirement"
+    work: OperationContext,
+    *,
+    id: Id | None = None,
+    text: Text | None = None,
+    form: Form = "requirement",
 ) -> LintResult:
     """Check the wording of an item or a text: EARS patterns, vague words, missing units, several
     demands in one sentence."""
@@ -190,7 +194,9 @@ async def lint_requirement(
 @lint_operations.write(
     rest=Rest("PUT", "/items/{id}/lint-suppressions/{rule}"), tag="quality", idempotent=True
 )
-async def suppress_lint(work: Work, *, id: Id, rule: RuleName, reason: Reason) -> Suppression:
+async def suppress_lint(
+    work: OperationContext, *, id: Id, rule: RuleName, reason: Reason
+) -> Suppression:
     """Put a rule of the linter aside for one item, with a reason."""
     check_text("reason", reason)
     item, rule = await items.find(work.db, id), _known(rule)
@@ -210,7 +216,7 @@ async def suppress_lint(work: Work, *, id: Id, rule: RuleName, reason: Reason) -
 @lint_operations.write(
     rest=Rest("DELETE", "/items/{id}/lint-suppressions/{rule}"), tag="quality", destructive=True
 )
-async def unsuppress_lint(work: Work, *, id: Id, rule: RuleName) -> Suppression:
+async def unsuppress_lint(work: OperationContext, *, id: Id, rule: RuleName) -> Suppression:
     """Have a rule of the linter look at an item again."""
     item, rule = await items.find(work.db, id), _known(rule)
     before = (await items.suppressions_of_item(work.db, item.id)).get(rule)
@@ -229,7 +235,10 @@ def _known(rule: str) -> str:
 
 
 def _record_suppression(
-    work: Work, item: ItemRow, before: SuppressionRow | None, after: SuppressionRow | None
+    work: OperationContext,
+    item: ItemRow,
+    before: SuppressionRow | None,
+    after: SuppressionRow | None,
 ) -> None:
     row = after or before
     assert row is not None

@@ -25,7 +25,7 @@ from accord.hub.search.query import (
 )
 from accord.hub.storage import search
 from accord.hub.storage.search import SEQUENCE_BITS
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Engine, Row
 
 NO_LIMIT: Final = 2**62

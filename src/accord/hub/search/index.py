@@ -23,8 +23,8 @@ from accord.hub.search.query import Facet, facet
 from accord.hub.search.words import BEGINNING, is_correctable, sentence, spelling_keys, words
 from accord.hub.storage import items, search
 from accord.hub.storage.items import ItemRow
-from accord.operations.outcome import Change
-from accord.operations.work import Effect, Work
+from accord.operations.context import Effect, OperationContext
+from accord.operations.operation import RecordedChange
 from accord.store.store import Engine, Row, Store, StoreError, Transaction
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class IndexEntry(Struct, frozen=True):
     facets: list[str]
 
 
-async def index(work: Work, change: Change) -> None:
+async def index(work: OperationContext, change: RecordedChange) -> None:
     """Update the index after a write; a recorder."""
     deleted = [
         effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)
@@ -81,7 +81,7 @@ async def rebuild(
     return len(ids)
 
 
-async def _written(work: Work) -> AsyncIterator[str]:
+async def _written(work: OperationContext) -> AsyncIterator[str]:
     """Yield the ids of all items and comments that need a new entry."""
     for effect in work.effects:
         if _is_text(effect):

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from accord.hub.search.words import is_reference, words
 from accord.hub.storage import search
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Engine
 
 MAX_WORDS: Final = 16

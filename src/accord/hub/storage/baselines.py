@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.hub.domain.text import fold, no_such
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.work import Database, is_uuid
 from accord.store.store import Engine, Transaction
 
 ChangeOf: TypeAlias = Literal["added", "removed", "changed"]

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 
 from accord.hub.entities import Comment, Page
 from accord.hub.storage import provenance, rows
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.work import Database, is_uuid
 
 SELECT: Final = """
 SELECT c.id, c.target_id, c.reply_to, c.author_id, c.text, c.quote, c.quote_position, c.resolved,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from accord.hub.entities import Gap
 from accord.hub.storage import rows
-from accord.operations.work import Database
+from accord.operations.context import Database
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""

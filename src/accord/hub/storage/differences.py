@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from accord.hub.domain.diffs import FieldDifference, differences
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
-from accord.operations.work import Database
+from accord.operations.context import Database
 
 HIDDEN_FIELDS: Final = frozenset(
     {

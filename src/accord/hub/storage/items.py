@@ -15,8 +15,8 @@ from msgspec.structs import asdict
 
 from accord.hub.domain.kinds import KINDS, Kind, Reference, parse_reference
 from accord.hub.storage import rows
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.work import Database, is_uuid
 from accord.store.store import Engine, Transaction
 
 SELECT: Final = """

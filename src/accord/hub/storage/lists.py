@@ -14,8 +14,8 @@ from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Page
 from accord.hub.storage.items import SELECT, ItemRow, item_row
 from accord.hub.storage.rows import cursor_after_row, cursor_values, page, query_hash
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.work import Database, is_uuid
 
 Sort: TypeAlias = Literal[
     "reference_id",

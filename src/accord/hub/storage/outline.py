@@ -16,8 +16,8 @@ from accord.hub.domain.kinds import Kind
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import NOBODY
+from accord.operations.context import Database
 from accord.operations.pages import Page
-from accord.operations.work import Database
 
 UNDER_NOTHING: Final[tuple[Kind, ...]] = ("epic",)
 UNDER: Final[dict[Kind, tuple[Kind, ...]]] = {

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from accord.hub.storage.rows import places
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Row
 
 MIGRATIONS: Final = "SELECT name FROM accord_migrations WHERE part = 'hub'"

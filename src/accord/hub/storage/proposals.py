@@ -7,9 +7,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.storage import rows
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
 from accord.operations.pages import Page
-from accord.operations.work import Database, is_uuid
 from accord.store.store import Row
 
 SELECT: Final = """

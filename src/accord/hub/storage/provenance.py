@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from accord.hub.entities import Provenance
 from accord.hub.storage import rows
 from accord.hub.storage.items import ItemRow
-from accord.operations.work import Database, Work
+from accord.operations.context import Database, OperationContext
 
 OF_CHANGES: Final = """
 SELECT r.entity_id, c.face, c.client, c.token_id, tokens.name AS token,
@@ -107,7 +107,7 @@ async def all_sources(db: Database) -> dict[str, SourceRow]:
     }
 
 
-async def add_source(work: Work, item: ItemRow, source: str, foreign_id: str) -> None:
+async def add_source(work: OperationContext, item: ItemRow, source: str, foreign_id: str) -> None:
     """Record the source of an item as an effect of `work`."""
     row = SourceRow(item.id, source, foreign_id, work.now)
     await rows.insert(work.db, "item_sources", asdict(row))

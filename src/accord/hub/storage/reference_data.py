@@ -10,9 +10,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.domain.text import fold, no_such
-from accord.operations.accounts.names import name_key
+from accord.operations.auth.users import username_key
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
-from accord.operations.work import Database, is_uuid
 
 SELECT_LABELS: Final = """
 SELECT l.id, l.name, l.name_key, l.colour, l.created_at,
@@ -190,7 +190,7 @@ async def find_person(
     """
     by_id = is_uuid(name)
     rows = await db.fetch(
-        PERSON_BY_ID if by_id else PERSON_BY_NAME, name.lower() if by_id else name_key(name)
+        PERSON_BY_ID if by_id else PERSON_BY_NAME, name.lower() if by_id else username_key(name)
     )
     if rows and (rows[0]["active"] or also_inactive):
         return Person(rows[0]["id"], rows[0]["username"])

@@ -15,9 +15,9 @@ from accord.hub.domain.text import fold, no_such
 from accord.hub.domain.traceability import ImpactLink, ImpactStep, changed_ends, impact_steps
 from accord.hub.storage import rows
 from accord.hub.storage.rows import cursor_values, query_hash
+from accord.operations.context import Database, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.pages import Page, page_of
-from accord.operations.work import Database, is_uuid
 
 Direction: TypeAlias = Literal["both", "outgoing", "incoming"]
 

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from accord.hub.domain.kinds import Kind
 from accord.hub.storage.rows import chunks, places
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Row
 
 Named: TypeAlias = Literal["prompt", "person", "label"]

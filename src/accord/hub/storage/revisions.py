@@ -14,9 +14,9 @@ from accord.hub.entities import Difference
 from accord.hub.storage import rows
 from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.items import ItemRow
+from accord.operations.context import Action, Database, Effect, OperationContext, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.outcome import Change
-from accord.operations.work import Action, Database, Effect, Work, is_uuid
+from accord.operations.operation import RecordedChange
 from accord.store.store import Row
 
 ADD_CHANGE: Final = """
@@ -167,8 +167,8 @@ class ChangeSubject(Struct, frozen=True):
 
 
 async def add(
-    work: Work,
-    change: Change,
+    work: OperationContext,
+    change: RecordedChange,
     effects: Sequence[Effect],
     *,
     reason: str,

@@ -19,9 +19,9 @@ import msgspec
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
+from accord.operations.context import Action, Database, Effect
 from accord.operations.errors import InvalidError
-from accord.operations.pages import Page, cursor_after, keys_of
-from accord.operations.work import Action, Database, Effect
+from accord.operations.pages import Page, cursor_after, cursor_keys
 from accord.store.store import Row, Transaction
 
 T = TypeVar("T")
@@ -173,7 +173,7 @@ def cursor_values(cursor: str, asked_for: str, *types: type) -> list[Any]:
     Raises InvalidError for a cursor of another list.
     """
     keys: Any = GenericAlias(tuple, (str, *types))
-    name, *values = keys_of(cursor, keys)
+    name, *values = cursor_keys(cursor, keys)
     if name != asked_for:
         raise InvalidError("cursor", "belongs to another list, filter or order")
     return list(values)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.hub.storage.rows import places
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Engine, Row, Transaction
 
 NEWEST: Final[dict[Engine, str]] = {

@@ -1,12 +1,11 @@
-"""The audit trail: who did what, when and from where, so that nobody can change it unseen.
+"""The audit trail: who did what, when and from where, so that changes to it are detected.
 
-record      one record
-chain       what makes records, seals and heads genuine
-storage     SQL of all of it
-sealer      numbers and chains records
-head_file   the head, kept beside the database
-trail       `AuditTrail`: the trail of a running server
+record      records: fields, targets, authentication codes
+storage     SQL of the trail
+trail       `AuditTrail`: the trail of a running server; seals and the head file
+states      digests of rows without revisions
 verify      finds what was changed
-export      all of it, as JSON lines or CSV
-operations  what administrators can ask of it
+failures    failed authentications, recorded at a bounded rate
+export      all events, as JSON lines or CSV
+operations  operations on the trail, for administrators
 """

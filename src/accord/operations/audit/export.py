@@ -1,7 +1,7 @@
-"""All of the trail, for those who keep it elsewhere: JSON lines, or CSV for spreadsheets.
+"""Audit events as clients see them, and the export of all: JSON lines, or CSV for spreadsheets.
 
-The last line is the head. Where the export is kept out of reach of whoever can write to the
-database, that head tells later whether something was cut off.
+The last line of an export is the head. If the export is stored out of reach of those who can write
+to the database, the head shows later whether records were cut off.
 """
 
 from __future__ import annotations
@@ -12,15 +12,50 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
-from accord.operations.audit.chain import Chain, Head
-from accord.operations.audit.events import AuditEvent
+from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.storage import EXPORT_SEALED, EXPORT_UNSEALED, READ_HEAD
 from accord.operations.audit.verify import value_in
 from accord.store.store import Reading, Row, Store
 
-Format: TypeAlias = Literal["jsonl", "csv"]
-FORMATS: Final[tuple[Format, ...]] = ("jsonl", "csv")
+
+class AuditEvent(Struct, frozen=True, kw_only=True):
+    """Who did what. `sequence`, `previous_hash` and `hash` are there once it is sealed, a second
+    later at most."""
+
+    sequence: int | None
+    id: str
+    time: str
+    actor: str
+    actor_id: str
+    via: str
+    face: str
+    token_id: str
+    token: str = ""
+    """The name of the token, of those that are still known."""
+    client: str
+    address: str
+    operation: str
+    target: str
+    change_id: str
+    before_hash: str
+    after_hash: str
+    outcome: str
+    error: str
+    correlation_id: str
+    states: str
+    mac: str
+    previous_hash: str | None
+    hash: str | None
+
+
+def event_of(row: Row) -> AuditEvent:
+    return AuditEvent(**{name: row[name] for name in AuditEvent.__struct_fields__})
+
+
+ExportFormat: TypeAlias = Literal["jsonl", "csv"]
+EXPORT_FORMATS: Final[tuple[ExportFormat, ...]] = ("jsonl", "csv")
 PAGE: Final = 1000
 
 FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
@@ -30,7 +65,9 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 Write: TypeAlias = Callable[[bytes], object]
 
 
-async def export(store: Store, key: bytes, write: Write, *, format: Format) -> Head | None:
+async def export_trail(
+    store: Store, key: bytes, write: Write, *, format: ExportFormat
+) -> ChainHead | None:
     """Write the whole trail from one snapshot; return the head if it is genuine.
 
     Sealed records come first, in the order of the chain, then the unsealed ones; `write` gets them
@@ -39,7 +76,7 @@ async def export(store: Store, key: bytes, write: Write, *, format: Format) -> H
     chain = Chain(key)
     lines = _json_line if format == "jsonl" else _csv_line
 
-    async def read(db: Reading) -> Head | None:
+    async def read(db: Reading) -> ChainHead | None:
         rows = await db.fetch(READ_HEAD)
         head = chain.head(rows[0]["value"]) if rows else None
         if format == "csv":

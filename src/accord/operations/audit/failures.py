@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.operations.audit.record import Record, Trail
+from accord.operations.audit.record import AuditSink, Record
 from accord.operations.errors import UnavailableError
 from accord.operations.identifiers import new_id, utc_now
 
@@ -47,7 +47,7 @@ class FailedAttempts:
 
     def __init__(
         self,
-        trail: Trail,
+        trail: AuditSink,
         *,
         window: float = WINDOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -117,7 +117,7 @@ class FailedAttempts:
 
     def _put(self, record: Record) -> bool:
         try:
-            self._trail.later(record)
+            self._trail.enqueue(record)
         except UnavailableError:  # the queue of the trail is full
             return False
         return True

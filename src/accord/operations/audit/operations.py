@@ -6,15 +6,15 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from accord.operations.audit.events import AuditEvent, event_of
+from accord.operations.audit.export import AuditEvent, event_of
 from accord.operations.audit.record import Result
 from accord.operations.audit.storage import EventQuery
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.audit.verify import Report
+from accord.operations.audit.verify import VerificationReport
+from accord.operations.context import OperationContext
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 
 operations = Registry()
 
@@ -30,7 +30,7 @@ Time: TypeAlias = Annotated[
 
 @operations.read(right="admin", rest=Rest("GET", "/audit-events"), tool=False, tag="audit", cost=5)
 async def list_audit_events(
-    work: Work,
+    work: OperationContext,
     *,
     actor: Name | None = None,
     operation: Name | None = None,
@@ -62,7 +62,7 @@ async def list_audit_events(
     sql, values = query.count(count_to)
     [counted] = await work.db.fetch(sql, *values)
     if cursor is not None:
-        query.before(*keys_of(cursor, tuple[str, str]))
+        query.before(*cursor_keys(cursor, tuple[str, str]))
     sql, values = query.page(limit + 1)
     rows = await work.db.fetch(sql, *values)
     return page_of(
@@ -81,7 +81,7 @@ async def list_audit_events(
     cost=50,
     snapshot=True,
 )
-async def verify_audit_trail(work: Work) -> Report:
+async def verify_audit_trail(work: OperationContext) -> VerificationReport:
     """Verify the audit trail, and the data against it. What is not as it was written is in
     `findings`, what an older release did not keep enough of in `unproven`."""
     return await work.service(AuditTrail).verify(work.db)

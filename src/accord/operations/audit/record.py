@@ -1,13 +1,27 @@
-"""One record of the audit trail."""
+"""Records of the audit trail: their fields, targets and authentication. Pure.
+
+A record carries the HMAC of its own fields, so nobody can forge one without the key. A seal gives
+it a number and chains it to the record before it. The head is the newest seal, with an HMAC of its
+own, so it can be stored anywhere.
+
+Where no effect names the target of a record, it is what was read or what the call named. Targets
+are ids and names that the system gave out, never texts of a caller: an argument that is not spelt
+like an id is left out, as it may be a misplaced secret.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hmac
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal, Protocol, TypeAlias
+from hmac import compare_digest
+from itertools import islice
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, astuple, replace
 
 Result: TypeAlias = Literal[
     "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
@@ -42,13 +56,13 @@ class Record(Struct, frozen=True, kw_only=True):
     """The number of row states stored with the record; see `audit.states`."""
 
 
-class Trail(Protocol):
+class AuditSink(Protocol):
     """The destination of audit records."""
 
     async def write(self, transaction: Any, record: Record) -> None:
         """Write a record in the transaction that it describes."""
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         """Queue a record of a call that changed nothing; never blocks.
 
         It is written within a second.
@@ -60,3 +74,170 @@ def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
     if not any(value is not None for value in values):
         return ""
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()
+
+
+MAX_TARGETS: Final = 20
+
+_ARGUMENT: Final = re.compile(r"(?:.+_)?(?:id|run)|[ab]")
+_ID: Final = re.compile(
+    r"[A-Za-z]{2,10}-[0-9]{1,10}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+)
+_NAMES: Final = ("reference_id", "username", "id", "name")
+"""Fields that name a thing, the one that people use first."""
+
+
+def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
+    """Return the ids named by a call and the subject of its result, with commas.
+
+    An id named by the call is left out if the result has a better name for the same thing.
+    """
+    found = dict.fromkeys(_named_by_arguments(arguments))
+    names = list(_names(result))
+    if names:
+        known = {name.casefold() for name in names}
+        found = {each: None for each in found if each.casefold() not in known}
+        found[names[0]] = None
+    else:
+        items = _items(result)[:MAX_TARGETS]
+        found |= {name: None for item in items for name in islice(_names(item), 1)}
+    return ", ".join(list(found)[:MAX_TARGETS])
+
+
+def _named_by_arguments(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in arguments.items():
+        if isinstance(value, str) and _ID.fullmatch(value) and _ARGUMENT.fullmatch(name):
+            yield value
+
+
+def _items(result: Any) -> Sequence[Any]:
+    items = getattr(result, "items", None)
+    return items if isinstance(items, Sequence) else ()
+
+
+def _names(thing: Any) -> Iterator[str]:
+    # Nearly all results are structs, and checking for a Mapping is expensive.
+    is_mapping = not isinstance(thing, Struct) and isinstance(thing, Mapping)
+    for name in _NAMES:
+        value = thing.get(name) if is_mapping else getattr(thing, name, None)
+        if isinstance(value, str) and value:
+            yield value
+
+
+MAX_FIELD: Final = 1000
+"""Maximum length of one field of a record; longer fields are cut."""
+_NUL: Final = b"\\u0000"
+
+
+class Seal(Struct, frozen=True):
+    """The position of one record in the chain."""
+
+    sequence: int
+    record_id: str
+    previous_hash: str
+    hash: str
+
+
+class ChainHead(Struct, frozen=True):
+    """The end of the chain."""
+
+    __schema_name__: ClassVar[str] = "Head"
+
+    sequence: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.sequence}:{self.hash}"
+
+
+class _SignedChainHead(Struct, frozen=True):
+    sequence: int
+    hash: str
+    mac: str
+
+
+BEGINNING: Final = ChainHead(0, "")
+"""The head of a trail without seals."""
+
+
+class Chain:
+    """Creates and checks MACs and seals, which nobody can forge without the key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._keyed = hmac.new(key, digestmod="sha256")
+
+    def mac(self, record: Record) -> str:
+        # Empty fields are left out, so that later releases can add fields to records.
+        told = {name: value for name, value in asdict(record).items() if value}
+        return self._mac(b"record", msgspec.json.encode(told))
+
+    def is_genuine(self, record: Record, mac: object) -> bool:
+        """Return True for an unchanged record that was written with the key."""
+        # JSON encodes bytes as text, and a tampered database may hold bytes in place of text.
+        if not all(type(value) is str for value in astuple(record)):
+            return False
+        try:
+            return isinstance(mac, str) and compare_digest(mac.encode(), self.mac(record).encode())
+        except UnicodeEncodeError:
+            return False
+
+    def seal(self, head: ChainHead, record_id: str, mac: str) -> Seal:
+        """Return the seal of the next record."""
+        return self.seal_at(head.sequence + 1, record_id, mac, head.hash)
+
+    def seal_at(self, sequence: int, record_id: str, mac: str, previous_hash: str) -> Seal:
+        told = msgspec.json.encode((sequence, record_id, mac, previous_hash))
+        return Seal(sequence, record_id, previous_hash, self._mac(b"seal", told))
+
+    def state_mac(self, state: Struct) -> str:
+        """Return the MAC of a stored row state."""
+        return self._mac(b"state", msgspec.json.encode(astuple(state)))
+
+    def digest(self, told: object) -> str:
+        """Return a keyed digest of a value, which cannot be guessed without the key."""
+        return self._mac(b"value", msgspec.json.encode(told))[:32]
+
+    def signed(self, head: ChainHead) -> str:
+        """Return a signed head, as text for `head`."""
+        return msgspec.json.encode(
+            _SignedChainHead(head.sequence, head.hash, self._head_mac(head))
+        ).decode()
+
+    def head(self, text: str | bytes) -> ChainHead | None:
+        """Return the head in a text; None if it was not signed with this key."""
+        try:
+            found = msgspec.json.decode(text, type=_SignedChainHead)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        head = ChainHead(found.sequence, found.hash)
+        genuine = compare_digest(found.mac.encode(), self._head_mac(head).encode())
+        return head if genuine else None
+
+    def _head_mac(self, head: ChainHead) -> str:
+        return self._mac(b"head", msgspec.json.encode(head))
+
+    def _mac(self, what: bytes, told: bytes) -> str:
+        made = self._keyed.copy()
+        made.update(what + b"\n" + told)
+        return made.hexdigest()
+
+
+def storable(record: Record) -> Record:
+    """Return a record that every database accepts.
+
+    Callers may send NUL characters, lone surrogates and fields of any length; all are removed.
+    """
+    try:
+        encoded = msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        return _cleaned(record)
+    return _cleaned(record) if len(encoded) > MAX_FIELD or _NUL in encoded else record
+
+
+def _cleaned(record: Record) -> Record:
+    fields: dict[str, Any] = asdict(record)
+    return replace(record, **{name: _clean(value) for name, value in fields.items()})
+
+
+def _clean(text: str) -> str:
+    text = text[:MAX_FIELD].replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.encode(errors="replace").decode()

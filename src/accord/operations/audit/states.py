@@ -1,46 +1,48 @@
-"""Row states: what rows that have no revisions look like after each write, as keyed digests.
+"""Row states: keyed digests of rows without revisions, after each write, and their check.
 
 Effects of the hub are kept as revisions, which the hashes in audit records prove. Users, tokens,
-agents and workflows have none, and effects tell no secrets. So each write of them also keeps a
+agents and workflows have none, and effects contain no secrets. So each write of them also stores a
 digest of every column, under the key of the trail: `verify` compares them with the rows.
 
 change   rows of a change belong to its audit record, whose `after_hash` is that of the effects
 others   the first run, the adoption of rows of an older release, and a password that is hashed
-         anew change no entity; the `after_hash` of their records is that of the MACs of the rows
+         again change no entity; the `after_hash` of their records is that of the MACs of the rows
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.operations.audit.chain import Chain
-from accord.operations.audit.record import Record, Trail
+from accord.operations.audit.record import AuditSink, Chain, Record, hash_of_values
 from accord.operations.audit.storage import (
     ANY_STATE,
     INSERT_STATE,
     LAST_STATE,
+    READ_STATES,
+    STATES_MIGRATED,
     select_page,
     select_row,
 )
-from accord.operations.caller import SYSTEM
+from accord.operations.audit.verify import AuditFinding, Evidence
+from accord.operations.context import SYSTEM, Database, OperationContext
 from accord.operations.identifiers import new_id, utc_now
-from accord.operations.outcome import Change
+from accord.operations.operation import RecordedChange
 from accord.operations.storage import LANE
-from accord.operations.work import Database, Work
-from accord.store.store import Store, Transaction
+from accord.store.store import Reading, Store, Transaction
 
 ADOPT: Final = "adopt_states"
 """The operation of the record that adopts the rows of an older release."""
-PAGE: Final = 500
+ROWS_PER_PAGE: Final = 500
 
 
-class State(Struct, frozen=True):
+class RowState(Struct, frozen=True):
     """The columns of one row, by name; None if the row is deleted."""
 
     kind: str
@@ -50,17 +52,17 @@ class State(Struct, frozen=True):
     """The name that people use."""
 
 
-class Proven(Protocol):
+class ProvenRows(Protocol):
     """Rows that have stored states."""
 
     @property
     def kind(self) -> str:
         """The kind of the effects that change these rows."""
 
-    async def of(self, db: Database, id: str) -> list[State]:
+    async def of(self, db: Database, id: str) -> list[RowState]:
         """Return the rows that an effect on `id` may have changed."""
 
-    def every(self, db: Database) -> AsyncIterator[State]:
+    def every(self, db: Database) -> AsyncIterator[RowState]:
         """Yield all rows."""
 
 
@@ -74,23 +76,23 @@ class ProvenTable(Struct, frozen=True):
     label: str
     key: str = "id"
 
-    async def of(self, db: Database, id: str) -> list[State]:
+    async def of(self, db: Database, id: str) -> list[RowState]:
         found = await db.fetch(select_row(self.table, self.columns, self.key), id)
-        return [self._state(row) for row in found] or [State(self.kind, id, None)]
+        return [self._state(row) for row in found] or [RowState(self.kind, id, None)]
 
-    async def every(self, db: Database) -> AsyncIterator[State]:
-        after, page = "", select_page(self.table, self.columns, self.key, PAGE)
+    async def every(self, db: Database) -> AsyncIterator[RowState]:
+        after, page = "", select_page(self.table, self.columns, self.key, ROWS_PER_PAGE)
         while True:
             found = await db.fetch(page, after)
             for row in found:
                 yield self._state(row)
-            if len(found) < PAGE:
+            if len(found) < ROWS_PER_PAGE:
                 return
             after = found[-1][self.key]
 
-    def _state(self, row: Any) -> State:
+    def _state(self, row: Any) -> RowState:
         values = {name: row[name] for name in self.columns}
-        return State(self.kind, str(row[self.key]), values, str(row[self.label]))
+        return RowState(self.kind, str(row[self.key]), values, str(row[self.label]))
 
 
 USERS: Final = ProvenTable(
@@ -111,10 +113,10 @@ TOKENS: Final = ProvenTable(
     ),
     "name",
 )
-ACCOUNTS: Final[tuple[Proven, ...]] = (USERS, TOKENS)
+ACCOUNT_TABLES: Final[tuple[ProvenRows, ...]] = (USERS, TOKENS)
 
 
-class KeptState(Struct, frozen=True):
+class StoredState(Struct, frozen=True):
     """A row of `audit_states`, without its MAC."""
 
     sequence: int
@@ -128,13 +130,13 @@ class KeptState(Struct, frozen=True):
     """By column, as JSON; None if the row is deleted."""
 
 
-class StateKeeper:
+class StateRecorder:
     """Stores the states of changed rows together with the audit record."""
 
     def __init__(
         self,
         key: bytes,
-        proven: Sequence[Proven] = ACCOUNTS,
+        proven: Sequence[ProvenRows] = ACCOUNT_TABLES,
         elsewhere: frozenset[str] = frozenset(),
     ) -> None:
         """Create a recorder.
@@ -145,7 +147,7 @@ class StateKeeper:
         self._proven = {each.kind: each for each in proven}
         self._elsewhere = elsewhere
 
-    async def record(self, work: Work, change: Change) -> None:
+    async def record(self, work: OperationContext, change: RecordedChange) -> None:
         """Store the states of rows changed without revisions; a `Recorder`."""
         kinds = {effect.kind for effect in work.effects}
         # If only a part of the effects has revisions, the others are stored here, so that the hash
@@ -153,31 +155,31 @@ class StateKeeper:
         mixed = not kinds <= self._elsewhere and not kinds.isdisjoint(self._elsewhere)
         if kinds.isdisjoint(self._proven) and not mixed:
             return
-        rows: list[tuple[int, State, str | None]] = []
+        rows: list[tuple[int, RowState, str | None]] = []
         for place, effect in enumerate(work.effects):
             proven = self._proven.get(effect.kind)
             told = effect.kind in self._elsewhere and (mixed or proven is not None)
             if proven is None and not told:
                 continue
             states = [] if proven is None else await proven.of(work.db, effect.id)
-            first, *others = states or [State(effect.kind, effect.id, None)]
+            first, *others = states or [RowState(effect.kind, effect.id, None)]
             said = (effect.before, effect.after)
             rows.append((place, first, _json(said) if told else None))
             rows += [(place, other, None) for other in others]
         work.states = len(await self._keep(work.db, change.id, rows))
 
-    async def keep(self, db: Transaction, record: Record, states: Iterable[State]) -> Record:
+    async def keep(self, db: Transaction, record: Record, states: Iterable[RowState]) -> Record:
         """Store states for a record without a change; return the record with their proof."""
         rows = [(place, state, None) for place, state in enumerate(states)]
         macs = await self._keep(db, record.id, rows)
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
 
-    async def keep_of(self, db: Transaction, record: Record, *of: tuple[Proven, str]) -> Record:
+    async def keep_of(self, db: Transaction, record: Record, *of: tuple[ProvenRows, str]) -> Record:
         """Store the current states of the named rows; return the record with their proof."""
         states = [state for proven, id in of for state in await proven.of(db, id)]
         return await self.keep(db, record, states)
 
-    async def adopt(self, store: Store, trail: Trail) -> None:
+    async def adopt(self, store: Store, trail: AuditSink) -> None:
         """Store the states of all existing rows, once.
 
         From then on, rows of an older release and those of an empty database cannot be changed
@@ -207,14 +209,14 @@ class StateKeeper:
             await store.transact(work, lane=LANE)
 
     async def _keep(
-        self, db: Transaction, change_id: str, rows: Sequence[tuple[int, State, str | None]]
+        self, db: Transaction, change_id: str, rows: Sequence[tuple[int, RowState, str | None]]
     ) -> list[str]:
         if not rows:
             return []
         [found] = await db.fetch(LAST_STATE)
         macs = []
         for number, (place, state, told) in enumerate(rows, found["last"] + 1):
-            kept = KeptState(
+            kept = StoredState(
                 number,
                 change_id,
                 place,
@@ -228,7 +230,7 @@ class StateKeeper:
         return macs
 
 
-def digests_of(chain: Chain, state: State) -> str:
+def digests_of(chain: Chain, state: RowState) -> str:
     """Return the digests of all columns, in their stored form."""
     values = state.values or {}
     told = {
@@ -244,3 +246,165 @@ def hash_of_macs(macs: Sequence[str]) -> str:
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value, order="deterministic").decode()
+
+
+STATES_PER_PAGE: Final = 1_000
+_BEFORE_ALL: Final = -(2**63)
+
+
+class StoredStates:
+    """The genuine rows of `audit_states`."""
+
+    def __init__(self) -> None:
+        self.of_change: dict[str, list[StoredState]] = {}
+        """States by change id; for records without a change, by record id."""
+        self.macs: dict[str, list[str]] = {}
+        self.last: dict[tuple[str, str], StoredState] = {}
+        """The newest state by kind and id."""
+
+    async def read(self, db: Reading, evidence: Evidence) -> None:
+        """Read all states, and report changed or missing ones."""
+        after: Any = _BEFORE_ALL
+        expected = 1
+        while rows := await db.fetch(READ_STATES, after, STATES_PER_PAGE):
+            for row in rows:
+                *values, mac = row
+                state = StoredState(*values)
+                if not compare_digest(str(mac).encode(), evidence.chain.state_mac(state).encode()):
+                    where, detail = f"state {state.sequence}", "a kept state was changed"
+                    evidence.found(AuditFinding("edited", where, detail))
+                    continue
+                if state.sequence > expected:
+                    where, detail = f"state {expected}", "kept states are gone"
+                    evidence.found(AuditFinding("removed", where, detail))
+                expected = state.sequence + 1
+                self.of_change.setdefault(state.change_id, []).append(state)
+                self.macs.setdefault(state.change_id, []).append(mac)
+                self.last[state.kind, state.entity_id] = state
+            after = rows[-1]["sequence"]
+
+
+class FurtherCheck(Protocol):
+    """A check that needs the stored states as well."""
+
+    async def check(self, db: Reading, evidence: Evidence, kept: StoredStates) -> None: ...
+
+
+class StateCheck:
+    """Compares rows with their stored states; implements `DataCheck`."""
+
+    def __init__(
+        self,
+        proven: Sequence[ProvenRows],
+        operations: frozenset[str],
+        others: frozenset[str] = frozenset(),
+        further: Sequence[FurtherCheck] = (),
+    ) -> None:
+        """Create a check of the rows in `proven`.
+
+        `operations` are those that change these rows and nothing else; `others` always change them
+        and something else.
+        """
+        self._proven = proven
+        self._operations = operations
+        self._others = others
+        self._further = further
+
+    def keeps(self, record: Record) -> bool:
+        if record.change_id:
+            return bool(record.states) or record.operation in self._operations | self._others
+        return bool(record.after_hash)
+
+    async def check(self, db: Reading, evidence: Evidence) -> None:
+        kept = StoredStates()
+        if await db.fetch(STATES_MIGRATED):
+            await kept.read(db, evidence)
+        adopted, older = self._check_records(evidence, kept)
+        if adopted:
+            await evidence.attempt(self._check_rows(db, evidence, kept, older))
+        else:
+            evidence.unproven["accounts, tokens, agents and workflows: start this release once"] = (
+                None
+            )
+        for each in self._further:
+            await evidence.attempt(each.check(db, evidence, kept))
+
+    def _check_records(self, evidence: Evidence, kept: StoredStates) -> tuple[bool, set[str]]:
+        """Compare records with their states.
+
+        Return whether the rows of an older release, or of an empty database, were adopted; and the
+        targets of records that a server of an older release wrote next to this one.
+        """
+        adopted, older = False, set[str]()
+        for record in evidence.records:
+            if record.operation == ADOPT:
+                if adopted:
+                    detail = "rows were taken in a second time: what is kept of them had been gone"
+                    evidence.found(AuditFinding("forged", record.id, detail))
+                adopted = True
+            if not record.change_id:
+                good = hash_of_macs(kept.macs.get(record.id, [])) == record.after_hash
+            elif record.states and record.operation not in self._operations:
+                good = len(kept.of_change.get(record.change_id, ())) == int(record.states)
+            elif record.change_id in kept.of_change:
+                told = told_of(kept.of_change[record.change_id]).values()
+                good = hash_of_values([before for before, _ in told]) == record.before_hash
+                good = good and hash_of_values([after for _, after in told]) == record.after_hash
+            elif record.states:
+                good = False
+            elif adopted:
+                older.update(record.target.split(", "))
+                continue
+            elif record.operation in self._others:
+                continue  # its revisions are compared instead
+            else:
+                evidence.unproven["changes of accounts, agents, workflows by older releases"] = None
+                continue
+            if not good:
+                detail = f"the states that {record.operation} left are gone or of another change"
+                evidence.found(AuditFinding("removed", record.change_id or record.id, detail))
+        return adopted, older
+
+    async def _check_rows(
+        self, db: Reading, evidence: Evidence, kept: StoredStates, older: set[str]
+    ) -> None:
+        left = dict(kept.last)
+        kinds = set()
+        for proven in self._proven:
+            kinds.add(proven.kind)
+            async for state in proven.every(db):
+                kinds.add(state.kind)
+                evidence.compared += 1
+                last = left.pop((state.kind, state.id), None)
+                if older.isdisjoint((state.id, state.label)):
+                    _compare(evidence, state, last)
+                else:
+                    about = f"{state.kind} {state.label or state.id}, which an older server changed"
+                    evidence.unproven[about] = None
+        for (kind, id), last in left.items():
+            if kind in kinds and last.digests is not None and id not in older:
+                evidence.differs("removed", kind, id, "is gone, and no operation deleted it")
+
+
+def _compare(evidence: Evidence, state: RowState, kept: StoredState | None) -> None:
+    about = {"label": state.label}
+    if kept is None:
+        evidence.differs("forged", state.kind, state.id, "no operation made it", **about)
+        return
+    if kept.digests is None:
+        detail = "is there, though an operation deleted it"
+        evidence.differs("forged", state.kind, state.id, detail, **about)
+        return
+    expected = msgspec.json.decode(kept.digests, type=dict[str, str])
+    found = msgspec.json.decode(digests_of(evidence.chain, state), type=dict[str, str])
+    for name, digest in expected.items():
+        # Columns dropped or added by a later release are not compared.
+        if name in found and found[name] != digest:
+            detail = "is not what an operation wrote"
+            evidence.differs("edited", state.kind, state.id, detail, field=name, **about)
+
+
+def told_of(states: Sequence[StoredState]) -> dict[int, tuple[Any, Any]]:
+    """Return the values before and after each effect without a revision, by place."""
+    found = {state.place: state.told for state in states if state.told is not None}
+    return {place: tuple(msgspec.json.decode(told)) for place, told in found.items()}

@@ -1,17 +1,23 @@
 """The audit trail of a running server.
 
-write   a record, in the transaction that it describes
-later   a record of a call that changed nothing: in memory for at most a second, then written in a
-        batch by one task, which also seals pending records
+write     write a record in the transaction that it describes
+enqueue   keep a record of a call that changed nothing in memory, for at most a second; one task
+          writes them in batches and seals pending records
 
 Nothing is dropped: while `MAX_QUEUED` records cannot be written, calls that need another one are
 refused. Only the records in memory are lost when the process is killed.
+
+Sealing numbers and chains records, in a transaction in the lane `audit`, which one process at a
+time has. The head in the database is trusted only as far as its HMAC and the knowledge of this
+process go. If it was turned back, sealing continues after the known head and leaves a visible gap;
+if it is gone and nothing is known, nothing is sealed, as a new head would hide the loss.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,15 +26,24 @@ from types import TracebackType
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
-from accord.operations.audit.chain import Chain, Head, storable
-from accord.operations.audit.head_file import read_head_file, write_head_file
-from accord.operations.audit.record import Record
-from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
-from accord.operations.audit.storage import INSERT_RECORD, INSERT_RECORDS, RECORD_VALUES
-from accord.operations.audit.verify import DataCheck, Report, look
+from accord.operations.audit.record import BEGINNING, Chain, ChainHead, Record, Seal, storable
+from accord.operations.audit.storage import (
+    DELETE_PENDING,
+    INSERT_RECORD,
+    INSERT_RECORDS,
+    INSERT_SEALS,
+    LAST_SEAL,
+    PENDING_RECORDS,
+    READ_HEAD,
+    RECORD_VALUES,
+    WRITE_HEAD,
+)
+from accord.operations.audit.verify import DataCheck, VerificationReport, verify_snapshot
 from accord.operations.errors import UnavailableError
 from accord.store.store import (
+    Engine,
     Reading,
     Store,
     StoreError,
@@ -39,12 +54,108 @@ from accord.telemetry.metrics import Exposition, Kind
 
 log = logging.getLogger("accord.audit")
 
+HEAD_FILE_NAME: Final = "audit-head"
+"""The name of the file, in the data directory."""
+
+
+def read_head_file(path: Path, chain: Chain) -> ChainHead | None:
+    """Return the head in the file; None without a file or a genuine head in it."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    head = chain.head(text)
+    if head is None:
+        log.error("%s holds no genuine head of the audit trail", path)
+    return head
+
+
+def write_head_file(path: Path, chain: Chain, head: ChainHead) -> None:
+    """Replace the file atomically: a crash leaves the old one or the new one."""
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(chain.signed(head) + "\n")
+    new.replace(path)
+
+
+HEAD: Final = "audit_head"
+"""The name of the head in the table of settings."""
+MAX_SEALED: Final = 1000
+"""Records sealed in one transaction."""
+
+
+class SealResult(Struct, frozen=True):
+    """The result of sealing."""
+
+    head: ChainHead | None
+    """None if the head cannot be known."""
+    count: int = 0
+    problem: str = ""
+    """A description of tampering, if any was detected."""
+
+
+async def seal_pending(
+    transaction: Transaction, chain: Chain, engine: Engine, known: ChainHead | None
+) -> SealResult:
+    """Seal pending records.
+
+    `known` is the newest head known to this process.
+    """
+    trusted = await _trusted(transaction, chain, known)
+    if trusted.head is None:
+        return trusted
+    rows = await transaction.fetch(PENDING_RECORDS, MAX_SEALED)
+    head, problem = trusted.head, trusted.problem
+    seals: list[Seal] = []
+    for row in rows:
+        made = chain.seal(head, row["id"], row["mac"])
+        seals.append(made)
+        head = ChainHead(made.sequence, made.hash)
+    if seals:
+        await transaction.execute(INSERT_SEALS[engine], msgspec.json.encode(seals).decode())
+        await transaction.execute(DELETE_PENDING, trusted.head.sequence)
+    if seals or problem or known is None:
+        await transaction.execute(WRITE_HEAD, chain.signed(head))
+    return SealResult(head, len(seals), problem)
+
+
+async def _trusted(transaction: Transaction, chain: Chain, known: ChainHead | None) -> SealResult:
+    """Return the head to continue from."""
+    rows = await transaction.fetch(READ_HEAD)
+    stored = chain.head(rows[0]["value"]) if rows else None
+    last = await _last(transaction)
+    problem = ""
+    if stored is None:
+        if known is None and (rows or last):
+            return SealResult(None, problem="its head is gone or not genuine: nothing is sealed")
+        if known is not None:
+            problem = "its head is gone or not genuine"
+    elif known is not None and stored.sequence < known.sequence:
+        problem = f"its head was turned back from {known} to {stored}"
+    # Continue from the newest head of all: sealing from a rolled-back one would reuse its numbers
+    # and cover up the removed records.
+    head = max((each for each in (stored, known, BEGINNING) if each), key=_sequence)
+    if last > head.sequence:
+        problem = problem or f"it has seals behind its head, {head.sequence}"
+        head = ChainHead(last, head.hash)
+    return SealResult(head, problem=problem)
+
+
+def _sequence(head: ChainHead) -> int:
+    return head.sequence
+
+
+async def _last(transaction: Transaction) -> int:
+    rows = await transaction.fetch(LAST_SEAL)
+    return int(rows[0]["sequence"]) if rows else 0
+
+
 LANE: Final = "audit"
 FLUSH_SECONDS: Final = 1.0
 """Maximum delay of a queued record."""
-MAX_LATER: Final = 20_000
+MAX_QUEUED: Final = 20_000
 """Records that may be queued."""
-BATCH: Final = 500
+MAX_BATCH: Final = 500
 """Records written in one transaction."""
 SEAL_SECONDS: Final = 30.0
 """Maximum time that records of other processes, which did not seal them, stay unsealed."""
@@ -73,9 +184,9 @@ class AuditTrail:
         self._checks = checks
         self._chain = Chain(key)
         self._head_file = head_file
-        self._known: Head | None = None
-        self._logged: Head | None = None
-        self._later: list[Record] = []
+        self._known: ChainHead | None = None
+        self._logged: ChainHead | None = None
+        self._queued: list[Record] = []
         self._hurry = asyncio.Event()
         self._unsealed = False
         self._turn = asyncio.Lock()
@@ -117,7 +228,7 @@ class AuditTrail:
         try:
             await self.flush()
         except StoreError as error:
-            log.error("%d records of the audit trail are lost: %s", len(self._later), error)
+            log.error("%d records of the audit trail are lost: %s", len(self._queued), error)
         if self._logged is not None:
             self._log_head()
 
@@ -128,16 +239,16 @@ class AuditTrail:
         await transaction.execute_later(INSERT_RECORD, *values, self._chain.mac(record))
         self._unsealed = True
 
-    def later(self, record: Record) -> None:
+    def enqueue(self, record: Record) -> None:
         """Queue a record, to be written within a second.
 
         Raises UnavailableError at the limit of queued records: a call that cannot be recorded is
         not made.
         """
-        if len(self._later) >= MAX_LATER:
+        if len(self._queued) >= MAX_QUEUED:
             raise UnavailableError("the audit trail cannot be written at the moment")
-        self._later.append(record)
-        if len(self._later) >= BATCH:
+        self._queued.append(record)
+        if len(self._queued) >= MAX_BATCH:
             self._hurry.set()
 
     async def flush(self) -> None:
@@ -146,11 +257,11 @@ class AuditTrail:
         Raises StoreError.
         """
         async with self._turn:
-            waiting = len(self._later)  # records that arrive meanwhile form the next batch
+            waiting = len(self._queued)  # records that arrive meanwhile form the next batch
             while True:
-                batch = self._later[: min(waiting, BATCH)]
+                batch = self._queued[: min(waiting, MAX_BATCH)]
                 sealed = await self._store_batch(batch)
-                del self._later[: len(batch)]
+                del self._queued[: len(batch)]
                 waiting -= len(batch)
                 if waiting == 0 and sealed.count < MAX_SEALED:
                     break
@@ -159,7 +270,7 @@ class AuditTrail:
         """Write the counters of the trail for Prometheus."""
         families: tuple[tuple[str, Kind, str, float], ...] = (
             ("sealed_total", "counter", "Records that this process sealed.", self._sealed),
-            ("waiting", "gauge", "Records that wait to be written.", len(self._later)),
+            ("waiting", "gauge", "Records that wait to be written.", len(self._queued)),
             (
                 "seal_age_seconds",
                 "gauge",
@@ -177,10 +288,10 @@ class AuditTrail:
         for name, kind, about, value in families:
             page.family(f"accord_audit_{name}", kind, about, [((), value)])
 
-    async def verify(self, db: Reading) -> Report:
+    async def verify(self, db: Reading) -> VerificationReport:
         """Verify the trail, inside a read of one snapshot."""
         known = () if self._known is None else (self._known,)
-        return await look(db, self._chain, known, checks=self._checks)
+        return await verify_snapshot(db, self._chain, known, checks=self._checks)
 
     async def _run(self) -> None:
         was_unsealed = False
@@ -192,10 +303,10 @@ class AuditTrail:
             # looked for it, so look once more in the round after.
             is_unsealed, self._unsealed = self._unsealed, False
             late = time.monotonic() - self._sealed_at > SEAL_SECONDS
-            if self._later or is_unsealed or was_unsealed or late:
+            if self._queued or is_unsealed or was_unsealed or late:
                 await self._flush_or_wait()
             was_unsealed = is_unsealed
-            if len(self._later) < BATCH:
+            if len(self._queued) < MAX_BATCH:
                 self._hurry.clear()
 
     async def _flush_or_wait(self) -> None:
@@ -203,17 +314,17 @@ class AuditTrail:
             await self.flush()
         except StoreError as error:
             self._failed += 1
-            log.error("the audit trail cannot be written, %d wait: %s", len(self._later), error)
+            log.error("the audit trail cannot be written, %d wait: %s", len(self._queued), error)
             await asyncio.sleep(FLUSH_SECONDS)
         except Exception:
             # A bug of ours must not stop the task.
             self._failed += 1
-            log.exception("the audit trail cannot be written, %d wait", len(self._later))
+            log.exception("the audit trail cannot be written, %d wait", len(self._queued))
             await asyncio.sleep(FLUSH_SECONDS)
         if time.monotonic() - self._logged_at > LOG_SECONDS:
             self._log_head()
 
-    async def _store_batch(self, batch: list[Record]) -> Sealed:
+    async def _store_batch(self, batch: list[Record]) -> SealResult:
         try:
             sealed = await self._store.transact(
                 lambda transaction: self._insert_and_seal(transaction, batch), lane=LANE
@@ -225,15 +336,17 @@ class AuditTrail:
             await self._store.transact(
                 lambda transaction: self._insert(transaction, batch), lane=LANE
             )
-            return Sealed(self._known)
+            return SealResult(self._known)
         self._sealed_at = time.monotonic()
         self._sealed += sealed.count
         self._learn(sealed)
         return sealed
 
-    async def _insert_and_seal(self, transaction: Transaction, batch: Sequence[Record]) -> Sealed:
+    async def _insert_and_seal(
+        self, transaction: Transaction, batch: Sequence[Record]
+    ) -> SealResult:
         await self._insert(transaction, batch)
-        return await seal(transaction, self._chain, self._store.engine, self._known)
+        return await seal_pending(transaction, self._chain, self._store.engine, self._known)
 
     async def _insert(self, transaction: Transaction, batch: Sequence[Record]) -> None:
         """Insert records, possibly for the second time.
@@ -248,7 +361,7 @@ class AuditTrail:
             statement = INSERT_RECORDS.format(values=RECORD_VALUES[self._store.engine])
             await transaction.execute(statement, msgspec.json.encode(rows).decode())
 
-    def _learn(self, sealed: Sealed) -> None:
+    def _learn(self, sealed: SealResult) -> None:
         if sealed.problem:
             self._problems += 1
             log.critical("somebody changed the audit trail: %s", sealed.problem)

@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from accord.operations.audit.chain import BEGINNING, Chain, Head
-from accord.operations.audit.record import Record
+from accord.operations.audit.record import BEGINNING, Chain, ChainHead, Record
 from accord.operations.audit.storage import (
     COUNTS,
     LOST_RECORDS,
@@ -40,7 +39,7 @@ _WRONG_TYPE: Final = (TypeError, ValueError, AttributeError, KeyError, msgspec.M
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 
-Fault: TypeAlias = Literal[
+AuditFault: TypeAlias = Literal[
     "edited",  # a record or a seal was changed
     "removed",  # a record or a seal is missing
     "cut_off",  # the newest records are missing
@@ -51,12 +50,12 @@ Fault: TypeAlias = Literal[
 ]
 
 
-class Finding(Struct, frozen=True):
+class AuditFinding(Struct, frozen=True):
     """Something that is not as it was written."""
 
     __schema_name__: ClassVar[str] = "Finding"
 
-    fault: Fault
+    fault: AuditFault
     where: str
     """A sequence number, several, the id of a record, or what is meant in the data."""
     detail: str
@@ -66,7 +65,7 @@ class Finding(Struct, frozen=True):
     field: str = ""
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class VerificationReport(Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     __schema_name__: ClassVar[str] = "Report"
@@ -75,8 +74,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """Records in the chain."""
     pending: int
     """Records that are about to be sealed."""
-    head: Head | None
-    findings: tuple[Finding, ...]
+    head: ChainHead | None
+    findings: tuple[AuditFinding, ...]
     compared: int = 0
     """Rows of data that were compared with the trail."""
     unproven: tuple[str, ...] = ()
@@ -90,7 +89,7 @@ class Report(Struct, frozen=True, kw_only=True):
 class Evidence:
     """The evidence of a verified trail, for comparing data with it."""
 
-    def __init__(self, chain: Chain, found: Callable[[Finding], None]) -> None:
+    def __init__(self, chain: Chain, found: Callable[[AuditFinding], None]) -> None:
         self.chain = chain
         self.records: list[Record] = []
         """The genuine records chosen by `keeps`, in the order of the chain."""
@@ -99,11 +98,18 @@ class Evidence:
         self.found = found
 
     def differs(
-        self, fault: Fault, kind: str, id: str, detail: str, *, label: str = "", field: str = ""
+        self,
+        fault: AuditFault,
+        kind: str,
+        id: str,
+        detail: str,
+        *,
+        label: str = "",
+        field: str = "",
     ) -> None:
         """Report data that differs from the trail."""
         name = " ".join(filter(None, (kind.replace("_", " "), label or id, field)))
-        self.found(Finding(fault, name, detail, kind, id, field))
+        self.found(AuditFinding(fault, name, detail, kind, id, field))
 
     async def attempt(self, check: Awaitable[None]) -> None:
         """Await a check; a value of a wrong type is a finding and ends it."""
@@ -114,7 +120,7 @@ class Evidence:
                 "a value is of a type that no operation wrote, and what comes after it is not "
                 f"compared: {error}"
             )
-            self.found(Finding("unreadable", "the data", detail))
+            self.found(AuditFinding("unreadable", "the data", detail))
 
 
 class DataCheck(Protocol):
@@ -131,40 +137,40 @@ async def verify(
     store: Store,
     key: bytes,
     *,
-    anchors: Iterable[Head] = (),
+    anchors: Iterable[ChainHead] = (),
     progress: Progress | None = None,
     checks: Sequence[DataCheck] = (),
-) -> Report:
+) -> VerificationReport:
     """Verify the whole trail.
 
     `anchors` are heads stored elsewhere; `progress` is called with the number of verified seals and
     of all seals; `checks` compare the data. Raises StoreError if the database cannot be read.
     """
     return await store.read(
-        lambda db: look(db, Chain(key), anchors, progress, checks), snapshot=True
+        lambda db: verify_snapshot(db, Chain(key), anchors, progress, checks), snapshot=True
     )
 
 
-async def look(
+async def verify_snapshot(
     db: Reading,
     chain: Chain,
-    anchors: Iterable[Head],
+    anchors: Iterable[ChainHead],
     progress: Progress | None = None,
     checks: Sequence[DataCheck] = (),
-) -> Report:
+) -> VerificationReport:
     """Verify the trail inside a read, which must be one snapshot."""
     oldest = (datetime.now(UTC) - SEAL_WITHIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return await _Look(db, chain, anchors, oldest, progress, checks).report()
+    return await _Verification(db, chain, anchors, oldest, progress, checks).report()
 
 
-class _Look:
+class _Verification:
     """One verification of the trail."""
 
     def __init__(
         self,
         db: Reading,
         chain: Chain,
-        anchors: Iterable[Head],
+        anchors: Iterable[ChainHead],
         oldest: str,
         progress: Progress | None,
         checks: Sequence[DataCheck],
@@ -178,11 +184,11 @@ class _Look:
         for anchor in anchors:
             self._anchors.setdefault(anchor.sequence, set()).add(anchor.hash)
         self._oldest = oldest
-        self._findings: list[Finding] = []
+        self._findings: list[AuditFinding] = []
         self._end = BEGINNING
         self._seals = self._sealed = self._unsealed = self._pending = 0
 
-    async def report(self) -> Report:
+    async def report(self) -> VerificationReport:
         rows = await self._db.fetch(READ_HEAD)
         head = self._chain.head(rows[0]["value"]) if rows else None
         try:
@@ -194,7 +200,7 @@ class _Look:
                 await self._evidence.attempt(each.check(self._db, self._evidence))
         except StoreError as error:
             self._found("unreadable", f"behind {self._end.sequence}", str(error))
-        return Report(
+        return VerificationReport(
             sealed=self._sealed,
             pending=self._pending,
             head=head,
@@ -233,7 +239,7 @@ class _Look:
         for known in self._anchors.pop(sequence, ()):
             if known != row["hash"]:
                 self._found("edited", str(sequence), "is not the head that was kept elsewhere")
-        self._end = Head(sequence, row["hash"])
+        self._end = ChainHead(sequence, row["hash"])
 
     def _look_at_hash(self, row: Row, sequence: int) -> None:
         if row["id"] is None:
@@ -254,7 +260,7 @@ class _Look:
         expected: str = self._chain.seal_at(sequence, record_id, mac, previous).hash
         return bool(expected == row["hash"])
 
-    def _look_at_head(self, head: Head | None, *, is_there: bool) -> None:
+    def _look_at_head(self, head: ChainHead | None, *, is_there: bool) -> None:
         if head is None:
             detail = "is not genuine" if is_there else "is gone"
             self._found("head", "head", f"the head of the trail {detail}")
@@ -308,10 +314,10 @@ class _Look:
         if any(each.keeps(record) for each in self._checks):
             self._evidence.records.append(record)
 
-    def _found(self, fault: Fault, where: str, detail: str) -> None:
-        self._add(Finding(fault, where, detail))
+    def _found(self, fault: AuditFault, where: str, detail: str) -> None:
+        self._add(AuditFinding(fault, where, detail))
 
-    def _add(self, finding: Finding) -> None:
+    def _add(self, finding: AuditFinding) -> None:
         if len(self._findings) < MAX_FINDINGS:
             self._findings.append(finding)
 

@@ -11,12 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from accord.hub.demo.loading import demo_operation, first_epic
-from accord.operations.accounts.credentials import (
-    SESSION_SECONDS,
-    expired_cookie,
-    session_cookie,
-)
-from accord.operations.accounts.entities import SignedIn
+from accord.operations.auth.credentials import SESSION_SECONDS, expired_cookie, session_cookie
+from accord.operations.auth.users import SignedIn
 from accord.operations.errors import (
     InvalidError,
     RateLimitedError,

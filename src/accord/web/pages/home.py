@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.operations.accounts.entities import Token
+from accord.operations.auth.users import Token
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
 from accord.web.activity import days

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.operations.caller import Caller
+from accord.operations.context import Caller
 from accord.operations.errors import ServiceError
 from accord.web.formatting import search_result
 from accord.web.layout import NAVIGATION

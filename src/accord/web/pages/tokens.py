@@ -8,17 +8,10 @@ from msgspec import Struct
 
 from accord.mcp.host_entries import json_entry, toml_entry
 from accord.mcp.hosts import HOSTS, Remote
-from accord.operations.accounts.token_text import DEFAULT_DAYS, MAX_DAYS
+from accord.operations.auth.tokens import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
+from accord.operations.context import ASSISTANT_SCOPES, RULES, SCOPES, Role, Scope, default_scopes
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
-from accord.operations.rights import (
-    ASSISTANT_SCOPES,
-    RULES,
-    SCOPES,
-    Role,
-    Scope,
-    default_scopes,
-)
 from accord.web.forms import Words
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
@@ -117,7 +110,7 @@ async def create(request: PageRequest) -> PageResponse:
             "create_token",
             name=form["name"].strip(),
             scopes=scopes_of(form, request.user.role),
-            expires_in=form["expires_in"] or DEFAULT_DAYS,
+            expires_in=form["expires_in"] or DEFAULT_TOKEN_DAYS,
         )
     except ServiceError as error:
         return await _form(request, error)
@@ -148,8 +141,8 @@ async def _form(request: PageRequest, error: ServiceError | None = None) -> Page
         preset=request.form["preset"] or found[0].key,
         chosen=CHOSEN,
         scopes=[(scope, ALLOWS[scope], scope in ticked) for scope in allowed(request.user.role)],
-        days=request.form["expires_in"] or DEFAULT_DAYS,
-        most=MAX_DAYS,
+        days=request.form["expires_in"] or DEFAULT_TOKEN_DAYS,
+        most=MAX_TOKEN_DAYS,
         error=error,
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.operations.accounts.entities import User
-from accord.operations.accounts.passwords import random_password
+from accord.operations.auth.passwords import random_password
+from accord.operations.auth.users import User
+from accord.operations.context import Role
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
-from accord.operations.rights import Role
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 

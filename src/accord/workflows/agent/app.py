@@ -33,12 +33,11 @@ from accord.a2a.server.app import (
 )
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
-from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authentication import RequestAuthenticator
-from accord.operations.accounts.credentials import Credentials
+from accord.operations.adapters.responses import allowance_lines, error_lines
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.authentication import RequestAuthenticator
+from accord.operations.auth.credentials import Addresses, Credentials
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
-from accord.operations.faces.answers import allowance_lines, error_lines
 from accord.operations.runner import Runner
 from accord.transports.http.replies import Reply, failure_reply, text_reply
 from accord.transports.origins import names_server

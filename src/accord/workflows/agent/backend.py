@@ -32,10 +32,12 @@ from accord.a2a.protocol.model import (
 )
 from accord.a2a.server.backend import TaskPage
 from accord.jsonrpc.errors import InternalError, InvalidParamsError, RpcError
-from accord.operations.accounts.standing import barred
+from accord.operations.adapters.responses import allowance_lines
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.auth.revocation import find_revoked
+from accord.operations.context import Caller
 from accord.operations.errors import (
+    Allowance,
     ConflictError,
     ForbiddenError,
     InvalidError,
@@ -43,8 +45,6 @@ from accord.operations.errors import (
     NotFoundError,
     ServiceError,
 )
-from accord.operations.faces.answers import allowance_lines
-from accord.operations.limiter import Allowance
 from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
@@ -167,7 +167,9 @@ class WorkflowBackend:
                     return
 
     async def _is_barred(self) -> bool:
-        return self._caller in await self._runner.store.read(lambda db: barred(db, [self._caller]))
+        return self._caller in await self._runner.store.read(
+            lambda db: find_revoked(db, [self._caller])
+        )
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:
         def fits(run: TaskRun) -> bool:

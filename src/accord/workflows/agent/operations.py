@@ -14,10 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.protocol.model import Message
-from accord.operations.caller import Caller
+from accord.operations.context import Caller, OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from accord.store.store import Row
 from accord.workflows.agent.tasks import (
     SKILL,
@@ -73,7 +72,7 @@ def run_id(caller: Caller, message_id: str) -> str:
 
 
 @operations.write(right="run", tool=False)
-async def begin_task(work: Work, *, message: Message, skill: Any = None) -> TaskRun:
+async def begin_task(work: OperationContext, *, message: Message, skill: Any = None) -> TaskRun:
     """Start a run by a message; or the run that it started before. `skill` names the workflow
     where the message's own metadata does not."""
     id = run_id(work.caller, message.message_id)
@@ -87,11 +86,11 @@ async def begin_task(work: Work, *, message: Message, skill: Any = None) -> Task
     return await _task_run(work, id)
 
 
-async def _task_run(work: Work, id: str) -> TaskRun:
+async def _task_run(work: OperationContext, id: str) -> TaskRun:
     return task_run(await load_run_or_fail(work, id), await read_conversation(work.db, id))
 
 
-async def _workflow_name(work: Work, message: Message, skill: Any) -> str:
+async def _workflow_name(work: OperationContext, message: Message, skill: Any) -> str:
     """The name of the workflow that a message asks for. Raises InvalidError."""
     for wanted in (message.metadata.get(SKILL), skill):
         if isinstance(wanted, str) and wanted:
@@ -120,7 +119,7 @@ class TaskReference(Struct, frozen=True):
 
 
 @operations.write(right="run", tool=False)
-async def continue_task(work: Work, *, id: str, message: Message) -> TaskReference:
+async def continue_task(work: OperationContext, *, id: str, message: Message) -> TaskReference:
     """Answer what a run waits for: a decision, a signal, what an agent asks."""
     task = await _own(work, id)
     run = task.run
@@ -145,7 +144,7 @@ async def continue_task(work: Work, *, id: str, message: Message) -> TaskReferen
     return TaskReference(id)
 
 
-async def _store_messages(work: Work, task: TaskRun, answer: Message) -> None:
+async def _store_messages(work: OperationContext, task: TaskRun, answer: Message) -> None:
     """Keep what a run asked, and what it was answered."""
     id, context_id = task.run.row.id, task.context_id
     place = (await read_conversation(work.db, id)).next_place
@@ -158,12 +157,12 @@ async def _store_messages(work: Work, task: TaskRun, answer: Message) -> None:
 
 
 @operations.read(tool=False, snapshot=True)
-async def find_task(work: Work, *, id: str) -> TaskRun:
+async def find_task(work: OperationContext, *, id: str) -> TaskRun:
     """A run of the caller's own."""
     return await _own(work, id)
 
 
-async def _own(work: Work, id: str) -> TaskRun:
+async def _own(work: OperationContext, id: str) -> TaskRun:
     """Raises NotFoundError: runs of others are not there."""
     if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
@@ -171,7 +170,7 @@ async def _own(work: Work, id: str) -> TaskRun:
 
 
 @operations.read(tool=False)
-async def list_skills(work: Work) -> list[RunnableWorkflow]:
+async def list_skills(work: OperationContext) -> list[RunnableWorkflow]:
     """The workflows that runs may be started of."""
     return [
         RunnableWorkflow(
@@ -195,7 +194,7 @@ class TaskListing(Struct, frozen=True):
 
 @operations.read(tool=False, snapshot=True)
 async def list_tasks(
-    work: Work,
+    work: OperationContext,
     *,
     context: str,
     before: tuple[float, str] | None,

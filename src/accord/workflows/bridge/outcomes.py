@@ -18,7 +18,7 @@ from accord.a2a.protocol.errors import (
     UnknownOutcomeError,
 )
 from accord.operations.identifiers import new_id
-from accord.operations.logs.redaction import redact, redact_value
+from accord.operations.logs import redact, redact_value
 from accord.store.store import StoreError
 from accord.workflows.bridge.in_flight import InFlightTask, InFlightTasks
 from accord.workflows.bridge.result_writer import (

@@ -21,7 +21,7 @@ from msgspec import Struct, json
 from accord.a2a.client.client import Direction, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.model import message_id
-from accord.operations.logs.redaction import redact
+from accord.operations.logs import redact
 from accord.store.store import Row
 from accord.transports.urls import shown
 from accord.workflows.core.definition import Retry

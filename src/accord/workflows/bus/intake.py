@@ -17,8 +17,8 @@ from uuid import UUID, uuid4, uuid5
 
 from msgspec import UNSET, Struct
 
-from accord.operations.accounts.storage.users import find_row
-from accord.operations.rights import RULES
+from accord.operations.auth.storage import find_user_row
+from accord.operations.context import RULES
 from accord.store.store import Row, Store, Transaction, UnavailableError
 from accord.workflows.bus.bus import DeferredHandoff, EnvelopeError, LocalExecutor, LocalWorker
 from accord.workflows.bus.dead_letters import RejectedMessage, TopicRecord, store_rejected
@@ -105,7 +105,7 @@ async def _start_run(db: Transaction, definitions: Definitions, asked: StartRun,
 
 
 async def _starter(db: Transaction, name: str) -> Starter:
-    row = await find_row(db, name)
+    row = await find_user_row(db, name)
     if row is None or not row["active"]:
         raise EnvelopeError("unknown_user", f"there is no user {name[:80]!r}, or not any more")
     if row["role"] not in RULES["run"].roles:

@@ -13,12 +13,12 @@ from msgspec.structs import asdict, replace
 from accord.a2a.client.exchange import AddressGuard, AddressRefusedError
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import RefusedError
+from accord.operations.context import Action, Changed, Database, Effect, Hint, OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, StaleError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
-from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 from accord.workflows.bridge.agents import check_agent, store_check
 from accord.workflows.bridge.client_pool import Secrets, web_address
 from accord.workflows.bridge.in_flight import Breakers, BreakerState
@@ -91,7 +91,7 @@ class AgentDeleted(Changed, kw_only=True):
     deleted: str
 
 
-async def _check_address(work: Work, arguments: Mapping[str, Any]) -> list[Hint]:
+async def _check_address(work: OperationContext, arguments: Mapping[str, Any]) -> list[Hint]:
     """What is to be said about a URL. Raises InvalidError for one that must not be called."""
     url = arguments["url"]
     if url is UNSET:
@@ -113,7 +113,7 @@ async def _check_address(work: Work, arguments: Mapping[str, Any]) -> list[Hint]
     prepare=_check_address,
 )
 async def create_agent(
-    work: Work,
+    work: OperationContext,
     *,
     name: AgentName,
     url: AgentUrl,
@@ -146,10 +146,10 @@ async def create_agent(
 
 @operations.read(right="admin", rest=Rest("GET", "/agents"), tag="agents", tool=False)
 async def list_agents(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[Agent]:
     """List agents, by name."""
-    [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
+    [after] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
     rows = await work.db.fetch(agents.LIST, after, limit + 1)
     [count] = await work.db.fetch(agents.COUNT)
     return page_of(
@@ -161,7 +161,7 @@ async def list_agents(
 
 
 @operations.read(right="admin", rest=Rest("GET", "/agents/{name}"), tag="agents", tool=False)
-async def get_agent(work: Work, *, name: AgentName) -> Agent:
+async def get_agent(work: OperationContext, *, name: AgentName) -> Agent:
     """Get an agent, by its name or id."""
     return _shown(work, await find_agent(work.db, name))
 
@@ -175,7 +175,7 @@ async def get_agent(work: Work, *, name: AgentName) -> Agent:
     idempotent=True,
 )
 async def update_agent(
-    work: Work,
+    work: OperationContext,
     *,
     name: AgentName,
     url: AgentUrl | UnsetType = UNSET,
@@ -228,7 +228,7 @@ async def update_agent(
     tool=False,
     destructive=True,
 )
-async def delete_agent(work: Work, *, name: AgentName) -> AgentDeleted:
+async def delete_agent(work: OperationContext, *, name: AgentName) -> AgentDeleted:
     """Remove an agent that no task waits for; deactivate one that is still in use."""
     row = await find_agent(work.db, name)
     [waiting] = await work.db.fetch(agents.COUNT_TASKS, row.name)
@@ -242,7 +242,7 @@ async def delete_agent(work: Work, *, name: AgentName) -> AgentDeleted:
     return AgentDeleted(deleted=row.name)
 
 
-async def _check_health(work: Work, arguments: Mapping[str, Any]) -> None:
+async def _check_health(work: OperationContext, arguments: Mapping[str, Any]) -> None:
     agent = await find_agent(work.db, arguments["name"])
     checked = await check_agent(agent, work.service(AddressPolicy), work.service(Secrets))
     await store_check(work.service(Runner).store, agent, checked)
@@ -258,7 +258,7 @@ async def _check_health(work: Work, arguments: Mapping[str, Any]) -> None:
     idempotent=True,
     cost=20,
 )
-async def check_agent_health(work: Work, *, name: AgentName) -> Agent:
+async def check_agent_health(work: OperationContext, *, name: AgentName) -> Agent:
     """Ask an agent for its card now, and get the agent with what came of it."""
     return _shown(work, await find_agent(work.db, name))
 
@@ -274,7 +274,7 @@ async def find_agent(db: Database, name: str) -> AgentRow:
 
 
 async def _tell(
-    work: Work, action: Action, before: AgentRow | None, after: AgentRow | None
+    work: OperationContext, action: Action, before: AgentRow | None, after: AgentRow | None
 ) -> None:
     for hint in work.prepared or ():
         work.hint(hint)
@@ -304,7 +304,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _shown(work: Work, row: AgentRow) -> Agent:
+def _shown(work: OperationContext, row: AgentRow) -> Agent:
     known = work.service(Breakers).states("agent")
     breaker: BreakerState | None = (
         None if known is None else known.get(("agent", row.name), "closed")

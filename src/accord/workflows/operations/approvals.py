@@ -10,13 +10,12 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from accord.operations.accounts.names import name_key
-from accord.operations.caller import Caller
+from accord.operations.auth.users import username_key
+from accord.operations.context import Caller, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Work
 from accord.store.store import Row
 from accord.workflows.core.events import ApprovalGiven
 from accord.workflows.operations.run_control import Reason, send_request
@@ -72,7 +71,7 @@ class WaitingApproval(Struct, kw_only=True):
     runs=is_callable,
 )
 async def approve_run(
-    work: Work,
+    work: OperationContext,
     *,
     run: RunId,
     step: ApprovalStep | None = None,
@@ -106,10 +105,10 @@ async def approve_run(
 
 @operations.read(rest=Rest("GET", "/approvals"), tag="approvals", tool=False, snapshot=True)
 async def list_approvals(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[WaitingApproval]:
     """List the decisions that wait for you, the oldest first."""
-    place = _FIRST if cursor is None else keys_of(cursor, tuple[float, str, str])
+    place = _FIRST if cursor is None else cursor_keys(cursor, tuple[float, str, str])
     mine = [row async for row in _open(work)]
     behind = [row for row in mine if _key(row) > place]
     page = page_of(behind[: limit + 1], limit=limit, total=len(mine), key=_key)
@@ -118,8 +117,8 @@ async def list_approvals(
 
 def may_decide(caller: Caller, by: Iterable[str]) -> bool:
     """Return True if a user is among these people and roles."""
-    names = {name_key(each) for each in by}
-    return not names.isdisjoint((name_key(caller.username), name_key(caller.role)))
+    names = {username_key(each) for each in by}
+    return not names.isdisjoint((username_key(caller.username), username_key(caller.role)))
 
 
 def _wanted(run: LoadedRun, step: str | None) -> PendingApproval:
@@ -138,7 +137,7 @@ def _wanted(run: LoadedRun, step: str | None) -> PendingApproval:
     raise InvalidError("step", f"name one of those that wait: {', '.join(keys)}", valid=keys)
 
 
-async def _open(work: Work) -> AsyncIterator[Row]:
+async def _open(work: OperationContext) -> AsyncIterator[Row]:
     """Return the approvals that wait for the caller."""
     place = _FIRST
     while True:

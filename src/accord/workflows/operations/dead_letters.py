@@ -10,11 +10,11 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Meta
 
+from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import ConflictError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.events import Arrival, RetryRequested, decode_event
@@ -70,7 +70,7 @@ class DeadLetter(Changed, kw_only=True):
     right="admin", rest=Rest("GET", "/dead-letters"), tag="dead letters", tool=False, snapshot=True
 )
 async def list_dead_letters(
-    work: Work,
+    work: OperationContext,
     *,
     kind: LetterKind | None = None,
     run: RunId | None = None,
@@ -81,7 +81,7 @@ async def list_dead_letters(
     """List what was given up, the newest first."""
     wanted = LetterFilter(kind=kind, run_id=run, replayed=replayed)
     total = await count_letters(work.db, wanted)
-    before = NEWEST if cursor is None else keys_of(cursor, tuple[float, str])
+    before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
     rows = await list_letters(work.db, wanted, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _shown)
@@ -90,7 +90,7 @@ async def list_dead_letters(
 @operations.read(
     right="admin", rest=Rest("GET", "/dead-letters/{id}"), tag="dead letters", tool=False
 )
-async def get_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
+async def get_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLetter:
     """Get one thing that was given up."""
     return _shown(await _find(work, id))
 
@@ -103,7 +103,7 @@ async def get_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     open_world=True,
     runs=is_callable,
 )
-async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
+async def replay_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLetter:
     """Try again what was given up: a run that failed is retried, a message is delivered again."""
     work.reaches("agents")
     row = await _find(work, id)
@@ -125,7 +125,7 @@ async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     return after
 
 
-async def _replay(work: Work, row: Row) -> None:
+async def _replay(work: OperationContext, row: Row) -> None:
     """Raises ConflictError where it cannot be tried again."""
     if row["kind"] == "task":
         await _retry(work, row)
@@ -138,7 +138,7 @@ async def _replay(work: Work, row: Row) -> None:
         await _publish(work, row)
 
 
-async def _retry(work: Work, row: Row) -> None:
+async def _retry(work: OperationContext, row: Row) -> None:
     """Retry the run of a task that failed; nothing that completed runs again for it."""
     run = await load_run_or_fail(work, row["run_id"])
     retry = RetryRequested(at=request_time(work), by=work.caller.username)
@@ -153,7 +153,7 @@ async def _retry(work: Work, row: Row) -> None:
     await _deliver(work, row, retry)
 
 
-async def _deliver(work: Work, row: Row, arrival: Arrival) -> None:
+async def _deliver(work: OperationContext, row: Row, arrival: Arrival) -> None:
     id = row["run_id"]
     await deliver(work.db, [RunMessage(f"{id}/replay/{row['id']}", id, arrival)])
 
@@ -169,7 +169,7 @@ def _arrival(row: Row) -> Arrival:
     return arrival
 
 
-async def _publish(work: Work, row: Row) -> None:
+async def _publish(work: OperationContext, row: Row) -> None:
     # What reads topics needs confluent-kafka, without which there are none.
     from accord.workflows.bus.bus import ReplayError
     from accord.workflows.bus.dead_letters import republish
@@ -180,7 +180,7 @@ async def _publish(work: Work, row: Row) -> None:
         raise ConflictError(str(error)) from None
 
 
-async def _find(work: Work, id: str) -> Row:
+async def _find(work: OperationContext, id: str) -> Row:
     rows: list[Row] = await work.db.fetch(ONE, id)
     if not rows:
         raise NotFoundError(f"there is no dead letter {id!r}")

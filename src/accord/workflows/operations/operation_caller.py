@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from accord.a2a.protocol.errors import UnknownOutcomeError
-from accord.operations.accounts.storage import tokens, users
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.auth import storage
+from accord.operations.context import Caller
 from accord.operations.errors import RateLimitedError, ServiceError, UnavailableError
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError, Runner
@@ -92,7 +92,7 @@ async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
         raise _Refusal(
             "insufficient_permissions", "nobody in particular started this run: use --as NAME"
         )
-    people = await db.fetch(users.BY_ID, run["user_id"])
+    people = await db.fetch(storage.USER_BY_ID, run["user_id"])
     if not people or not people[0]["active"]:
         raise _Refusal("insufficient_permissions", f"{run['username']} is not active any more")
     await _check_token(db, run)
@@ -102,7 +102,7 @@ async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
         role=people[0]["role"],
         via="session" if run["scopes"] is None else "token",
         face="system",
-        scopes=frozenset(tokens.scopes_in(run["scopes"] or "")),
+        scopes=frozenset(storage.scopes_in(run["scopes"] or "")),
         token_id=run["token_id"],
         client=f"workflow {run['workflow']}@{run['version']}",
         correlation_id=run["correlation_id"],
@@ -114,7 +114,7 @@ async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
 async def _check_token(db: Reading, run: Row) -> None:
     if not run["token_id"]:
         return
-    rows = await db.fetch(tokens.REVOKED_AT, run["token_id"])
+    rows = await db.fetch(storage.TOKEN_REVOKED_AT, run["token_id"])
     if not rows or rows[0]["revoked_at"] is not None:
         raise _Refusal(
             "insufficient_permissions", "the token that the run was started with was revoked"

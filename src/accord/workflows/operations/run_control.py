@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
+from accord.operations.context import Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Effect, Work
 from accord.workflows.core.errors import RefusedError
 from accord.workflows.core.events import (
     CancelRequested,
@@ -53,7 +53,7 @@ SignalId: TypeAlias = Annotated[
     open_world=True,
     runs=is_callable,
 )
-async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
+async def cancel_run(work: OperationContext, *, run: RunId, reason: Reason = "") -> Run:
     """Cancel a run; agents that work for it are told."""
     return await send_request(
         work,
@@ -70,7 +70,7 @@ async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
     open_world=True,
     runs=is_callable,
 )
-async def pause_run(work: Work, *, run: RunId) -> Run:
+async def pause_run(work: OperationContext, *, run: RunId) -> Run:
     """Let a run start nothing more until it is resumed; what is under way goes on."""
     return await send_request(
         work,
@@ -87,7 +87,7 @@ async def pause_run(work: Work, *, run: RunId) -> Run:
     open_world=True,
     runs=is_callable,
 )
-async def resume_run(work: Work, *, run: RunId) -> Run:
+async def resume_run(work: OperationContext, *, run: RunId) -> Run:
     """Let a run that was paused go on."""
     return await send_request(
         work,
@@ -104,7 +104,7 @@ async def resume_run(work: Work, *, run: RunId) -> Run:
     open_world=True,
     runs=is_callable,
 )
-async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> Run:
+async def retry_run(work: OperationContext, *, run: RunId, step: StepKey | None = None) -> Run:
     """Continue a run that failed or was cancelled: what did not complete starts again, what
     completed stays. With `step`, that step and everything after it runs again."""
     return await send_request(
@@ -123,7 +123,12 @@ async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> R
     runs=is_callable,
 )
 async def signal_run(
-    work: Work, *, run: RunId, name: SignalName, id: SignalId | None = None, payload: Any = None
+    work: OperationContext,
+    *,
+    run: RunId,
+    name: SignalName,
+    id: SignalId | None = None,
+    payload: Any = None,
 ) -> Run:
     """Send a run a signal, which it keeps until something waits for it. An agent that asks for
     input is answered by one that is named as its step's key."""
@@ -136,14 +141,16 @@ async def signal_run(
     return await send_request(work, await own_run(work, run), signal, f"signal/{signal.id}")
 
 
-async def own_run(work: Work, id: str) -> LoadedRun:
+async def own_run(work: OperationContext, id: str) -> LoadedRun:
     """A run that the caller may command. Raises NotFoundError and ForbiddenError."""
     run = await load_run_or_fail(work, id)
     work.caller.require_own(run.row.starter.user_id, "this run")
     return run
 
 
-async def send_request(work: Work, run: LoadedRun, request: Request, message: str = "") -> Run:
+async def send_request(
+    work: OperationContext, run: LoadedRun, request: Request, message: str = ""
+) -> Run:
     """Have a run do something; the run as it is before it does. Raises ConflictError where it
     cannot."""
     check_allowed(run, request)

@@ -15,16 +15,15 @@ from typing import Any, Final
 import msgspec
 
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
-from accord.operations.accounts.authentication import RequestAuthenticator
-from accord.operations.accounts.credentials import Credentials
-from accord.operations.accounts.standing import barred
+from accord.operations.adapters.openapi import failure, headers
+from accord.operations.adapters.request_meta import Further, RequestWords, RestHead, read_query
+from accord.operations.adapters.responses import RestResponse
 from accord.operations.arguments import convert
-from accord.operations.caller import Caller
+from accord.operations.auth.authentication import RequestAuthenticator
+from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.revocation import find_revoked
+from accord.operations.context import Caller
 from accord.operations.errors import InvalidError
-from accord.operations.faces.answers import Answer
-from accord.operations.faces.openapi_parts import failure, headers
-from accord.operations.faces.query import read_query
-from accord.operations.faces.rest_head import Further, RestHead, Words
 from accord.operations.runner import Runner
 from accord.transports.web.app import Stream
 from accord.workflows.core.state import FINAL
@@ -110,11 +109,11 @@ class RunStream:
         self._authenticator = authenticator
         self._get_run = runner.registry["get_run"]
 
-    def read_words(self, values: tuple[str, ...], query: str) -> Words:
+    def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
         given = read_query(query, known=frozenset({AFTER}), lists=frozenset())
         return {"id": values[0], **given}
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> Answer:
+    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
         caller = await self._authenticator.caller(credentials)
         words = dict(self.read_words(head.values, head.request.query))
         after = _place(str(words.pop(AFTER, "")), AFTER)
@@ -125,8 +124,8 @@ class RunStream:
         place = _place(head.request.fields.get("last-event-id", ""), "Last-Event-ID") or after
         run = outcome.result
         if place and run.state in FINAL and await self._has_seen(run.id, place):
-            return Answer(204)
-        return Answer(
+            return RestResponse(204)
+        return RestResponse(
             200, _EVENT_STREAM, pour=lambda stream: self._pour(stream, run.id, place, caller)
         )
 
@@ -138,7 +137,9 @@ class RunStream:
         async with aclosing(self._watch.follow(run_id, place)) as following:
             async for events in following:
                 if not events:
-                    if caller in await self._runner.store.read(lambda db: barred(db, [caller])):
+                    if caller in await self._runner.store.read(
+                        lambda db: find_revoked(db, [caller])
+                    ):
                         return
                     stream.write(KEEP_ALIVE)
                 unread = 0

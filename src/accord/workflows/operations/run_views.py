@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, overload
 import msgspec
 from msgspec import Struct
 
+from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import ConflictError, NotFoundError
-from accord.operations.work import Changed, Database, Work
 from accord.store.store import Row
 from accord.workflows.core.definition import (
     AgentStep,
@@ -50,7 +50,7 @@ def utc_text(seconds: float | None) -> str | None:
     return shown.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def request_time(work: Work) -> float:
+def request_time(work: OperationContext) -> float:
     """The time of a call, as runs count it."""
     return datetime.fromisoformat(work.now).timestamp()
 
@@ -181,7 +181,7 @@ class RunEvent(Struct, kw_only=True):
     detail: dict[str, Any]
 
 
-async def load_run_or_fail(work: Work, id: str) -> LoadedRun:
+async def load_run_or_fail(work: OperationContext, id: str) -> LoadedRun:
     """A run as it is now. Raises NotFoundError."""
     try:
         return await load_run(work.db, work.service(Definitions), id)
@@ -197,7 +197,7 @@ def require_readable(run: LoadedRun) -> None:
         )
 
 
-async def require_run(work: Work, id: str) -> None:
+async def require_run(work: OperationContext, id: str) -> None:
     """Raises NotFoundError where there is no such run."""
     if not await run_exists(work.db, id):
         raise NotFoundError(str(UnknownRunError(id)))

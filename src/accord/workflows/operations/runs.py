@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from accord.operations.context import Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
-from accord.operations.work import Effect, Work
 from accord.store.store import Row
 from accord.workflows.bridge.task import message_id_of, read_claimed, unreadable_task
 from accord.workflows.core.errors import NewerSchemaError
@@ -96,7 +96,7 @@ class RunHistory(Struct, kw_only=True):
     """Whether there are later ones."""
 
 
-async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
+async def _wait_for_end(work: OperationContext, arguments: Mapping[str, Any], result: Any) -> Any:
     """The run once it has ended, or as it is after the time that the caller gives it."""
     seconds = arguments.get("wait", 0)
     if not seconds:
@@ -117,12 +117,14 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
     open_world=True,
     runs=is_callable,
 )
-async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
+async def run_workflow(
+    work: OperationContext, *, name: WorkflowName, input: Any = None, wait: Wait = 0
+) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""
     return await shown_run(work.db, await start_run(work, work.new_id(), name, input))
 
 
-async def start_run(work: Work, id: str, name: str, input: Any) -> LoadedRun:
+async def start_run(work: OperationContext, id: str, name: str, input: Any) -> LoadedRun:
     """Start a run as the caller. Raises NotFoundError, ConflictError and InvalidError."""
     row = await find_workflow(work.db, name)
     if not row["active"]:
@@ -160,14 +162,14 @@ async def start_run(work: Work, id: str, name: str, input: Any) -> LoadedRun:
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}"), tag="runs", snapshot=True)
-async def get_run(work: Work, *, id: RunId) -> Run:
+async def get_run(work: OperationContext, *, id: RunId) -> Run:
     """Get a run: its state, output, error, steps, and what it waits for."""
     return await shown_run(work.db, await load_run_or_fail(work, id))
 
 
 @operations.read(rest=Rest("GET", "/runs"), tag="runs", tool=False, snapshot=True)
 async def list_runs(
-    work: Work,
+    work: OperationContext,
     *,
     workflow: WorkflowName | None = None,
     state: RunStatus | None = None,
@@ -187,7 +189,7 @@ async def list_runs(
     }
     given = {column: value for column, value in filters.items() if value is not None}
     total = await count_rows(work.db, given)
-    before = NEWEST if cursor is None else keys_of(cursor, tuple[float, str])
+    before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
     rows = await list_rows(work.db, given, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _listed)
@@ -195,11 +197,11 @@ async def list_runs(
 
 @operations.read(rest=Rest("GET", "/runs/{id}/steps"), tag="runs", tool=False, snapshot=True)
 async def list_run_steps(
-    work: Work, *, id: RunId, limit: Limit = 100, cursor: Cursor | None = None
+    work: OperationContext, *, id: RunId, limit: Limit = 100, cursor: Cursor | None = None
 ) -> Page[Step]:
     """List the steps of a run, in the order in which they are written."""
     run = await load_run_or_fail(work, id)
-    [start] = [0] if cursor is None else keys_of(cursor, tuple[int])
+    [start] = [0] if cursor is None else cursor_keys(cursor, tuple[int])
     steps = list(islice(shown_steps(run.program, run.state), start, None)) if start >= 0 else []
     return page_of(
         steps[: limit + 1], limit=limit, total=start + len(steps), key=lambda step: (start + limit,)
@@ -208,7 +210,7 @@ async def list_run_steps(
 
 @operations.read(rest=Rest("GET", "/runs/{id}/history"), tag="runs", tool=False, snapshot=True)
 async def get_run_history(
-    work: Work, *, id: RunId, after: Place = 0, last: bool = False, limit: Limit = 100
+    work: OperationContext, *, id: RunId, after: Place = 0, last: bool = False, limit: Limit = 100
 ) -> RunHistory:
     """What happened in a run, in order, from the event after number `after` on; with `last` only
     the end of it."""
@@ -221,7 +223,7 @@ async def get_run_history(
     )
 
 
-async def _chain(work: Work) -> int:
+async def _chain(work: OperationContext) -> int:
     """How many runs led to a new one. Raises ConflictError where that goes on and on."""
     chain = await chain_after(work.db, work.caller.run_id)
     if chain > MAX_CHAIN:
@@ -260,7 +262,7 @@ class RunCounts(Struct, kw_only=True):
 
 
 @operations.read(rest=Rest("GET", "/run-counts"), tag="runs", tool=False)
-async def count_runs(work: Work, *, days: Days = 7) -> RunCounts:
+async def count_runs(work: OperationContext, *, days: Days = 7) -> RunCounts:
     """Count the runs of the last days by state."""
     since = request_time(work) - days * _DAY
     rows = await work.db.fetch(COUNT_RUNS_SINCE, since)
@@ -309,7 +311,7 @@ class RunStep(Step, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/runs/{id}/calls"), tag="runs", tool=False, snapshot=True)
 async def list_run_calls(
-    work: Work,
+    work: OperationContext,
     *,
     id: RunId,
     open: bool = False,
@@ -318,7 +320,7 @@ async def list_run_calls(
 ) -> Page[RunCall]:
     """List what the steps of a run called, the oldest first; with `open` what is under way."""
     await require_run(work, id)
-    after = _FIRST if cursor is None else keys_of(cursor, tuple[float, str])
+    after = _FIRST if cursor is None else cursor_keys(cursor, tuple[float, str])
     rows = await work.db.fetch(LIST_OPEN_CALLS if open else LIST_CALLS, id, *after, limit + 1)
     [count] = await work.db.fetch(COUNT_OPEN_CALLS if open else COUNT_CALLS, id)
     page = page_of(
@@ -329,7 +331,7 @@ async def list_run_calls(
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}/steps/{step}"), tag="runs", tool=False, snapshot=True)
-async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
+async def get_run_step(work: OperationContext, *, id: RunId, step: StepKey) -> RunStep:
     """Get one step of a run, with its input and what it called."""
     run = await load_run_or_fail(work, id)
     require_readable(run)
@@ -352,7 +354,7 @@ async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
     )
 
 
-async def _started(work: Work, id: str, step: str) -> StepStarted | None:
+async def _started(work: OperationContext, id: str, step: str) -> StepStarted | None:
     """Return the last start of a step."""
     found = None
     for _, event in await read_history(work.db, id):

@@ -12,13 +12,12 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
+from accord.operations.context import IN_PERSON, Changed, Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, FieldError, InvalidError, NotFoundError
-from accord.operations.logs.redaction import masked
+from accord.operations.logs import masked
 from accord.operations.operation import Operation, Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of
 from accord.operations.registry import Registry
-from accord.operations.rights import IN_PERSON
-from accord.operations.work import Changed, Database, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.definition import Definition, find_places
 from accord.workflows.core.errors import DefinitionError, Problem
@@ -186,7 +185,7 @@ class Validated(Struct, kw_only=True):
     tag="workflows",
     tool=False,
 )
-async def create_workflow(work: Work, *, definition: DefinitionInput) -> Workflow:
+async def create_workflow(work: OperationContext, *, definition: DefinitionInput) -> Workflow:
     """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
     again makes no new one."""
     read = read_definition_input(definition, await _known(work))
@@ -231,7 +230,7 @@ async def create_workflow(work: Work, *, definition: DefinitionInput) -> Workflo
     tool=False,
     cost=5,
 )
-async def validate_workflow(work: Work, *, definition: DefinitionInput) -> Validated:
+async def validate_workflow(work: OperationContext, *, definition: DefinitionInput) -> Validated:
     """Look for problems in a definition, without saving it; all are told at once."""
     read = read_definition_input(definition, await _known(work))
     return Validated(
@@ -244,10 +243,10 @@ async def validate_workflow(work: Work, *, definition: DefinitionInput) -> Valid
 
 @operations.read(rest=Rest("GET", "/workflows"), tag="workflows")
 async def list_workflows(
-    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[ListedWorkflow]:
     """List workflows, each with the schema of its input, what starts it, and its last run."""
-    [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
+    [after] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
     rows = await work.db.fetch(definitions.LIST_WORKFLOWS, after, limit + 1)
     [count] = await work.db.fetch(definitions.COUNT_WORKFLOWS)
     return page_of(
@@ -260,11 +259,11 @@ async def list_workflows(
 
 @operations.read(rest=Rest("GET", "/workflows/{name}/versions"), tag="workflows", tool=False)
 async def list_workflow_versions(
-    work: Work, *, name: WorkflowName, limit: Limit = 20, cursor: Cursor | None = None
+    work: OperationContext, *, name: WorkflowName, limit: Limit = 20, cursor: Cursor | None = None
 ) -> Page[WorkflowSummary]:
     """List the versions of a workflow, the newest first."""
     bare, _ = split_name(name)
-    [before] = [NO_VERSION] if cursor is None else keys_of(cursor, tuple[int])
+    [before] = [NO_VERSION] if cursor is None else cursor_keys(cursor, tuple[int])
     rows = await work.db.fetch(definitions.LIST_VERSIONS, bare, before, limit + 1)
     [count] = await work.db.fetch(definitions.COUNT_VERSIONS, bare)
     if not count["total"]:
@@ -278,7 +277,7 @@ async def list_workflow_versions(
 
 
 @operations.read(rest=Rest("GET", "/workflows/{name}"), tag="workflows", tool=False)
-async def get_workflow(work: Work, *, name: WorkflowName) -> Workflow:
+async def get_workflow(work: OperationContext, *, name: WorkflowName) -> Workflow:
     """Get a workflow with its definition."""
     return _shown(await find_workflow(work.db, name))
 
@@ -291,7 +290,7 @@ async def get_workflow(work: Work, *, name: WorkflowName) -> Workflow:
     idempotent=True,
 )
 async def update_workflow(
-    work: Work, *, name: WorkflowName, active: bool | UnsetType = UNSET
+    work: OperationContext, *, name: WorkflowName, active: bool | UnsetType = UNSET
 ) -> Workflow:
     """Let runs of a workflow be started, or not: of all its versions, or of one."""
     bare, version = split_name(name)
@@ -317,7 +316,7 @@ async def update_workflow(
     return _shown(after)
 
 
-async def _known(work: Work) -> Known:
+async def _known(work: OperationContext) -> Known:
     kinds, steps = work.service(Events).kinds, work.service(StepTypes)
     return await known_things(work.db, work.service(Registry), kinds, steps)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, json
 
-from accord.operations.work import Database
+from accord.operations.context import Database
 from accord.store.store import Engine, Reading, Transaction
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event, decode_event

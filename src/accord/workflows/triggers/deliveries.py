@@ -14,7 +14,7 @@ from msgspec import DecodeError, Struct
 
 from accord.jsonrpc.nesting import decode_json
 from accord.operations.arguments import check_once
-from accord.operations.audit.record import Record, Trail
+from accord.operations.audit.record import AuditSink, Record
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.storage import LANE
 from accord.store.store import Store, Transaction
@@ -138,7 +138,7 @@ class Deliveries:
         self,
         store: Store,
         secrets: Secrets,
-        trail: Trail,
+        trail: AuditSink,
         *,
         failed: Callable[[Record], None] | None = None,
         now: Callable[[], float] = time.time,
@@ -146,7 +146,7 @@ class Deliveries:
         self._store = store
         self._secrets = secrets
         self._trail = trail
-        self._failed = trail.later if failed is None else failed
+        self._failed = trail.enqueue if failed is None else failed
         """Takes the records of refused deliveries."""
         self._now = now
 

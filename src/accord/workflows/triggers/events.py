@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from msgspec import to_builtins
 
-from accord.operations.outcome import Change
-from accord.operations.work import Effect, Work
+from accord.operations.context import Effect, OperationContext
+from accord.operations.operation import RecordedChange
 from accord.store.store import Row, Store, StoreError
 from accord.telemetry.metrics import Exposition
 from accord.workflows.core.errors import EvaluationError
@@ -44,7 +44,7 @@ CACHE_SECONDS: Final = 1.0
 """Seconds for which the names of events are known."""
 
 
-async def trigger(work: Work, change: Change) -> None:
+async def trigger(work: OperationContext, change: RecordedChange) -> None:
     """Start the runs that a change starts; a recorder."""
     if work.effects:
         await work.service(Events).record(work, change)
@@ -78,7 +78,7 @@ class Events:
         """Read again which events start runs."""
         self._known_until = -1.0
 
-    async def record(self, work: Work, change: Change) -> None:
+    async def record(self, work: OperationContext, change: RecordedChange) -> None:
         named = [(f"{effect.kind}.{effect.action}", effect) for effect in work.effects]
         names = sorted({name for name, _ in named})
         found = await self._find(work, names)
@@ -96,7 +96,7 @@ class Events:
                     self.not_started += 1
                     log.exception("%s was not started by %s", row["workflow"], name)
 
-    async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Row]]:
+    async def _find(self, work: OperationContext, names: Sequence[str]) -> dict[str, list[Row]]:
         if work.engine == "postgresql":
             if self._clock() >= self._known_until:
                 rows = await work.db.fetch(TRIGGER_EVENT_NAMES)
@@ -111,7 +111,7 @@ class Events:
             found.setdefault(row["name"], []).append(row)
         return found
 
-    async def _cause(self, work: Work) -> Cause:
+    async def _cause(self, work: OperationContext) -> Cause:
         caller = work.caller
         return Cause(
             correlation_id=caller.correlation_id,
@@ -121,7 +121,12 @@ class Events:
         )
 
     async def _consider(
-        self, work: Work, saved: SavedTrigger, seen: dict[str, Any], place: int, cause: Cause
+        self,
+        work: OperationContext,
+        saved: SavedTrigger,
+        seen: dict[str, Any],
+        place: int,
+        cause: Cause,
     ) -> None:
         try:
             if not applies(saved.start, seen):
@@ -164,7 +169,9 @@ class Events:
             page.family(f"accord_trigger_{name}_total", "counter", about, [((), count)])
 
 
-def _seen(name: str, effect: Effect, change: Change, work: Work) -> dict[str, Any]:
+def _seen(
+    name: str, effect: Effect, change: RecordedChange, work: OperationContext
+) -> dict[str, Any]:
     """Return an event, as filters and inputs see it."""
     seen: dict[str, Any] = to_builtins(effect)
     return {

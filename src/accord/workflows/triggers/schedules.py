@@ -16,7 +16,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from accord.operations.audit.record import Trail
+from accord.operations.audit.record import AuditSink
 from accord.operations.identifiers import random_hex
 from accord.operations.storage import LANE
 from accord.store.store import Row, Store, StoreError, Transaction
@@ -48,7 +48,9 @@ POLL: Final = 5.0
 class Scheduler:
     """A scheduler, which starts due runs from `start` to `close`."""
 
-    def __init__(self, store: Store, trail: Trail, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: Store, trail: AuditSink, *, now: Callable[[], float] = time.time
+    ) -> None:
         self._store = store
         self._trail = trail
         self._now = now

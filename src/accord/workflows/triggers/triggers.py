@@ -20,11 +20,11 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct, json
 
-from accord.operations.accounts.storage.users import BY_ID
 from accord.operations.audit.record import Record
+from accord.operations.auth.storage import USER_BY_ID
 from accord.operations.errors import ConflictError
 from accord.operations.identifiers import new_id, utc_now
-from accord.operations.logs.redaction import redact_value
+from accord.operations.logs import redact_value
 from accord.store.store import Reading, Row, Transaction
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
 from accord.workflows.core.errors import EvaluationError
@@ -308,7 +308,7 @@ async def require_active(db: Reading, starter: Starter) -> None:
     """Raise NotStartedError if the user who saved a trigger is not active."""
     if not starter.user_id:
         return
-    rows = await db.fetch(BY_ID, starter.user_id)
+    rows = await db.fetch(USER_BY_ID, starter.user_id)
     if not rows or not rows[0]["active"]:
         raise NotStartedError(
             "starter_inactive",

@@ -12,29 +12,29 @@ from typing import Final
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authentication import correlation_id_of
-from accord.operations.errors import (
-    KINDS,
-    Kind,
-    RateLimitedError,
-    ServiceError,
-    UnavailableError,
-)
-from accord.operations.faces.answers import (
+from accord.operations.adapters.responses import (
     JSON,
     NO_ROUTE,
     PRIVATE,
     TOO_LARGE,
     WRONG_TYPE,
     WRONG_VERB,
-    Answer,
+    RestResponse,
     correlation_line,
     encode,
     error_answer,
     refusal,
 )
-from accord.operations.limiter import Limiter
+from accord.operations.auth.authentication import correlation_id_of
+from accord.operations.auth.credentials import Addresses
+from accord.operations.errors import (
+    KINDS,
+    Kind,
+    Limiter,
+    RateLimitedError,
+    ServiceError,
+    UnavailableError,
+)
 from accord.store.store import UnavailableError as StoreUnavailableError
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
@@ -143,7 +143,7 @@ class WebhookApp(LivingApp[WebhookHead]):
 
     async def _outcome(
         self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
-    ) -> Answer:
+    ) -> RestResponse:
         """Return the answer to a delivery, whatever becomes of it."""
         try:
             return await self._answer(head, body, peer, correlation_id)
@@ -158,7 +158,7 @@ class WebhookApp(LivingApp[WebhookHead]):
 
     async def _answer(
         self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
-    ) -> Answer:
+    ) -> RestResponse:
         address = self._addresses.client(peer, head.request.fields)
         refuse = partial(self._deliveries.refuse, address=address, correlation_id=correlation_id)
         await self._pay(address, 1, refuse)
@@ -178,7 +178,7 @@ class WebhookApp(LivingApp[WebhookHead]):
             refuse(error.webhook, "bad_signature" if error.webhook else "unknown_webhook")
             raise
         location = f"location: {self._runs}/{taken.run_id}\r\n".encode("ascii")
-        return Answer(202, JSON + location, encode(taken))
+        return RestResponse(202, JSON + location, encode(taken))
 
     async def _pay(self, address: str, cost: int, refuse: Callable[..., None]) -> None:
         if self._limiter is None or not address:
@@ -194,7 +194,7 @@ def _signature(request: WebRequest) -> WebhookSignature | None:
     return read_signature(request.fields.get(SIGNATURE_HEADER, ""))
 
 
-def _problem(error: Exception, head: WebhookHead, correlation_id: str) -> Answer:
+def _problem(error: Exception, head: WebhookHead, correlation_id: str) -> RestResponse:
     return error_answer(error, path=head.request.path, correlation_id=correlation_id)
 
 
@@ -208,9 +208,9 @@ def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") 
     )
 
 
-def _send(exchange: Exchange, answer: Answer, correlation_id: str) -> None:
+def _send(exchange: Exchange, answer: RestResponse, correlation_id: str) -> None:
     exchange.reply(answer.body, status=answer.status, headers=_lines(answer, correlation_id))
 
 
-def _lines(answer: Answer, correlation_id: str) -> bytes:
+def _lines(answer: RestResponse, correlation_id: str) -> bytes:
     return answer.headers + PRIVATE + correlation_line(correlation_id)

@@ -1,1 +1,0 @@
-"""Tables of accounts: users, access tokens and login sessions."""

@@ -1,0 +1,137 @@
+"""What an error of the service is called on each face: the one place that decides it.
+
+    REST       a problem (RFC 9457) with the status of its kind
+    JSON-RPC   an error with the code of its kind; the HTTP status goes with a single call only
+    MCP        the codes of the version and profile (`accord.mcp.protocol.messages`); what a model
+               can correct by itself is a result with `isError`, and never gets here
+
+Each says the kind's name (`code`, `data.reason`) and the correlation id. Of what failed for no
+fault of the caller, nothing but that is told. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from accord.jsonrpc.errors import RpcError, from_wire
+from accord.mcp.protocol.messages import Profile, failure
+from accord.mcp.protocol.versions import Era
+from accord.operations.errors import KINDS, Kind, ServiceError
+from accord.operations.logs import masked
+
+TYPE: Final = "urn:accord:problem:"
+"""How the types of problems begin; the name of the kind follows."""
+
+_INTERNAL: Final = KINDS["internal_error"]
+_RPC_STATUSES: Final = frozenset((401, 403, 429))
+"""What HTTP is told of a single call by JSON-RPC; whatever else failed is in the body alone."""
+_FOR_MODELS: Final = frozenset(
+    ("malformed_request", "validation_failed", "not_found", "conflict", "version_mismatch")
+)
+"""What a model can correct by itself."""
+_MCP_CASES: Final = {
+    "malformed_request": "invalid_params",
+    "validation_failed": "invalid_params",
+    "unauthenticated": "authentication_failed",
+    "insufficient_permissions": "insufficient_permissions",
+    "not_found": "resource_not_found",
+    "conflict": "invalid_params",
+    "version_mismatch": "invalid_params",
+    "rate_limited": "rate_limited",
+}
+"""What the kinds are called in the tables of MCP; others are internal errors."""
+
+
+def kind_of(error: Exception) -> Kind:
+    """The kind of any error; what is not of the service is internal."""
+    return error.kind if isinstance(error, ServiceError) else _INTERNAL
+
+
+def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str, Any]:
+    """The members of a problem (RFC 9457, section 3)."""
+    kind = kind_of(error)
+    if not isinstance(error, ServiceError):
+        detail = f"The log has more under the correlation id {correlation_id}"
+        return members(kind, detail, instance=instance, correlation_id=correlation_id)
+    found = members(kind, error.message, instance=instance, correlation_id=correlation_id)
+    if error.errors:
+        found["errors"] = fields_of(error)
+    return {**found, **{name: it for name, it in error.data.items() if name not in found}}
+
+
+def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> dict[str, Any]:
+    """What every problem has."""
+    return {
+        "type": TYPE + kind.code,
+        "title": kind.title,
+        "status": kind.status,
+        "detail": masked(detail),
+        "instance": instance,
+        "code": kind.code,
+        "correlation_id": correlation_id,
+    }
+
+
+def rpc_error(error: Exception, correlation_id: str) -> RpcError:
+    """The error of a JSON-RPC call."""
+    kind = kind_of(error)
+    return from_wire(kind.rpc, message_of(error), _data(error, kind, correlation_id))
+
+
+def rpc_status(error: Exception) -> int:
+    """The HTTP status of the answer to a single call by JSON-RPC."""
+    status = kind_of(error).status
+    return status if status in _RPC_STATUSES else 200
+
+
+def is_for_models(error: Exception) -> bool:
+    """Whether a tool tells the error in a result, so that a model can correct itself."""
+    return kind_of(error).code in _FOR_MODELS
+
+
+def mcp_error(
+    error: Exception,
+    correlation_id: str,
+    *,
+    era: Era,
+    profile: Profile = "standard",
+    forbidden: int | None = None,
+    **data: Any,
+) -> RpcError:
+    """The error of an MCP request, as a client of that era understands it.
+
+    `forbidden` is the code for want of permission in the handshake era, where a server has one
+    of its own for it. `data` is told beside what the error says, such as `uri`.
+    """
+    kind = kind_of(error)
+    told = {**_data(error, kind, correlation_id), **data}
+    case = _MCP_CASES.get(kind.code)
+    if case is None:
+        return from_wire(_INTERNAL.rpc, message_of(error), told)
+    plain = era is Era.HANDSHAKE and profile == "standard"
+    if case == "insufficient_permissions" and forbidden is not None and plain:
+        return from_wire(forbidden, message_of(error), told)
+    found = failure(case, message_of(error), era=era, profile=profile)
+    found.data = {**told, "reason": case}
+    return found
+
+
+def message_of(error: Exception) -> str:
+    """What everybody is told in a sentence."""
+    return masked(error.message) if isinstance(error, ServiceError) else _INTERNAL.title
+
+
+def fields_of(error: ServiceError) -> list[dict[str, str]]:
+    """What is wrong with which field."""
+    return [
+        {"pointer": masked(each.pointer), "detail": masked(each.detail)} for each in error.errors
+    ]
+
+
+def _data(error: Exception, kind: Kind, correlation_id: str) -> dict[str, Any]:
+    if not isinstance(error, ServiceError):
+        return {"reason": kind.code, "correlation_id": correlation_id}
+    told = {**error.data, "reason": kind.code, "correlation_id": correlation_id}
+    if error.errors:
+        told["errors"] = fields_of(error)
+    return told

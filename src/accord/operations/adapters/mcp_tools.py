@@ -1,0 +1,363 @@
+"""Operations as MCP tools, and their callers.
+
+The list of tools is the same for everybody, on one page, in the order of the registry. A tool reads
+the arguments, runs the operation as the caller, and renders the outcome: a model gets errors that
+it can correct as results, while missing permissions and exceeded rate limits are errors of the
+protocol. `TokenAuthenticator` puts the `Caller` among the claims of a request's principal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.codec import encode, encode_failure
+from accord.mcp.protocol.definitions import Implementation, Tool, ToolAnnotations
+from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.messages import CallToolResult, Profile, failure
+from accord.mcp.protocol.versions import Era, era
+from accord.mcp.server.auth.authenticator import (
+    MalformedCredentials,
+    PresentedToken,
+    Refusal,
+    credentials_in,
+)
+from accord.mcp.server.auth.bearer import BearerAuth
+from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
+from accord.mcp.server.components.tools import ServedTool, whole_numbers
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.server import Server
+from accord.mcp.server.session import Principal
+from accord.operations.adapters.errors import is_for_models, mcp_error
+from accord.operations.adapters.mcp_results import MAX_ITEMS, Results, TooManyItemsError
+from accord.operations.adapters.mcp_schemas import input_schema, output_schema
+from accord.operations.adapters.responses import allowance_lines, error_lines
+from accord.operations.arguments import all_of
+from accord.operations.auth.accounts import Accounts
+from accord.operations.auth.authentication import RequestAuthenticator
+from accord.operations.auth.credentials import Addresses, Credentials, bearer
+from accord.operations.context import Caller, client_name
+from accord.operations.errors import (
+    Allowance,
+    ForbiddenError,
+    InvalidError,
+    RateLimitedError,
+    ServiceError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from accord.operations.identifiers import new_id
+from accord.operations.operation import Abilities, Operation, Outcome, abilities
+from accord.operations.runner import Arguments, InternalError, Runner
+from accord.telemetry.current import current_traceparent
+from accord.transports.http.request import WebRequest
+
+CALLER: Final = "caller"
+"""The claim with the `Caller`."""
+ALLOWANCE: Final = "allowance"
+"""The claim with the `Allowance` of the caller, once a call was counted."""
+
+_BEARER: Final = PresentedToken("bearer", "")
+"""How refused tokens were presented, for the challenge."""
+
+
+class TokenAuthenticator(BearerAuth):
+    """An authenticator for access tokens and tokens of login sessions.
+
+    The accounts decide, by the way of every other adapter; the refusals are those of `BearerAuth`.
+    """
+
+    repeatable = True
+
+    def __init__(self, accounts: Accounts, addresses: Addresses | None = None) -> None:
+        self._authenticator = RequestAuthenticator(accounts, "mcp", addresses)
+        self._tokens = _Tokens(self._authenticator)
+        super().__init__(self._tokens)
+
+    def refusal(self, request: WebRequest) -> Refusal | None:
+        """Return None: `authenticate` refuses, as it knows the address to record."""
+        return None
+
+    def authenticate(
+        self, request: WebRequest, channel: ChannelInfo | None = None
+    ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
+        credentials = self._authenticator.credentials(request, channel)
+        in_url = request.once(_token_in_url)
+        if in_url is not None or not credentials.bearer:
+            self._authenticator.refused("missing" if in_url is None else "malformed", credentials)
+            return self._refuse(in_url, request)
+        caller = self._authenticator.caller_now(credentials)
+        if caller is not None:
+            return _principal(caller)
+        return self._later(self._tokens.identify(credentials), _BEARER, request)
+
+    def answer_lines(self, principal: Principal) -> bytes:
+        return allowance_lines(principal.claims.get(ALLOWANCE))
+
+    async def _later(
+        self, principal: Awaitable[Principal | None], found: PresentedToken, request: WebRequest
+    ) -> Principal | Refusal:
+        try:
+            return await super()._later(principal, found, request)
+        except RateLimitedError as error:
+            spoken = era(request.fields.get(VERSION, ""))
+            told = failure("rate_limited", error.message, era=spoken, retryAfter=error.retry_after)
+            return Refusal(429, error_lines(error), encode_failure(None, told))
+
+
+class _Tokens:
+    """A token verifier backed by the accounts; implements `Verifier`."""
+
+    def __init__(self, authenticator: RequestAuthenticator) -> None:
+        self._authenticator = authenticator
+
+    async def verify(self, token: str) -> Principal | None:
+        return await self.identify(replace(bearer(token), face="mcp"))
+
+    async def identify(self, credentials: Credentials) -> Principal | None:
+        try:
+            return _principal(await self._authenticator.caller(credentials))
+        except UnauthenticatedError:
+            return None
+        except UnavailableError as error:
+            raise UnverifiableError(str(error)) from error
+
+
+def _token_in_url(request: WebRequest) -> MalformedCredentials | None:
+    found = credentials_in(request) if request.query else None
+    return found if isinstance(found, MalformedCredentials) and found.in_url else None
+
+
+def _principal(caller: Caller) -> Principal:
+    return Principal(
+        subject=caller.user_id,
+        client_id=caller.token_id,
+        scopes=caller.scopes,
+        claims={CALLER: caller},
+        expires=_seconds(caller.expires_at),
+    )
+
+
+def _seconds(time: str) -> float:
+    """Convert a stored time to seconds since 1970."""
+    return datetime.fromisoformat(time).timestamp()
+
+
+def caller_of(context: Context) -> Caller:
+    """Raises RpcError where nobody was let in as somebody."""
+    return caller_in(context.incoming)
+
+
+def caller_in(incoming: Incoming) -> Caller:
+    """The same, by the request itself."""
+    known = known_caller(incoming.link.principal)
+    if known is None:
+        raise failure("authentication_failed", "A valid token is required", era=incoming.era)
+    return replace(
+        known,
+        face="mcp",
+        client=_client(incoming) or known.client,
+        correlation_id=known.correlation_id or new_id(),
+        traceparent=current_traceparent() or known.traceparent,
+    )
+
+
+async def run_for(
+    incoming: Incoming,
+    runner: Runner,
+    operation: Operation,
+    arguments: Arguments,
+    caller: Caller,
+) -> Outcome:
+    """Run an operation, and keep what the caller has left for the headers of the answer.
+
+    Raises what the runner raises.
+    """
+    try:
+        outcome = await runner.run(operation, arguments, caller)
+    except ServiceError as error:
+        keep_allowance(incoming, error.allowance)
+        raise
+    keep_allowance(incoming, outcome.allowance)
+    return outcome
+
+
+def keep_allowance(incoming: Incoming, allowance: Allowance | None) -> None:
+    """Keep what a caller has left for the headers of the answer."""
+    principal = incoming.link.principal
+    if allowance is not None and principal is not None:
+        principal.claims[ALLOWANCE] = allowance
+
+
+def introduced(client: Implementation) -> Implementation:
+    """How a client introduces itself, as it can be written down."""
+    return Implementation(name=client_name(client.name), version=client_name(client.version))
+
+
+def known_caller(principal: Principal | None) -> Caller | None:
+    """Whom an authenticator let in."""
+    known = None if principal is None else principal.claims.get(CALLER)
+    return known if isinstance(known, Caller) else None
+
+
+def _client(incoming: Incoming) -> str:
+    info = incoming.client_info
+    return "" if info is None else client_name(f"{info.name}/{info.version}")
+
+
+ArgumentReader: TypeAlias = Callable[[], dict[str, Any]]
+
+MAX_CHARACTERS: Final = 39_700
+"""Of the definitions of all tools: output schemas are there as long as they stay below that, so
+that no list of tools is over 40,000."""
+_NOTHING: Final = b"{}"
+
+
+def add_tools(
+    server: Server,
+    runner: Runner,
+    *,
+    rest: str = "",
+    forbidden: Mapping[str, int] | None = None,
+) -> None:
+    """Add a tool for every operation of the runner that assistants have.
+
+    `rest` tells a model where it finds the whole of what was cut. `forbidden` has codes of its own
+    for want of permission, by tag of the operation, in the handshake era.
+    """
+    tools = [
+        OperationTool(operation, runner, rest=rest, forbidden=(forbidden or {}).get(operation.tag))
+        for operation in runner.registry
+        if operation.tool
+    ]
+    for tool in with_output_schemas(tools):
+        server.add_tool(tool)
+
+
+class OperationTool(ServedTool):
+    """One operation as a tool."""
+
+    __slots__ = ("_decode", "_forbidden", "_results", "_runner", "operation")
+
+    def __init__(
+        self, operation: Operation, runner: Runner, *, rest: str = "", forbidden: int | None = None
+    ) -> None:
+        super().__init__(
+            Tool(
+                name=operation.name,
+                description=" ".join(operation.description.split()),
+                input_schema=input_schema(operation),
+                annotations=_annotations(operation, abilities(operation, runner.registry)),
+            )
+        )
+        self.operation = operation
+        self._runner = runner
+        self._forbidden = forbidden
+        self._results = Results(operation, rest)
+        self._decode = all_of(operation).decode
+
+    async def call(
+        self,
+        arguments: Raw | UnsetType,
+        context: Context,
+        era: Era,
+        profile: Profile = "standard",
+    ) -> CallToolResult:
+        """Raises RpcError for a call that its caller may not make, or not now."""
+        caller = caller_of(context)
+        body = _NOTHING if arguments is UNSET else bytes(arguments)
+        try:
+            return await self._run(lambda: self._given(body), caller, context)
+        except ServiceError as error:
+            return self._refused(error, caller, era, profile)
+        except InternalError as error:
+            return self._results.of_failure(error.correlation_id)
+
+    def _given(self, body: bytes) -> dict[str, Any]:
+        """The arguments. Raises InvalidError."""
+        try:
+            return self._decode(body)
+        except InvalidError:
+            again = whole_numbers(body)
+            if again is None:
+                raise
+            return self._decode(again)
+
+    async def _run(
+        self, arguments: ArgumentReader, caller: Caller, context: Context
+    ) -> CallToolResult:
+        incoming = context.incoming
+        outcome = await run_for(incoming, self._runner, self.operation, arguments, caller)
+        try:
+            return self._results.of(outcome)
+        except TooManyItemsError as too_many:
+            given = arguments()
+            fewer = too_many.count or given[MAX_ITEMS] // 2
+            if fewer < 1:
+                return self._results.of(outcome, can_have_less=False)
+            # Only who lists can give the cursor that goes on behind the last that fits.
+            return await self._run(lambda: {**given, MAX_ITEMS: fewer}, caller, context)
+
+    def _refused(
+        self, error: ServiceError, caller: Caller, era: Era, profile: Profile
+    ) -> CallToolResult:
+        is_argument = isinstance(error, InvalidError)
+        if is_argument and profile == "extended" and era is Era.HANDSHAKE:
+            raise failure("invalid_tool_arguments", error.message, era=era, profile=profile)
+        if is_for_models(error) or error.kind.code == "unavailable":
+            return self._results.of_error(error, caller.correlation_id)
+        raise mcp_error(
+            error,
+            caller.correlation_id,
+            era=era,
+            profile=profile,
+            forbidden=self._forbidden,
+            **told_to_programs(error),
+        )
+
+
+def told_to_programs(error: ServiceError) -> dict[str, Any]:
+    """What the endpoint makes headers of."""
+    if isinstance(error, RateLimitedError):
+        return {"retryAfter": error.retry_after}
+    if isinstance(error, ForbiddenError) and "required_scope" in error.data:
+        return {"scopes": [error.data["required_scope"]]}
+    return {}
+
+
+def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
+    """The same tools, those that read with output schemas as far as the list has room, the
+    shortest first."""
+    room = MAX_CHARACTERS - sum(len(encode(tool.definition).decode()) + 1 for tool in tools)
+    schemas = [
+        (encode(schema).decode(), tool, schema)
+        for tool in tools
+        if not tool.operation.writes and (schema := output_schema(tool.operation)) is not None
+    ]
+    for text, tool, schema in sorted(schemas, key=lambda each: len(each[0])):
+        room -= len(text) + len(',"outputSchema":')
+        if room < 0:
+            break
+        tool.definition = replace(tool.definition, output_schema=schema)
+    return tools
+
+
+def _annotations(operation: Operation, able: Abilities) -> ToolAnnotations:
+    """Return what clients are told about a tool. What an operation does not declare is left out:
+    clients then assume that it destroys and reaches the whole world (2025-11-25, tools)."""
+    if not operation.writes:
+        return ToolAnnotations(
+            title=operation.title, read_only_hint=True, open_world_hint=able.open_world
+        )
+    return ToolAnnotations(
+        title=operation.title,
+        destructive_hint=able.destructive,
+        idempotent_hint=able.idempotent or None,
+        open_world_hint=able.open_world,
+    )

@@ -1,0 +1,163 @@
+"""Responses over REST: header lines, problems, entity tags. Pure.
+
+The tag of a GET is the version and a checksum of the whole response, `"3.5f1c2b8e"`: the version
+counts changes of content only, and other parts of the response may change without it. A write is
+compared with the version alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
+from urllib.parse import quote
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from accord.operations.adapters.errors import kind_of, members, problem
+from accord.operations.errors import (
+    Allowance,
+    Kind,
+    MalformedError,
+    RateLimitedError,
+    ServiceError,
+    StaleError,
+)
+from accord.operations.logs import masked
+from accord.transports.http.replies import Reply
+from accord.transports.web.app import Stream
+
+JSON: Final = b"content-type: application/json\r\n"
+PROBLEM: Final = b"content-type: application/problem+json\r\n"
+SAFETY: Final = b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n"
+PRIVATE: Final = SAFETY + b"cache-control: no-store\r\n"
+EXPOSED: Final = (
+    b"access-control-expose-headers: ETag, Location, Retry-After, RateLimit, RateLimit-Policy, "
+    b"X-Correlation-Id, Accord-Change-Id\r\n"
+)
+"""The fields of an answer that pages of other origins may read."""
+CHALLENGE: Final = b'www-authenticate: Bearer realm="accord"\r\n'
+
+NO_ROUTE: Final = Kind("not_found", "There is no such thing", 404, -32601)
+WRONG_VERB: Final = Kind("method_not_allowed", "This method is not served here", 405, -32601)
+TOO_LARGE: Final = Kind("content_too_large", "The request is too large", 413, -32012)
+WRONG_TYPE: Final = Kind("unsupported_media_type", "Only JSON is read here", 415, -32600)
+WRONG_ORIGIN: Final = Kind("origin_not_allowed", "This web page may not ask", 403, -32600)
+
+encode: Final = msgspec.json.Encoder().encode
+
+
+WriteBody: TypeAlias = Callable[[Stream], Awaitable[None]]
+"""Writes the pieces of an answer, as long as there are some and anybody reads them."""
+
+
+class RestResponse(Struct, frozen=True):
+    """One answer, but for the header lines that every one has."""
+
+    status: int
+    headers: bytes = b""
+    body: bytes = b""
+    pour: WriteBody | None = None
+    """Instead of a body: it comes in pieces, over time."""
+
+
+def correlation_line(correlation_id: str) -> bytes:
+    return b"x-correlation-id: %b\r\n" % correlation_id.encode("ascii")
+
+
+def allowance_lines(allowance: Allowance | None) -> bytes:
+    """What a caller has left (draft-ietf-httpapi-ratelimit-headers)."""
+    if allowance is None:
+        return b""
+    return b'ratelimit-policy: "calls";q=%d;w=%d\r\nratelimit: "calls";r=%d;t=%d\r\n' % (
+        allowance.limit,
+        allowance.window,
+        allowance.remaining,
+        allowance.reset,
+    )
+
+
+def instance_of(path: str) -> str:
+    """A path as problems name it."""
+    return quote(masked(path), safe="/:@!$&'()*+,;=~")
+
+
+def error_answer(error: Exception, *, path: str, correlation_id: str) -> RestResponse:
+    """The answer to a request that was refused, or that failed."""
+    told = problem(error, instance=instance_of(path), correlation_id=correlation_id)
+    headers = PROBLEM + error_lines(error)
+    return RestResponse(kind_of(error).status, headers, encode(told))
+
+
+def error_lines(error: Exception) -> bytes:
+    """The header lines that go with an error, over REST and JSON-RPC."""
+    if not isinstance(error, ServiceError):
+        return b""
+    lines = allowance_lines(error.allowance)
+    if error.kind.status == 401:
+        return lines + CHALLENGE
+    if isinstance(error, RateLimitedError):
+        return lines + b"retry-after: %d\r\n" % error.retry_after
+    if error.kind.status == 503:
+        return lines + b"retry-after: 1\r\n"
+    if "required_scope" in error.data:  # RFC 6750, section 3.1
+        scope = str(error.data["required_scope"]).encode("ascii")
+        lines += b'www-authenticate: Bearer error="insufficient_scope", scope="%b"\r\n' % scope
+    return lines
+
+
+def refusal(
+    kind: Kind, detail: str, *, path: str, correlation_id: str, headers: bytes = b""
+) -> Reply:
+    """The answer to a request that is refused by its head alone."""
+    told: dict[str, Any] = members(
+        kind, detail, instance=instance_of(path), correlation_id=correlation_id
+    )
+    lines = PROBLEM + PRIVATE + correlation_line(correlation_id) + headers
+    return Reply(kind.status, lines, encode(told))
+
+
+# RFC 9110, section 8.8.3. Numbers without quotes are no tags, yet they can mean one thing only.
+_ENTITY_TAG: Final = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"|([0-9]{1,18})')
+_LIST: Final = re.compile(rf"[ \t,]*(?:(?:{_ENTITY_TAG.pattern})[ \t]*(?:,[ \t,]*|\Z))+")
+_VERSION: Final = re.compile(r"([0-9]{1,18})(?:\.[0-9a-f]{8})?")
+
+
+def etag_of(version: int, body: bytes) -> str:
+    """The tag of what was read."""
+    return f'"{version}.{crc32(body):08x}"'
+
+
+def expected_version(if_match: str) -> int | None:
+    """The version that `If-Match` asks for; None for any.
+
+    Raises MalformedError, and StaleError for tags that no version has.
+    """
+    if if_match.strip(" \t") == "*":
+        return None
+    versions = []
+    for weak, tag, bare in _tags(if_match, "If-Match"):
+        found = _VERSION.fullmatch(bare or tag)
+        # RFC 9110, section 13.1.1: compared strongly, and a weak tag is never equal so.
+        if found is not None and not weak:
+            versions.append(int(found[1]))
+    if not versions:
+        raise StaleError(f"no version has the tag {if_match[:100]}: send the one that you read")
+    # Versions only grow: of those that a client has seen, only the last can be there still.
+    return max(versions)
+
+
+def matches_etag(tag: str, if_none_match: str) -> bool:
+    """Whether a client has what `tag` stands for. Raises MalformedError."""
+    if if_none_match.strip(" \t") == "*":
+        return True
+    # RFC 9110, section 13.1.2: compared weakly
+    return any(f'"{each}"' == tag for _, each, _ in _tags(if_none_match, "If-None-Match"))
+
+
+def _tags(text: str, name: str) -> list[tuple[str, str, str]]:
+    if _LIST.fullmatch(text) is None:
+        raise MalformedError(f'{name} is no list of entity tags such as "3"')
+    return _ENTITY_TAG.findall(text)

@@ -1,0 +1,315 @@
+"""The context of an operation: rights, the caller, the database, and the recorded effects.
+
+The effective right is role and scope: a token may do what its owner may do, restricted to its
+scopes. An operation that knows the owner of a thing checks ownership itself.
+
+An operation that writes runs inside one transaction, with SQLite in the thread that writes, so it
+may wait for its database only. It records every change of an entity as an `Effect`; revisions, the
+audit record, the search index, `dry_run` and listeners all follow from these effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from accord.operations.errors import ForbiddenError
+from accord.operations.logs import redact
+from accord.store.store import Engine, Row
+
+Role: TypeAlias = Literal["Administrator", "User", "Commenter"]
+Scope: TypeAlias = Literal["read", "comment", "write", "propose", "run", "approve", "admin"]
+Right: TypeAlias = Literal[
+    "read",
+    "comment",
+    "write",
+    "propose",
+    "delete",
+    "run",
+    "approve",
+    "admin",
+    "accounts",
+    "session",
+]
+
+ROLES: Final[tuple[Role, ...]] = ("Administrator", "User", "Commenter")
+SCOPES: Final[tuple[Scope, ...]] = (
+    *("read", "comment", "write", "propose", "run", "approve", "admin"),
+)
+
+_EVERYBODY: Final = frozenset(ROLES)
+_WRITERS: Final = frozenset[Role]({"Administrator", "User"})
+_ADMINISTRATORS: Final = frozenset[Role]({"Administrator"})
+
+
+class Rule(Struct, frozen=True):
+    """What one right needs."""
+
+    roles: frozenset[Role]
+    scope: Scope | None
+    """What a token needs; None for what no token and no workflow run can do, only somebody who
+    signed in."""
+
+
+RULES: Final[dict[Right, Rule]] = {
+    "read": Rule(_EVERYBODY, "read"),
+    "comment": Rule(_EVERYBODY, "comment"),
+    "write": Rule(_WRITERS, "write"),
+    "propose": Rule(_WRITERS, "propose"),
+    "delete": Rule(_WRITERS, "write"),
+    "run": Rule(_WRITERS, "run"),
+    "approve": Rule(_WRITERS, "approve"),
+    "admin": Rule(_ADMINISTRATORS, "admin"),
+    # Whoever sets passwords and roles can have every scope: that takes a login session.
+    "accounts": Rule(_ADMINISTRATORS, None),
+    "session": Rule(_EVERYBODY, None),
+}
+
+IN_PERSON: Final = frozenset[Right](right for right, rule in RULES.items() if rule.scope is None)
+"""Rights that no token has."""
+
+ASSISTANT_SCOPES: Final = frozenset[Scope]({"read", "propose"})
+"""Of a token for a program that is not trusted to change things by itself."""
+
+
+def default_scopes(role: Role) -> frozenset[Scope]:
+    """What a token has whose maker named none: all that the role allows, but for `approve`, which
+    is given on purpose only."""
+    return frozenset(
+        rule.scope
+        for rule in RULES.values()
+        if role in rule.roles and rule.scope is not None and rule.scope != "approve"
+    )
+
+
+Via: TypeAlias = Literal["token", "session", "local", "system"]
+"""`local` is the command line on the machine itself, `system` is Accord."""
+Face: TypeAlias = Literal["rest", "rpc", "mcp", "a2a", "cli", "web", "system"]
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """A user or the system, and the way a call came in."""
+
+    user_id: str
+    username: str
+    role: Role
+    via: Via
+    face: Face
+    scopes: frozenset[Scope] = frozenset()
+    """Scopes of the token; meaningless for callers with a session."""
+    token_id: str = ""
+    client: str = ""
+    """The name of the client program, as it calls itself."""
+    address: str = ""
+    correlation_id: str = ""
+    expires_at: str = ""
+    """The time at which the token or the login session ends."""
+    traceparent: str = ""
+    """The span of the call (W3C Trace Context), if the client sent one."""
+    run_id: str = ""
+    """The workflow run that calls in the name of this user."""
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.role == "Administrator"
+
+    def may(self, right: Right) -> bool:
+        rule = RULES[right]
+        if self.role not in rule.roles or (rule.scope is None and self.run_id):
+            return False
+        return self.via != "token" or rule.scope in self.scopes
+
+    def require(self, right: Right, operation: str) -> None:
+        """Raise ForbiddenError, naming the missing role or scope, without this right."""
+        if self.may(right):
+            return
+        rule = RULES[right]
+        if self.role not in rule.roles:
+            needed = " or ".join(sorted(rule.roles))
+            raise ForbiddenError(
+                f"{operation} needs the role {needed}; {self.username} is {self.role}",
+                required_roles=sorted(rule.roles),
+            )
+        if rule.scope is None:
+            raise ForbiddenError(
+                f"{operation} needs you to sign in: no token and no workflow run can do it"
+            )
+        way = ""
+        if right == "write" and self.may("propose"):
+            way = ": propose it by propose_changes, for a person to accept"
+        raise ForbiddenError(
+            f"{operation} needs a token with the scope {rule.scope!r}{way}",
+            required_scope=rule.scope,
+        )
+
+    def require_own(self, owner_id: str, what: str) -> None:
+        """Raise ForbiddenError unless the caller is the owner or an administrator."""
+        if not self.is_administrator and owner_id != self.user_id:
+            raise ForbiddenError(f"{what} belongs to somebody else")
+
+
+MAX_CLIENT: Final = 200
+
+
+@lru_cache(1_024)  # programs send the same name in every request
+def client_name(text: str) -> str:
+    """Return a client name that is safe to record.
+
+    It is printable, of limited length, and without misplaced secrets.
+    """
+    name = redact(text)[:MAX_CLIENT]
+    return name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name)
+
+
+LOCAL: Final = Caller(user_id="", username="local", role="Administrator", via="local", face="cli")
+"""A user with access to the data directory on the machine itself, who has full access anyway."""
+SYSTEM: Final = Caller(
+    user_id="", username="accord", role="Administrator", via="system", face="system"
+)
+"""Accord itself: the first start, and scheduled work."""
+
+
+T = TypeVar("T")
+
+Action: TypeAlias = Literal["created", "updated", "deleted"]
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """What was done to one entity."""
+
+    action: Action
+    kind: str
+    """Such as `epic`, `relationship`, `user`."""
+    id: str
+    reference_id: str = ""
+    """What people call it, where it has such a name."""
+    version: int = 0
+    """After it."""
+    before: Mapping[str, Any] | None = None
+    """Its fields before, as they are stored; None for what was created. Without secrets."""
+    after: Mapping[str, Any] | None = None
+
+
+class Hint(Struct, frozen=True, kw_only=True):
+    """Something that a write may break, or that reads badly; never a reason to refuse it."""
+
+    code: str
+    message: str
+    reference_id: str = ""
+
+
+class Changed(Struct, kw_only=True):
+    """What a write gives; every result of one is of a subclass."""
+
+    change_id: str | UnsetType = UNSET
+    """By which it can be undone; set by the runner."""
+    hints: list[Hint] | UnsetType = UNSET
+    """What it may break, or what reads badly; set by the runner where there is something."""
+
+
+class Database(Protocol):
+    """What operations that only read use; those that write have `execute` beside it."""
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]: ...
+
+
+class OperationContext:
+    """One run of an operation."""
+
+    __slots__ = (
+        "_services",
+        "caller",
+        "db",
+        "effects",
+        "engine",
+        "hints",
+        "known",
+        "new_id",
+        "now",
+        "prepared",
+        "reached",
+        "states",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        db: Any,
+        caller: Caller,
+        *,
+        now: str,
+        new_id: Callable[[], str],
+        engine: Engine,
+        services: Mapping[type, Any],
+        prepared: Any = None,
+        writes: bool = False,
+    ) -> None:
+        self.db = db
+        """A `Transaction` where the operation writes, else a `Database`."""
+        self.caller = caller
+        self.now = now
+        """The time, as it is stored: UTC with microseconds, such as 2026-11-15T09:30:00.000000Z."""
+        self.new_id = new_id
+        self.engine = engine
+        self.effects: list[Effect] = []
+        self.hints: list[Hint] = []
+        self.reached: list[str] = []
+        """What it has do something beyond this installation, such as `agents`."""
+        self.known: dict[str, Any] = {}
+        """What was just written, by its id, so that recorders need not read it again. It holds as
+        long as the effects tell of nothing but new entities."""
+        self.prepared = prepared
+        """What was made before the transaction began; see `Operation.prepare`."""
+        self.states = 0
+        """How many states of rows were kept for the audit trail."""
+        self.writes = writes
+        """Whether this is the transaction of an operation that writes."""
+        self._services = services
+
+    def did(self, effect: Effect) -> None:
+        """Tell of something that was done."""
+        self.effects.append(effect)
+
+    def reaches(self, what: str) -> None:
+        """Record that others, such as `agents`, do something because of this."""
+        self.reached.append(what)
+
+    def hint(self, hint: Hint) -> None:
+        self.hints.append(hint)
+
+    def acting(self, caller: Caller, *, now: str, new_id: Callable[[], str]) -> Work:
+        """The same run, as if somebody did a part of it at another time; what that does belongs to
+        this one."""
+        other = OperationContext(
+            self.db,
+            caller,
+            now=now,
+            new_id=new_id,
+            engine=self.engine,
+            services=self._services,
+            writes=self.writes,
+        )
+        other.effects, other.hints, other.known = self.effects, self.hints, self.known
+        other.reached = self.reached
+        return other
+
+    def service(self, kind: type[T]) -> T:
+        """What the application was put together with, by its type."""
+        found: T = self._services[kind]
+        return found
+
+
+Work: TypeAlias = OperationContext
+"""The name that plugins use for the context of an operation."""
+
+
+def is_uuid(text: str) -> bool:
+    """Whether `text` is the id of something, and not a name of it."""
+    try:
+        return len(text) == 36 and str(UUID(text)) == text.lower()
+    except ValueError:
+        return False

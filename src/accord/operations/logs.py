@@ -1,0 +1,307 @@
+"""Structured logs without secrets: redaction, fields of the current call, formats, set-up.
+
+    {"time":"2026-11-15T09:30:00.123456Z","level":"info","logger":"accord.audit","message":"…",
+     "correlation_id":"…"}
+
+Tokens are recognized by their form, other secrets by their place: after the name of a header, in a
+URL, as the value of a field called `password`. Texts are cut to a maximum length after redaction.
+Values passed as `extra=` and the context of the call become fields of the line.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, TextIO, TypeAlias
+
+import msgspec
+
+from accord.telemetry.current import current_traceparent
+
+REDACTED: Final = "[redacted]"
+MAX_READ: Final = 20_000
+"""How much of a text is looked at; the rest is dropped."""
+MAX_TEXT: Final = 16_384
+MAX_ITEMS: Final = 50
+MAX_DEPTH: Final = 5
+
+_FIELDS: Final = (
+    "password|passwd|current_password|new_password|password_hash|secret|secret_key|client_secret"
+    "|accord_secret_key|token|access_token|refresh_token|id_token|session_token|csrf_token"
+    "|api_key|apikey|private_key|authorization|proxy-authorization|cookie|set-cookie"
+    "|x-csrf-token|x-api-key"
+)
+_IS_SECRET: Final = re.compile(f"(?:{_FIELDS})", re.IGNORECASE)
+
+_TOKEN: Final = (re.compile(r"(accord_(?:pat|ses)_)[0-9A-Za-z]{6,}"), rf"\1{REDACTED}")
+# postgresql://user:password@host
+_URL: Final = (
+    re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]*):[^\s/@'\"]+@"),
+    rf"\1:{REDACTED}@",
+)
+_PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    _TOKEN,
+    (
+        re.compile(r"(?<![0-9A-Za-z_-])eyJ[0-9A-Za-z_-]{6,}(?:\.[0-9A-Za-z_-]*){1,4}"),
+        REDACTED,
+    ),  # JWT, JWE
+    (re.compile(r"\$argon2i?d?\$[^\s\"']+"), REDACTED),
+    (
+        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*KEY-----|\Z)"),
+        REDACTED,
+    ),
+    # The header lines of a request: name, colon, everything up to the end of the line.
+    (
+        re.compile(
+            r"(?im)(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-csrf-token|x-api-key)"
+            r"(['\"]?[ \t]*[:=,][ \t]*(?:b?['\"])?)[^'\"\r\n]+"
+        ),
+        rf"\1\2{REDACTED}",
+    ),
+    (re.compile(r"(?i)\b(bearer|basic|dpop)(\s+)[0-9A-Za-z\-._~+/]{6,}=*"), rf"\1\2{REDACTED}"),
+    _URL,
+    # Values of fields: in JSON and in reprs they are quoted, in queries and settings they are not.
+    (
+        re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})\\?['\"]?\s*[:=]\s*\\?)(\"(?:[^\"\\]|\\.)*\"?)"),
+        rf'\1"{REDACTED}"',
+    ),
+    (
+        re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})['\"]?\s*[:=]\s*)'(?:[^'\\]|\\.)*'?"),
+        rf"\1'{REDACTED}'",
+    ),
+    (
+        re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})=)(?:\[redacted\]|[^\s&,;'\")\]}}])+"),
+        rf"\1{REDACTED}",
+    ),
+)
+
+
+_SIGNS: Final = (
+    *("accord_", "eyj", "$argon2", "private key", "authorization", "cookie", "csrf", "bearer"),
+    *("basic", "dpop", "://", "passw", "secret", "token", "key"),
+)
+"""What every text has, in small letters, in which a pattern can find something."""
+
+
+def redact(text: str) -> str:
+    """A text without secrets, of bounded length."""
+    read = text[:MAX_READ]
+    lowered = read.lower()
+    if any(sign in lowered for sign in _SIGNS):
+        for pattern, instead in _PATTERNS:
+            read = pattern.sub(instead, read)
+    if len(read) > MAX_TEXT or len(text) > MAX_READ:
+        return f"{read[:MAX_TEXT]}… ({len(text):,} characters)"
+    return read
+
+
+def masked(text: str) -> str:
+    """What is told back to whoever said it, who may write it down: without what is secret by what
+    it looks like. Nothing else is touched: people are to read what they said."""
+    if "accord_" in text or "://" in text:
+        for pattern, instead in (_TOKEN, _URL):
+            text = pattern.sub(instead, text)
+    return text
+
+
+def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """A value for JSON without secrets, of bounded size: what is no JSON becomes text."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return redact(value)
+        case bytes() | bytearray() | memoryview():
+            return redact(bytes(value[: MAX_READ + 1]).decode("utf-8", "backslashreplace"))
+        case Mapping() if depth > 0:
+            return {
+                str(name)[:200]: REDACTED if is_secret(str(name)) else redact_value(each, depth - 1)
+                for name, each in list(value.items())[:MAX_ITEMS]
+            }
+        case list() | tuple() | set() | frozenset() if depth > 0:
+            return [redact_value(each, depth - 1) for each in list(value)[:MAX_ITEMS]]
+    return redact(_text_of(value))
+
+
+def is_secret(field: str) -> bool:
+    """Whether the value of a field of this name is secret."""
+    return _IS_SECRET.fullmatch(field) is not None
+
+
+def _text_of(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as error:  # a value must not keep a line from being logged
+        return f"<{type(value).__name__}, which has no text: {type(error).__name__}>"
+
+
+class ServedCaller(Protocol):
+    """What is logged about a caller."""
+
+    @property
+    def username(self) -> str: ...
+    @property
+    def face(self) -> str: ...
+    @property
+    def correlation_id(self) -> str: ...
+
+
+_NOTHING: Final[Mapping[str, str]] = {}
+_context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", default=_NOTHING)
+
+serving: Final[ContextVar[tuple[ServedCaller, str] | None]] = ContextVar(
+    "accord serving", default=None
+)
+"""Who calls, and which operation; set by the runner, and read only when something is logged."""
+
+
+@contextmanager
+def log_context(**fields: str) -> Iterator[None]:
+    """Have lines that are logged in this block, and in tasks begun there, carry `fields`."""
+    token = _context.set({**_context.get(), **fields})
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def current_context() -> Mapping[str, str]:
+    """What is known here and now; nothing that is empty."""
+    known = {"trace_id": current_traceparent()[3:35], **_context.get()}
+    call = serving.get()
+    if call is not None:
+        caller, operation = call
+        known |= {
+            "correlation_id": caller.correlation_id,
+            "operation": operation,
+            "actor": caller.username,
+            "face": caller.face,
+        }
+    return {name: text for name, text in known.items() if text}
+
+
+_KNOWN: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+_OWN: Final = frozenset({"time", "level", "logger", "message", "exception"})
+_CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+class JsonFormat(logging.Formatter):
+    """One JSON object for each record, on a line of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record),
+            **_fields(record),
+        }
+        trace = _trace(record)
+        if trace:
+            line["exception"] = trace
+        return msgspec.json.encode(line).decode()
+
+
+class TextFormat(logging.Formatter):
+    """For people: the time, the level, who says what; fields and tracebacks below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = _message(record).translate(_CONTROLS)
+        line = f"{_time(record)[11:23]} {record.levelname:<8} {record.name}: {message}"
+        fields = " ".join(
+            f"{name}={str(value).translate(_CONTROLS)}" for name, value in _fields(record).items()
+        )
+        trace = _trace(record)
+        return "\n".join(part for part in (f"{line}  {fields}" if fields else line, trace) if part)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _message(record: logging.LogRecord) -> str:
+    """What is said. A secret argument of `"password=%s"` is found where it then stands."""
+    try:
+        return redact(record.getMessage())
+    except Exception:  # arguments that do not fit: say so, and go on
+        return redact(f"{record.msg} {record.args}")
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
+    """The context of the call, then what was passed as `extra`."""
+    extra = {name: each for name, each in record.__dict__.items() if name not in _KNOWN}
+    return {
+        f"{name}_" if name in _OWN else name: REDACTED if is_secret(name) else redact_value(each)
+        for name, each in {**current_context(), **extra}.items()
+    }
+
+
+def _trace(record: logging.LogRecord) -> str:
+    """The traceback, and what the exceptions in it say."""
+    if record.exc_info and record.exc_info[0] is not None:
+        text = logging.Formatter().formatException(record.exc_info)
+    else:
+        text = record.exc_text or ""
+    if record.stack_info:
+        text = f"{text}\n{record.stack_info}"
+    return redact(text)
+
+
+log = logging.getLogger("accord")
+
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+LogFormat: TypeAlias = Literal["auto", "text", "json"]
+
+QUIET_LOGGERS: Final = ("asyncio", "asyncpg")
+"""Whose debugging is of no use to whoever debugs Accord."""
+
+
+def configure_logging(
+    level: Level = "info", format: LogFormat = "auto", stream: TextIO | None = None
+) -> None:
+    """Send all logs, warnings and exceptions that nobody caught to `stream`, stderr unless given:
+    as JSON lines, or on a terminal as text. What was configured before is replaced."""
+    stream = sys.stderr if stream is None else stream
+    as_text = format == "text" or (format == "auto" and stream.isatty())
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(TextFormat() if as_text else JsonFormat())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for name in QUIET_LOGGERS:
+        logging.getLogger(name).setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    # Tracebacks that Python prints by itself would not be redacted.
+    sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+    sys.unraisablehook = _unraisable
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        return
+    log.critical("nobody caught an exception", exc_info=(kind, error, trace))
+
+
+def _uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
+    if told.exc_type is SystemExit or told.exc_value is None:
+        return
+    name = "" if told.thread is None else told.thread.name
+    log.critical(
+        "thread %s ended by an exception",
+        name,
+        exc_info=(told.exc_type, told.exc_value, told.exc_traceback),
+    )
+
+
+def _unraisable(told: Any) -> None:
+    log.error(
+        "an exception was ignored in %r",
+        told.object,
+        exc_info=(told.exc_type, told.exc_value, told.exc_traceback),
+    )
