@@ -162,7 +162,7 @@ def caller_in(incoming: Incoming) -> Caller:
     return replace(
         known,
         face="mcp",
-        client=_client(incoming) or known.client,
+        client=_client(incoming, known),
         correlation_id=known.correlation_id or new_id(),
         traceparent=current_traceparent() or known.traceparent,
     )
@@ -206,9 +206,12 @@ def known_caller(principal: Principal | None) -> Caller | None:
     return known if isinstance(known, Caller) else None
 
 
-def _client(incoming: Incoming) -> str:
+def _client(incoming: Incoming, known: Caller) -> str:
+    """Return the name of the client program: its own, else that of its HTTP library."""
     info = incoming.client_info
-    return "" if info is None else client_name(f"{info.name}/{info.version}")
+    if info is not None:
+        return client_name(f"{info.name}/{info.version}")
+    return known.client or client_name(incoming.context.headers.get("user-agent", ""))
 
 
 ArgumentReader: TypeAlias = Callable[[], dict[str, Any]]
