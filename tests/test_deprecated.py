@@ -45,19 +45,23 @@ def test_every_published_name_can_be_imported_from_its_old_path() -> None:
 
 
 def test_a_moved_name_is_the_new_one_and_warns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deprecated, "MOVED", {"accord.attic.peers": "accord.jsonrpc.peer"})
+    monkeypatch.setattr(deprecated, "MOVED", {"accord.attic.peers": "accord.jsonrpc.runtime.peer"})
     monkeypatch.setattr(
-        deprecated, "RENAMED", {"accord.attic.peers:Wire": "accord.jsonrpc.channel:Channel"}
+        deprecated,
+        "RENAMED",
+        {"accord.attic.peers:Wire": "accord.jsonrpc.protocol.channel:Channel"},
     )
     for name in ("accord.attic", "accord.attic.peers"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     old = import_module("accord.attic.peers")
-    with pytest.warns(DeprecationWarning, match=r"peers\.Peer is accord\.jsonrpc\.peer\.Peer now"):
-        assert old.Peer is import_module("accord.jsonrpc.peer").Peer
     with pytest.warns(
-        DeprecationWarning, match=r"peers\.Wire is accord\.jsonrpc\.channel\.Channel"
+        DeprecationWarning, match=r"peers\.Peer is accord\.jsonrpc\.runtime\.peer\.Peer now"
     ):
-        assert old.Wire is import_module("accord.jsonrpc.channel").Channel
+        assert old.Peer is import_module("accord.jsonrpc.runtime.peer").Peer
+    with pytest.warns(
+        DeprecationWarning, match=r"peers\.Wire is accord\.jsonrpc\.protocol\.channel\.Channel"
+    ):
+        assert old.Wire is import_module("accord.jsonrpc.protocol.channel").Channel
     with pytest.warns(DeprecationWarning, match="Nothing"), pytest.raises(AttributeError):
         getattr(old, "Nothing")  # noqa: B009 - the access is what is tested
     assert "Peer" in dir(old)

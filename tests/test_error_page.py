@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.catalogue import BUILT_IN, SHARED
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, SHARED
 from accord.mcp.protocol.messages import CASES
 from tools.error_page import PAGE, render
 from tools.errors_sent import is_sent, names_of, names_sent

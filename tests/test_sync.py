@@ -22,9 +22,8 @@ from accord import (
     State,
     serve,
 )
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.channel import Receiver
-from accord.jsonrpc.outgoing_batch import OutgoingBatch
+from accord.jsonrpc.protocol.channel import Receiver
+from accord.jsonrpc.runtime.calls import Call, OutgoingBatch
 from accord.sync import SyncBatch, SyncCall, SyncPeer, connect
 from tests.patience import PATIENCE
 

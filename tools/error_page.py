@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from accord.jsonrpc.catalogue import BUILT_IN, SHARED, Entry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, SHARED, Entry
 from tools.errors_sent import is_sent, names_of, names_sent
 
 PAGE = Path(__file__).parent.parent / "docs" / "errors.md"
@@ -13,7 +13,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "errors.md"
 OPENING = """\
 # Error codes
 
-<!-- Generated from accord/jsonrpc/catalogue.py by `make docs`. -->
+<!-- Generated from accord/jsonrpc/protocol/catalogue.py by `make docs`. -->
 
 Every code Accord knows. Each error that Accord itself raises carries its name as `data.reason`,
 so that programs need not match on the number. Applications add codes of their own, outside the

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from accord.jsonrpc.catalogue import BUILT_IN, CATALOGUE, SHARED, Entry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, SHARED, Entry
 
 SOURCE: Final = Path(__file__).parent.parent / "src" / "accord"
 MAKERS: Final = frozenset(("own_error", "failure", "unforeseen", "_MediaRefusal"))
 """The functions whose arguments name errors."""
 TABLES: Final = frozenset(
-    ("exposure/statuses.py", "mcp/protocol/codes.py", "operations/adapters/errors.py")
+    ("exposure/response.py", "mcp/protocol/messages.py", "operations/adapters/errors.py")
 )
 """The modules whose tables have names of errors as values."""
 

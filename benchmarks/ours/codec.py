@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Any
 
-from accord.jsonrpc.codec import Envelope, decode, encode, read
-from accord.jsonrpc.messages import Request, Success
+from accord.jsonrpc.protocol.codec import decode, read
+from accord.jsonrpc.protocol.messages import Envelope, Request, Success, encode
 from benchmarks.peers.slices import measure
 
 

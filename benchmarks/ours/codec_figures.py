@@ -8,8 +8,8 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from accord.jsonrpc.codec import encode, read
-from accord.jsonrpc.messages import Success
+from accord.jsonrpc.protocol.codec import read
+from accord.jsonrpc.protocol.messages import Success, encode
 from benchmarks.harness import percentile
 from benchmarks.work import FIRST_ID, echo, padded
 

@@ -10,9 +10,9 @@ from functools import partial
 from msgspec import UnsetType
 
 from accord import Context, Limits
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from benchmarks.ours.server import inline, tasks
 from benchmarks.peers.slices import measure, repeat
 

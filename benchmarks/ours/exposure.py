@@ -14,9 +14,9 @@ from msgspec import UnsetType
 
 import accord
 from accord import Context, Limits, Router
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.openrpc import expose
 from accord.transports.serve import Server
 from benchmarks.peers.echo_route import app

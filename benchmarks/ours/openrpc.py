@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import UnsetType, defstruct
 
 from accord import Context, Limits, Router
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.openrpc import Api
 
 METHODS = 1_000

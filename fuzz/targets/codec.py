@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.codec import decode, encode
-from accord.jsonrpc.messages import (
+from accord.jsonrpc.protocol.codec import decode
+from accord.jsonrpc.protocol.messages import (
     Batch,
     Failure,
     Invalid,
@@ -21,6 +21,7 @@ from accord.jsonrpc.messages import (
     Notification,
     Request,
     Success,
+    encode,
 )
 from fuzz import reference
 from fuzz.reference import Verdict, typed

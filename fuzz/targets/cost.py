@@ -15,12 +15,11 @@ from typing import Any, Final
 
 from msgspec import UnsetType
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from fuzz.targets import Check
 
 LIMITS: Final = Limits(max_batch_items=100)

@@ -11,12 +11,11 @@ from typing import Any, Final
 from msgspec import UnsetType
 
 from accord.cli.demo import demo_router
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
+from accord.jsonrpc.runtime.requests import Cancellable
 from fuzz import reference
 from fuzz.reference import Verdict, typed
 from fuzz.targets import Check

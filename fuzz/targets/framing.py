@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 from zlib import crc32
 
-from accord.jsonrpc import framing
-from accord.jsonrpc.errors import FramingError
-from accord.jsonrpc.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
+from accord.jsonrpc.protocol import framing
+from accord.jsonrpc.protocol.errors import FramingError
+from accord.jsonrpc.protocol.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
 from fuzz.kept import bytes_kept
 from fuzz.splits import split
 from fuzz.targets import Check

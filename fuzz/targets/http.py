@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.limits import Limits, ServerLimits
-from accord.jsonrpc.running import Source
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
+from accord.jsonrpc.protocol.messages import Refused
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.requests import Source
 from accord.transports.http.calls import CallConnection
 from accord.transports.http.site import CallSite
 from accord.transports.options import Options

@@ -19,9 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.sse import SseDecoder, SseEvent
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp import Context, Server, TaskSettings
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents

@@ -33,34 +33,34 @@ class _OldPaths:
 sys.meta_path.append(_OldPaths)
 
 _HOMES = {
-    "AccordError": "accord.jsonrpc.errors",
+    "AccordError": "accord.jsonrpc.protocol.errors",
     "Backoff": "accord.transports.reconnect",
-    "BusyError": "accord.jsonrpc.errors",
-    "CallTimeoutError": "accord.jsonrpc.errors",
-    "ConnectError": "accord.jsonrpc.errors",
-    "ConnectionClosedError": "accord.jsonrpc.errors",
-    "ConnectionLostError": "accord.jsonrpc.errors",
-    "Context": "accord.jsonrpc.context",
-    "IdsExhaustedError": "accord.jsonrpc.errors",
-    "InternalError": "accord.jsonrpc.errors",
-    "InvalidParamsError": "accord.jsonrpc.errors",
-    "InvalidRequestError": "accord.jsonrpc.errors",
-    "InvalidResultError": "accord.jsonrpc.errors",
-    "Limits": "accord.jsonrpc.limits",
-    "MessageTooLargeError": "accord.jsonrpc.errors",
-    "MethodNotFoundError": "accord.jsonrpc.errors",
-    "ParseError": "accord.jsonrpc.errors",
-    "Peer": "accord.jsonrpc.peer",
-    "RegistrationError": "accord.jsonrpc.errors",
-    "Router": "accord.jsonrpc.router",
-    "RpcError": "accord.jsonrpc.errors",
-    "ServerError": "accord.jsonrpc.errors",
-    "ServerLimits": "accord.jsonrpc.limits",
-    "State": "accord.jsonrpc.states",
-    "ThreadPool": "accord.jsonrpc.threads",
-    "TransportError": "accord.jsonrpc.errors",
+    "BusyError": "accord.jsonrpc.protocol.errors",
+    "CallTimeoutError": "accord.jsonrpc.protocol.errors",
+    "ConnectError": "accord.jsonrpc.protocol.errors",
+    "ConnectionClosedError": "accord.jsonrpc.protocol.errors",
+    "ConnectionLostError": "accord.jsonrpc.protocol.errors",
+    "Context": "accord.jsonrpc.methods.context",
+    "IdsExhaustedError": "accord.jsonrpc.protocol.errors",
+    "InternalError": "accord.jsonrpc.protocol.errors",
+    "InvalidParamsError": "accord.jsonrpc.protocol.errors",
+    "InvalidRequestError": "accord.jsonrpc.protocol.errors",
+    "InvalidResultError": "accord.jsonrpc.protocol.errors",
+    "Limits": "accord.jsonrpc.protocol.channel",
+    "MessageTooLargeError": "accord.jsonrpc.protocol.errors",
+    "MethodNotFoundError": "accord.jsonrpc.protocol.errors",
+    "ParseError": "accord.jsonrpc.protocol.errors",
+    "Peer": "accord.jsonrpc.runtime.peer",
+    "RegistrationError": "accord.jsonrpc.protocol.errors",
+    "Router": "accord.jsonrpc.methods.router",
+    "RpcError": "accord.jsonrpc.protocol.errors",
+    "ServerError": "accord.jsonrpc.protocol.errors",
+    "ServerLimits": "accord.jsonrpc.protocol.channel",
+    "State": "accord.jsonrpc.protocol.channel",
+    "ThreadPool": "accord.jsonrpc.runtime.threads",
+    "TransportError": "accord.jsonrpc.protocol.errors",
     "connect": "accord.transports.connect",
-    "method": "accord.jsonrpc.router",
+    "method": "accord.jsonrpc.methods.router",
     "run": "accord.transports.serve",
     "serve": "accord.transports.serve",
 }
@@ -82,8 +82,14 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from accord.jsonrpc.context import Context as Context
-    from accord.jsonrpc.errors import (
+    from accord.jsonrpc.methods.context import Context as Context
+    from accord.jsonrpc.methods.router import Router as Router, method as method
+    from accord.jsonrpc.protocol.channel import (
+        Limits as Limits,
+        ServerLimits as ServerLimits,
+        State as State,
+    )
+    from accord.jsonrpc.protocol.errors import (
         AccordError as AccordError,
         BusyError as BusyError,
         CallTimeoutError as CallTimeoutError,
@@ -103,11 +109,8 @@ if TYPE_CHECKING:
         ServerError as ServerError,
         TransportError as TransportError,
     )
-    from accord.jsonrpc.limits import Limits as Limits, ServerLimits as ServerLimits
-    from accord.jsonrpc.peer import Peer as Peer
-    from accord.jsonrpc.router import Router as Router, method as method
-    from accord.jsonrpc.states import State as State
-    from accord.jsonrpc.threads import ThreadPool as ThreadPool
+    from accord.jsonrpc.runtime.peer import Peer as Peer
+    from accord.jsonrpc.runtime.threads import ThreadPool as ThreadPool
     from accord.transports.connect import connect as connect
     from accord.transports.reconnect import Backoff as Backoff
     from accord.transports.serve import run as run, serve as serve

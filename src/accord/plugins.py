@@ -18,11 +18,11 @@ from accord.lazy_names import lazy
 _HOMES = {
     "Accept": "accord.transports.listener",
     "Changed": "accord.operations.context",
-    "Channel": "accord.jsonrpc.channel",
-    "ChannelInfo": "accord.jsonrpc.channel",
+    "Channel": "accord.jsonrpc.protocol.channel",
+    "ChannelInfo": "accord.jsonrpc.protocol.channel",
     "Comment": "accord.hub.exchange.project",
     "ConflictError": "accord.operations.errors",
-    "ConnectError": "accord.jsonrpc.errors",
+    "ConnectError": "accord.jsonrpc.protocol.errors",
     "Fault": "accord.hub.exchange.project",
     "ForbiddenError": "accord.operations.errors",
     "Format": "accord.hub.exchange.formats",
@@ -32,7 +32,7 @@ _HOMES = {
     "Label": "accord.hub.exchange.project",
     "Link": "accord.hub.exchange.project",
     "Listener": "accord.transports.listener",
-    "MessageTooLargeError": "accord.jsonrpc.errors",
+    "MessageTooLargeError": "accord.jsonrpc.protocol.errors",
     "NotFoundError": "accord.operations.errors",
     "NotKept": "accord.hub.exchange.project",
     "Numbered": "accord.hub.exchange.project",
@@ -40,15 +40,15 @@ _HOMES = {
     "Options": "accord.transports.options",
     "Origin": "accord.hub.exchange.project",
     "Project": "accord.hub.exchange.project",
-    "Receiver": "accord.jsonrpc.channel",
+    "Receiver": "accord.jsonrpc.protocol.channel",
     "Rest": "accord.operations.operation",
     "Retry": "accord.workflows.core.definition",
-    "RpcError": "accord.jsonrpc.errors",
+    "RpcError": "accord.jsonrpc.protocol.errors",
     "ServiceError": "accord.operations.errors",
     "StepFailedError": "accord.workflows.step_type",
     "StepTask": "accord.workflows.step_type",
     "Transport": "accord.transports.plugged",
-    "TransportError": "accord.jsonrpc.errors",
+    "TransportError": "accord.jsonrpc.protocol.errors",
     "Type": "accord.hub.exchange.project",
     "Work": "accord.operations.context",
     "listen_channel": "accord.transports.serve",
@@ -78,12 +78,12 @@ if TYPE_CHECKING:
         Project as Project,
         Type as Type,
     )
-    from accord.jsonrpc.channel import (
+    from accord.jsonrpc.protocol.channel import (
         Channel as Channel,
         ChannelInfo as ChannelInfo,
         Receiver as Receiver,
     )
-    from accord.jsonrpc.errors import (
+    from accord.jsonrpc.protocol.errors import (
         ConnectError as ConnectError,
         MessageTooLargeError as MessageTooLargeError,
         RpcError as RpcError,

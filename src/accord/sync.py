@@ -20,15 +20,13 @@ from typing import Any, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.messages import Id
-from accord.jsonrpc.outgoing_batch import OutgoingBatch
-from accord.jsonrpc.peer import Peer, StateObserver
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.session import Statistics
-from accord.jsonrpc.states import State
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import ChannelInfo, State
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import Id
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.calls import Call, OutgoingBatch
+from accord.jsonrpc.runtime.peer import Peer, StateObserver
 from accord.transports.connect import ConnectOptions, connect as connect_async
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import httpx
 
 from accord.a2a import Agent
 from accord.a2a.server.serving import serve
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.framing import SseDecoder
 from tests.app.served import PATIENCE, Served, accord
 
 ALLOWED = ("--allow-agents", "127.0.0.1")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator
 
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.framing import SseDecoder
 from tests.app.desk import ALLOWED, Desk, at, new_token, working
 from tests.app.served import accord, problem, serving
 from tests.patience import PATIENCE

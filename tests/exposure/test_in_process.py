@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 
 from accord.exposure.in_process import InProcess, InProcessLimits
 from accord.exposure.routes import Route, RouteParameter
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
 
 ROOT = Route(method="GET", path="/")
 POST = Route(

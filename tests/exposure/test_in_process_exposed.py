@@ -17,7 +17,7 @@ from accord import InvalidParamsError, Peer, RegistrationError, Router, RpcError
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import Exposed, InProcess
 from accord.exposure.routes import Route, RouteParameter, rpc_name
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.transports.asgi import AsgiEndpoint
 
 

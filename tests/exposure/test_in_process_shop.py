@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import InProcess
 from accord.exposure.routes import name_routes
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from tests.exposure.shop import ADMIN_KEY, PASSWORD, TOKEN, make_shop
 from tests.exposure.shop.models import OrderDraft, OrderLine
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from accord.exposure.request import Request, RequestPlan
 from accord.exposure.routes import BodyForm, Location, Route, RouteParameter
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
 from accord.schema.schema import Schema
 
 

@@ -16,7 +16,7 @@ from starlette.routing import Route as Place
 from accord.exposure.in_process import InProcess
 from accord.exposure.request import RequestPlan
 from accord.exposure.routes import Route, RouteParameter
-from accord.jsonrpc.errors import InvalidParamsError
+from accord.jsonrpc.protocol.errors import InvalidParamsError
 
 TEXT = st.text()
 """Any Unicode that UTF-8 can carry."""

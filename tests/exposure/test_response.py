@@ -13,9 +13,9 @@ from msgspec import Raw
 
 from accord.exposure.response import ERRORS, Response, error_name, read_response
 from accord.exposure.routes import Route, RouteParameter
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import encode
 from accord.schema.schema import Schema
 
 ROUTE = Route(

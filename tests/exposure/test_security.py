@@ -25,7 +25,7 @@ from accord.exposure.find import find_routes
 from accord.exposure.in_process import Exposed, InProcess
 from accord.exposure.request_body import described
 from accord.exposure.routes import name_routes, rpc_name
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
 from accord.mcp import Client, Server
 from accord.openrpc import Api, expose
 from accord.openrpc.linter import lint

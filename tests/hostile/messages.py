@@ -1,6 +1,6 @@
 """Messages that are refused, each beside a valid one of the same size and filling.
 
-What they cost is compared by `tests/jsonrpc/test_refusal_cost.py` and its neighbours.
+What they cost is compared by `tests/jsonrpc/protocol/test_diagnosis.py` and its neighbours.
 """
 
 from __future__ import annotations

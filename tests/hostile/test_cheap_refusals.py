@@ -16,9 +16,9 @@ from accord.a2a.protocol.answers import read_answer
 from accord.a2a.protocol.errors import MalformedAnswerError
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.server.agent import Agent
-from accord.jsonrpc.errors import TransportError
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import TransportError
+from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.mcp import Server as McpServer
 from accord.mcp.client.http.channel import reply_to
 from accord.mcp.server.serving import serve as serve_mcp
@@ -29,7 +29,7 @@ from tests.hostile.attacker import Attacker, attacking, on_wire
 from tests.hostile.cost import ATTEMPTS, RUNS, assert_refused_cheaply, bound
 from tests.hostile.messages import CALL, CASES, KIB, Case, filled
 from tests.hostile.stage import URLS
-from tests.jsonrpc.test_refusal_cost import router
+from tests.jsonrpc.protocol.test_diagnosis import router
 
 SIZE: Final = 256 * KIB
 NAMES: Final = (

@@ -18,7 +18,7 @@ from accord import (
     TransportError,
     connect,
 )
-from accord.jsonrpc.calls import Call
+from accord.jsonrpc.runtime.calls import Call
 from tests.hostile.attacker import (
     PATIENCE,
     Attacker,

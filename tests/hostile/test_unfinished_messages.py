@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Router, ServerLimits
-from accord.jsonrpc.limits import KIB
+from accord.jsonrpc.protocol.channel import KIB
 from tests.hostile.attacker import Attacker, attacking, call, on_wire, until
 from tests.hostile.stage import MIB, every_transport, served
 

@@ -21,9 +21,8 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import MIB, Limits
+from accord.jsonrpc.protocol.channel import MIB, Channel, Limits
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from accord.transports.websocket.server import listen_websocket

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from accord import Router, connect, serve
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.messages import Id
 from tests.interop.programs import driving, peer, serving
 
 REQUEST_CANCELLED = -32800

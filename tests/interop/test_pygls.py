@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from accord import Peer, Router, RpcError, connect, serve
 from accord.cli.demo import demo_router
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.messages import Id
 from tests.interop.programs import ACCORD, peer
 
 URI = "file:///words.txt"

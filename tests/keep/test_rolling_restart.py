@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.mcp import Client
 from tests.app.desk import Desk
 from tests.app.served import PATIENCE, Served, serving

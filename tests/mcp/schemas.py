@@ -26,8 +26,8 @@ import jsonschema
 import pytest
 
 from accord import Peer, Router
-from accord.jsonrpc.channel import Channel, ChannelInfo, Receiver
-from accord.jsonrpc.errors import RpcError, TransportError
+from accord.jsonrpc.protocol.channel import Channel, ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.versions import (
     HANDSHAKE_VERSIONS,

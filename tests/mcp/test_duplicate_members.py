@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.notifications import Inbox
 from accord.mcp.protocol.input_requests import Root

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.protocol.channel import Channel
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.notifications import Inbox
 from accord.mcp.protocol.input_requests import Root

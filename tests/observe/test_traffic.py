@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from accord.app.site import Site
 from accord.app.traffic import Traffic
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import RequestSpans
 from accord.transports.http.fields import Fields

@@ -16,7 +16,7 @@ from accord.a2a.protocol.errors import MalformedAnswerError, UnknownOutcomeError
 from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.runtime.peer import Peer
 from accord.operations.errors import ForbiddenError
 from accord.operations.runner import InternalError, Runner
 from accord.plugins import (

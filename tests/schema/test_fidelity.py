@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
-from accord.jsonrpc.method import Method, make_method
+from accord.jsonrpc.methods.method import Method, make_method
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.schema.bundle import Bundle, to_draft07
 from accord.schema.schema import DEFINITIONS, Json, Schema
 from accord.schema.types import accepts, returns

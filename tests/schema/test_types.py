@@ -29,7 +29,7 @@ from annotated_types import Interval, Len
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType, msgpack
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, computed_field
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema import strings
 from accord.schema.from_msgspec import name_classes, title
 from accord.schema.schema import Schema

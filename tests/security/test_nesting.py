@@ -28,8 +28,8 @@ from accord.cli.workflow import read_input
 from accord.exposure.response import Response, read_response
 from accord.exposure.routes import Route
 from accord.hub.exchange import json_file
-from accord.jsonrpc.nesting import MAX_DEPTH
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.codec import MAX_DEPTH
 from accord.mcp.client.auth.web import Reply
 from accord.mcp.server.auth.signatures import read_header
 from accord.mcp.server.components.parameters import TextArguments

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from accord import Peer, connect, serve
-from accord.jsonrpc.threads import DEFAULT_THREADS
+from accord.jsonrpc.runtime.threads import DEFAULT_THREADS
 from accord.transports.serve import Server
 from tests.soak import calls, connections
 from tests.soak.measures import MIB, Held, allow_files, held

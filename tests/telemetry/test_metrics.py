@@ -13,8 +13,8 @@ from msgspec import UNSET
 from prometheus_client.parser import text_string_to_metric_families
 
 from accord import Context, Router, RpcError, connect, serve
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import own_error
 from accord.telemetry import metrics as module
 from accord.telemetry.metrics import SECONDS, Metrics
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from accord import Context, Peer, Router, RpcError, connect, serve
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Metrics
 from accord.telemetry.observers import all_of
 from accord.telemetry.tracing import Tracing, trace_headers, traced

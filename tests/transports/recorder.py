@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import RpcError, TransportError
+from accord.jsonrpc.protocol.channel import Channel
+from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from tests.patience import PATIENCE as PATIENCE
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.stdio import open_stdio
 from accord.transports.stream import StreamChannel

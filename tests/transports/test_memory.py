@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from accord import Limits, ServerLimits
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.channel import Channel
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.memory import HIGH_WATER, listen_memory, memory_pair, open_memory
 from accord.transports.options import Options
 from tests.transports.recorder import Recorder

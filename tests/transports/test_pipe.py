@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectionLostError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import ConnectionLostError
 from accord.transports.pipe import PipeTransport
 from accord.transports.stream import StreamChannel, StreamSettings
 from tests.transports.recorder import Echo, Recorder

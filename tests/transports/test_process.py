@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError
+from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
 from accord.transports.process import open_process
 from accord.transports.process.stderr import KEPT_LINES, MAX_LINE_BYTES, StderrLines

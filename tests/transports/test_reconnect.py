@@ -15,7 +15,7 @@ from accord import (
     Router,
     State,
 )
-from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.protocol.channel import Channel
 from accord.transports.memory import MemoryChannel, memory_pair
 from accord.transports.reconnect import open_reconnecting
 from tests.patience import PATIENCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.urls import host_and_port, scheme_of, shown, split
 
 

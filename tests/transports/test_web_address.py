@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.web_address import WebAddress, parse, parse_served
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.async_api import Browser, expect
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from tests.web.house import House, visiting
 from tests.web.proposing import assistant, propose, step
 

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from playwright.async_api import Browser, expect
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp import Client
 from tests.app.served import serving
 from tests.web.checks import overflow, violations

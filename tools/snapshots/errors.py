@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from accord.a2a.protocol.errors import ERROR_KINDS
-from accord.jsonrpc.catalogue import BUILT_IN, CATALOGUE, Entry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, Entry
 from accord.mcp.protocol.messages import CASES
 from accord.operations.errors import KINDS
 from tools.snapshots import source

@@ -26,7 +26,7 @@ from accord.a2a.server.agent import Agent
 from accord.a2a.server.backend import Backend, TaskPage
 from accord.a2a.server.skills import FailedError, RejectedError, TaskContext
 from accord.a2a.server.task_store import now
-from accord.jsonrpc.errors import InternalError
+from accord.jsonrpc.protocol.errors import InternalError
 
 MAX_DELAY_SECONDS: Final = 600.0
 MAX_REMEMBERED: Final = 10_000

@@ -40,7 +40,7 @@ from accord.app.worker_metrics import LoopLatency, WorkerSocket, share_worker_me
 from accord.entry_points import PluginError
 from accord.hub.mcp.server import hub_server
 from accord.hub.search.index import IndexMaintenance
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.operations.adapters.mcp_tools import TokenAuthenticator

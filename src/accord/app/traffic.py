@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final, Protocol, runtime_checkable
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition, Histogram
 from accord.transports.web.app import JSON, Exchange, Stream, WebApp, WebRequest
 

@@ -42,15 +42,13 @@ from accord.cli.output import (
     printable,
 )
 from accord.cli.parser import Command, Parser
-from accord.jsonrpc.call import decode_data
-from accord.jsonrpc.channel import Channel, ChannelInfo, Receiver
-from accord.jsonrpc.codec import decode
-from accord.jsonrpc.errors import RpcError, TransportError, from_wire
-from accord.jsonrpc.limits import MIB, Limits
-from accord.jsonrpc.messages import Failure, Success
-from accord.jsonrpc.nesting import check_nesting
-from accord.jsonrpc.peer import DEFAULT_TIMEOUT, Peer
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import MIB, Channel, ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.codec import check_nesting, decode
+from accord.jsonrpc.protocol.errors import RpcError, TransportError, from_wire
+from accord.jsonrpc.protocol.messages import Failure, Success
+from accord.jsonrpc.runtime.calls import decode_data
+from accord.jsonrpc.runtime.peer import DEFAULT_TIMEOUT, Peer
 from accord.transports.connect import open_channel
 from accord.transports.options import Options
 from accord.transports.process import open_process

@@ -37,12 +37,12 @@ from accord.cli.flags import (
 from accord.cli.output import print_error_line, print_line
 from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
-from accord.jsonrpc.codec import is_structured
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import InvalidParamsError, RpcError
-from accord.jsonrpc.limits import Limits, ServerLimits
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
+from accord.jsonrpc.protocol.codec import is_structured
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RpcError
+from accord.jsonrpc.protocol.session import Statistics
 from accord.openrpc.api import Api
 from accord.transports.serve import Server, run as run_server
 

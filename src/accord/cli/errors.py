@@ -21,7 +21,7 @@ from accord.cli.exits import (
     needs_posix,
 )
 from accord.cli.output import complain, print_error_line, print_json
-from accord.jsonrpc.errors import RpcError, TransportError
+from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from accord.operations.errors import NotFoundError, ServiceError
 from accord.store.store import StoreError, UnavailableError
 

@@ -63,7 +63,7 @@ def is_about_a_file(error: BaseException) -> bool:
 
 def _exit_code_of_call(error: BaseException) -> int:
     from accord.a2a.protocol.errors import UnknownOutcomeError
-    from accord.jsonrpc.errors import AccordError, CallTimeoutError, TransportError
+    from accord.jsonrpc.protocol.errors import AccordError, CallTimeoutError, TransportError
     from accord.operations.errors import ServiceError
     from accord.store.store import StoreError, UnavailableError
 

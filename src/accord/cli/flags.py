@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.cli.exits import UsageError
 from accord.entry_points import names_in
-from accord.jsonrpc.nesting import NestingError, check_nesting
+from accord.jsonrpc.protocol.codec import NestingError, check_nesting
 from accord.transports.urls import shown
 
 # Numbers and headers

@@ -32,8 +32,8 @@ from accord.cli.flags import (
 )
 from accord.cli.output import paint, pretty, print_error_line, print_json, print_line, printable
 from accord.cli.parser import Command, Parser
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import all_items
 from accord.mcp.client.client import Client
 from accord.mcp.client.tasks import ToolResult

@@ -36,10 +36,9 @@ from accord.cli.flags import (
 )
 from accord.cli.output import paint, pretty, print_json, print_line, printable
 from accord.cli.parser import Command, Parser
-from accord.jsonrpc.codec import REFUSALS
-from accord.jsonrpc.errors import ConnectError, RegistrationError
-from accord.jsonrpc.limits import MIB, Limits
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.channel import MIB, Limits
+from accord.jsonrpc.protocol.codec import REFUSALS, decode_json
+from accord.jsonrpc.protocol.errors import ConnectError, RegistrationError
 from accord.openrpc.info import DISCOVER
 from accord.openrpc.linter import RULES, Finding, lint
 from accord.transports.connect import connect
@@ -268,7 +267,7 @@ def _load_target(target: str | None) -> Any:
 
 
 def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from accord.jsonrpc.router import Router
+    from accord.jsonrpc.methods.router import Router
     from accord.openrpc.api import Api
     from accord.openrpc.document import OPENRPC, Document
     from accord.openrpc.expose import UNNAMED, UNVERSIONED, expose

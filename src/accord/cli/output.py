@@ -17,8 +17,8 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from accord.cli.parser import Parser
-from accord.jsonrpc.errors import RpcError, TransportError
-from accord.jsonrpc.messages import ErrorObject
+from accord.jsonrpc.protocol.errors import RpcError, TransportError
+from accord.jsonrpc.protocol.messages import ErrorObject
 
 # JSON and lines
 

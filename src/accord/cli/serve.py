@@ -26,7 +26,7 @@ from accord.cli.installation import add_setting_flags, settings_from
 from accord.cli.output import print_error_line, print_json, print_line
 from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.operations.auth.server_key import ServerKeyError
 from accord.operations.logs import configure_logging
 from accord.store import StoreError

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from accord.cli import exits
 from accord.cli.output import complain
-from accord.jsonrpc.errors import ConnectError, TransportError
+from accord.jsonrpc.protocol.errors import ConnectError, TransportError
 from accord.transports.urls import shown
 
 log = logging.getLogger("accord.cli")

@@ -36,7 +36,7 @@ from accord.cli.output import (
     progress_of,
 )
 from accord.cli.parser import Command, Parser
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 
 if TYPE_CHECKING:
     from accord.app.runtime import Runtime

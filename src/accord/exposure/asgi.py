@@ -9,7 +9,7 @@ from typing import Any
 
 from accord.exposure.response import Response
 from accord.exposure.routes import Route
-from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.transports.asgi.protocol import App, Event, Scope
 
 log = logging.getLogger("accord.exposure")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from accord.exposure.openapi import Document, check_size
 from accord.exposure.operation import NO_BODY, WHOLE, Body, Operation, read_operation
 from accord.exposure.routes import Location, Route, RouteParameter
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from accord.exposure.request import FRAMING, TOKEN, Pair, Request, RequestPlan
 from accord.exposure.response import read_response
 from accord.exposure.routes import Route
 from accord.exposure.serialization import header_value
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.limits import KIB, MIB
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import KIB, MIB
+from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.transports.asgi.exchange import SCOPE
 from accord.transports.asgi.protocol import App, Scope
 from accord.transports.http.heads import QUERY

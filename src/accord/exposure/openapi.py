@@ -8,7 +8,7 @@ from urllib.parse import unquote, unquote_plus
 
 from msgspec import Struct
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.from_openapi import SchemaTooLargeError, from_openapi
 from accord.schema.schema import Json, Schema, change_references, referred
 

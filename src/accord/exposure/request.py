@@ -29,8 +29,8 @@ from accord.exposure.serialization import (
     plain,
     segment,
 )
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.params_errors import Problem, invalid_params, json_kind, unexpected
+from accord.jsonrpc.methods.params_errors import Problem, invalid_params, json_kind, unexpected
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import DEFINITIONS, Schema
 
 Pair: TypeAlias = tuple[bytes, bytes]

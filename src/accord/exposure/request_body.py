@@ -21,8 +21,8 @@ from accord.exposure.serialization import (
     text,
     utf8,
 )
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.schema.schema import Json, Schema
 
 _MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*", re.ASCII)

@@ -15,11 +15,9 @@ from msgspec import Raw, Struct
 
 from accord.exposure.routes import Route, RouteParameter
 from accord.exposure.serialization import UnspellableError, plain
-from accord.jsonrpc.codec import REFUSALS
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.log_line import log_line
-from accord.jsonrpc.nesting import NestingError, check_nesting, decode_json
-from accord.jsonrpc.params_errors import MAX_PROBLEMS, Problem, invalid_params, json_kind
+from accord.jsonrpc.methods.params_errors import MAX_PROBLEMS, Problem, invalid_params, json_kind
+from accord.jsonrpc.protocol.codec import REFUSALS, NestingError, check_nesting, decode_json
+from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
 
 REDIRECT: Final = "server_error"
 CLIENT_ERROR: Final = "validation_failed"

@@ -17,8 +17,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from accord.exposure.openapi import NO_SECURITY, Security
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.router import RESERVED_PREFIX
+from accord.jsonrpc.methods.router import RESERVED_PREFIX
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import ANYTHING, Schema
 
 Location: TypeAlias = Literal["path", "query", "header", "cookie", "body"]

@@ -17,7 +17,8 @@ import msgspec
 from msgspec import Raw
 
 from accord.exposure.routes import RouteParameter
-from accord.jsonrpc.codec import REFUSALS, encode
+from accord.jsonrpc.protocol.codec import REFUSALS
+from accord.jsonrpc.protocol.messages import encode
 
 _PATH_STYLES: Final = {"label": (".", ".", False), "matrix": (";", ";", True)}
 """RFC 6570, appendix A: what stands first, what between, and whether values are named."""

@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route as StarletteRoute, Router
 from accord.exposure.openapi import METHODS, Document
 from accord.exposure.operation import Operation, read_operation
 from accord.exposure.routes import Mark, RouteParameter, mark_of
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 
 ENDPOINT = "__accord_endpoint__"

@@ -1,5 +1,8 @@
 """The JSON-RPC 2.0 foundation: messages, router, session, peer.
 
-Start reading at `peer`, which draws the life of a request. Most of this package is pure:
-bytes and values in, bytes and values out.
+protocol   messages, codec, errors, framing, the state of a connection: pure
+methods    routers and methods: signatures, decoding of params, interceptors: pure
+runtime    peers and dispatchers: the owners of tasks, timers and threads
+
+Start reading at `runtime.peer`, which draws the life of a request.
 """

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from accord.lazy_names import lazy
 
 _HOMES = {
-    "About": "accord.jsonrpc.about",
+    "About": "accord.jsonrpc.methods.method",
     "Api": "accord.openrpc.api",
     "Contact": "accord.openrpc.info",
-    "ErrorAbout": "accord.jsonrpc.about",
-    "Example": "accord.jsonrpc.about",
-    "ExternalDocs": "accord.jsonrpc.about",
+    "ErrorAbout": "accord.jsonrpc.methods.method",
+    "Example": "accord.jsonrpc.methods.method",
+    "ExternalDocs": "accord.jsonrpc.methods.method",
     "License": "accord.openrpc.info",
-    "Link": "accord.jsonrpc.about",
+    "Link": "accord.jsonrpc.methods.method",
     "Server": "accord.openrpc.info",
     "ServerVariable": "accord.openrpc.info",
-    "Tag": "accord.jsonrpc.about",
+    "Tag": "accord.jsonrpc.methods.method",
     "expose": "accord.openrpc.expose",
 }
 
@@ -30,7 +30,7 @@ __all__ = [*_HOMES]  # noqa: PLE0604 - every key is a str
 __getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
-    from accord.jsonrpc.about import (
+    from accord.jsonrpc.methods.method import (
         About as About,
         ErrorAbout as ErrorAbout,
         Example as Example,

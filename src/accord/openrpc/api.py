@@ -13,11 +13,11 @@ from urllib.parse import quote
 
 from msgspec import Meta, Raw
 
-from accord.jsonrpc.about import About, ExternalDocs, Tag
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.methods.method import About, ExternalDocs, Tag
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.openrpc.document import OPENRPC, Document
 from accord.openrpc.explorer import explorer_pages
 from accord.openrpc.info import DISCOVER, Contact, Info, License, Server

@@ -16,12 +16,11 @@ from accord.exposure.openapi import NO_SECURITY, Security
 from accord.exposure.request_body import described
 from accord.exposure.response import error_name
 from accord.exposure.routes import Route, RouteParameter, RouteResponse
-from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import Method
-from accord.jsonrpc.parameters import Kind, Parameter
+from accord.jsonrpc.methods.method import ErrorAbout, Example, ExternalDocs, Link, Method, Tag
+from accord.jsonrpc.methods.signature import Kind, Parameter
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.schema.schema import ANYTHING, Schema
 from accord.schema.types import accepts, returns
 

@@ -13,12 +13,11 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from accord.exposure.openapi import Security, SecurityScheme
-from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import Method
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.method import ErrorAbout, Example, ExternalDocs, Link, Method, Tag
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.openrpc.descriptions import (
     Description,
     Param,

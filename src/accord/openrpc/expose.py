@@ -8,9 +8,9 @@ from typing import Any, Final, Unpack
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import Exposed, InProcess, InProcessLimits
 from accord.exposure.routes import Naming, Selection, name_routes, select
-from accord.jsonrpc.about import ExternalDocs, Tag
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.method import ExternalDocs, Tag
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.openrpc.api import Api, ApiOptions, NamedApiOptions
 from accord.openrpc.info import Contact, License, is_absolute
 from accord.transports.options import check_options

@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.structs import asdict
 
-from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
-from accord.jsonrpc.nesting import NestingError, check_nesting
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.params_errors import DuplicateMemberError, check_members
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.codec import NestingError, check_nesting
 from accord.operations.choices import MAX_REPEATED, Choices, choices_of, corrected
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.logs import masked

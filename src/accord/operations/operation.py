@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.signature import Parameter
 from accord.operations.context import Effect, Hint, OperationContext, Right
 from accord.operations.errors import Allowance as Allowance
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack
 from msgspec import Meta
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.parameters import Parameter, read_signature
+from accord.jsonrpc.methods.signature import Parameter, read_signature
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.operations.context import Right
 from accord.operations.operation import Finish, Operation, Prepare, Rest
 

@@ -12,7 +12,7 @@ import msgspec
 import msgspec.inspect as m
 from msgspec import NODEFAULT, Struct, UnsetType
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.schema import strings
 from accord.schema.bundle import Bundle
 from accord.schema.schema import DEFINITIONS, Json, Role, Schema, component_key, reference

@@ -11,9 +11,9 @@ from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from accord.jsonrpc.msgspec_types import MsgspecType
-from accord.jsonrpc.parameter_types import choose_type
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.binding import choose_type
+from accord.jsonrpc.methods.msgspec_types import MsgspecType
+from accord.jsonrpc.methods.signature import Parameter
 from accord.schema.bundle import Bundle
 from accord.schema.from_msgspec import describe
 from accord.schema.schema import ANYTHING, DEFINITIONS, Schema

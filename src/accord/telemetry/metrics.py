@@ -18,10 +18,10 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.messages import Id
-from accord.jsonrpc.observer import MakeContext, Outcome
+from accord.jsonrpc.methods.context import MakeContext, Outcome
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import Id
 from accord.transports.pages import Page
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

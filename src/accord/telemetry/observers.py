@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import UnsetType
 
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.messages import Id
-from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
-from accord.jsonrpc.observer import MakeContext, Observation, Observer, Outcome
+from accord.jsonrpc.methods.context import MakeContext, Observation, Observer, Outcome
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import Id
+from accord.jsonrpc.runtime.requests import log_failure, tell_batch, tell_ended, tell_refused
 
 
 def all_of(*observers: Observer) -> Observer:

@@ -22,13 +22,12 @@ from typing import Any, Final, Literal, TypeAlias, Unpack
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.calls import CallOptions
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.messages import Id
-from accord.jsonrpc.observer import CANCELLED, MakeContext, Outcome
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.methods.context import CANCELLED, Context, MakeContext, Outcome
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import Id
+from accord.jsonrpc.runtime.calls import CallOptions
+from accord.jsonrpc.runtime.peer import Peer
 from accord.transports.web.app import WebRequest
 
 try:

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.sockets import bind_inet, bind_unix
 from accord.transports.stream.address import InetAddress, UnixAddress

@@ -7,13 +7,13 @@ from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any, Unpack
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.ids import IdKind
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Channel
+from accord.jsonrpc.protocol.errors import ConnectError
+from accord.jsonrpc.protocol.session import IdKind
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.options import ChannelOptions, Options, PeerOptions, check_options
 from accord.transports.reconnect import Backoff, open_reconnecting
 from accord.transports.urls import scheme_of, shown

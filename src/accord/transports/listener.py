@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.protocol.channel import Channel
 
 Accept: TypeAlias = Callable[[Channel], None]
 """Called with each new connection once it can carry messages. It must start the channel."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectError, own_error
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.errors import ConnectError, own_error
 from accord.transports.listener import Accept
 from accord.transports.options import Options
 

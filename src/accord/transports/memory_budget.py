@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.jsonrpc.limits import KIB, ServerLimits
+from accord.jsonrpc.protocol.channel import KIB, ServerLimits
 
 MAX_BUFFERED_BYTES: Final = ServerLimits().max_buffered_bytes
 """Default limit of a server."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from msgspec import Struct
 
-from accord.jsonrpc.ids import IdKind
-from accord.jsonrpc.limits import Limits, ServerLimits
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
+from accord.jsonrpc.protocol.session import IdKind
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.pages import Pages
 
 if TYPE_CHECKING:

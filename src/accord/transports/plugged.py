@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from accord.entry_points import PluginError, find
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.channel import Channel
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.listener import Accept, Listener
 from accord.transports.options import Options
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import Channel, ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectionLostError, RpcError, TransportError
+from accord.jsonrpc.protocol.channel import Channel, ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import ConnectionLostError, RpcError, TransportError
 
 log = logging.getLogger("accord.transports")
 

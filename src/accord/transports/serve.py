@@ -13,16 +13,14 @@ from dataclasses import astuple
 from types import TracebackType
 from typing import Any, Final, Protocol, TypeVar, Unpack
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import ConnectError, TransportError
-from accord.jsonrpc.ids import IdKind
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.session import Statistics
-from accord.jsonrpc.states import State
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Channel, State
+from accord.jsonrpc.protocol.errors import ConnectError, TransportError
+from accord.jsonrpc.protocol.session import IdKind, Statistics
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Accept, Listener

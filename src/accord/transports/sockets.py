@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.urls import host_and_port
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}

@@ -12,8 +12,8 @@ import os
 import sys
 from typing import TextIO
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.pipe import PipeTransport
 from accord.transports.stream.channel import StreamChannel, StreamSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, urlsplit
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 
 _CREDENTIALS = re.compile(r"//.*@", re.DOTALL)
 _QUERY = re.compile(r"\?[^#]*")

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.hub.recorder import CHANNEL
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.adapters.responses import correlation_line
 from accord.operations.adapters.rest_routes import RouteTree, path_names
 from accord.operations.auth.accounts import Accounts

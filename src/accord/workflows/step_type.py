@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.parameters import read_signature
+from accord.jsonrpc.methods.signature import read_signature
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.operations.arguments import Part
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.rules import Arguments

@@ -13,7 +13,7 @@ from msgspec import Struct
 from accord.a2a.checker.probes import Probe, ProbeResponse
 from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol.card import WELL_KNOWN
-from accord.jsonrpc.sse import encode_event
+from accord.jsonrpc.protocol.framing import encode_event
 from accord.transports.web_address import parse
 from tests.a2a.scripted import LOCAL, Asked, read_asked
 

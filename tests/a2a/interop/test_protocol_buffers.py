@@ -15,7 +15,7 @@ from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol.card import Provider, card_wire, encode_card
 from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import DataPart, PushQuery, Send, TaskPush, TaskQuery, TextPart
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from tests.a2a.interop.programs import HERE, PEERS
 from tests.a2a.server.demo import make_agent
 from tests.a2a.values import ASKED, EVENTS, PUSH, SAID, TASK

@@ -33,7 +33,7 @@ from accord.a2a.protocol.requests import (
     set_push_request,
     task_request,
 )
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from tests.a2a.schemas import validate
 from tests.a2a.values import ASKED, EVENTS, PUSH, SAID, TASK, events
 

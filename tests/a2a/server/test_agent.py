@@ -34,7 +34,7 @@ from accord.a2a.protocol.model import (
 )
 from accord.a2a.server.memory_backend import MemoryBackend
 from accord.a2a.server.skills import make_skill
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from tests.a2a.scripted import LOCAL, http, scripted
 from tests.a2a.server.demo import make_agent
 

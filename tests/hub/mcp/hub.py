@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.hub.mcp.server import hub_server
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.session import Principal

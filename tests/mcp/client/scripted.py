@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET
 
 from accord import Peer, Router, RpcError
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.method import raw_method
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.method import raw_method
+from accord.jsonrpc.protocol.channel import Channel
 from accord.mcp import Server
 from accord.mcp.protocol.versions import LATEST_HANDSHAKE
 from accord.transports.memory import listen_memory

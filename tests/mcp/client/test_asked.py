@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import RpcError
-from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.protocol.content import TextContent

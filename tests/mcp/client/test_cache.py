@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client
 from accord.mcp.client.calls import MAX_KEPT, MAX_PAGES, MAX_SECONDS, Cache
 from accord.mcp.protocol.messages import CacheableResult

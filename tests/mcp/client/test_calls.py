@@ -12,8 +12,8 @@ from msgspec import Struct
 
 import accord
 from accord import RpcError
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
 from accord.mcp.client.tasks import ToolFailedError

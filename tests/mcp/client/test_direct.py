@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from accord import Peer, Router, RpcError, State
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp.client.wire import PATIENCE, direct_pair
 
 

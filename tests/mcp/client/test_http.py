@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from accord import ConnectionLostError, RpcError, TransportError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp import Client
 from accord.mcp.client.auth_hook import AuthRequest
 from accord.mcp.client.subscriptions import Change

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
 from accord.mcp.client.http.detect import HttpWire

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import RpcError
-from accord.jsonrpc.errors import CallTimeoutError, InvalidResultError
+from accord.jsonrpc.protocol.errors import CallTimeoutError, InvalidResultError
 from accord.mcp import Client
 from tests.mcp.client.scripted import complete, legacy, modern, text, watched_server
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import ConnectionClosedError, RpcError
-from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
 from tests.mcp.client.demo import demo

@@ -7,7 +7,7 @@ import webbrowser
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.mcp.client.auth import AuthorizationError, MemoryStorage, OAuth
 from tests.mcp.client_auth.browser import fetch
 from tests.mcp.client_auth.conftest import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.protocol.errors import TransportError
 from accord.mcp.client.auth import ClientCredentials, InsufficientScopeError
 from accord.mcp.client.auth_hook import AuthRequest
 from tests.mcp.client_auth.conftest import World

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import uvicorn
 from msgspec import Meta, Struct
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp import (
     Accepted,
     AudioContent,

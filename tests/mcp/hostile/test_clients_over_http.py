@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp import Context, Server
 from accord.mcp.server.http.events import MemoryEvents
 from tests.hostile.attacker import Attacker, attack, attacking

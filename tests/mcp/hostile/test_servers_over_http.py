@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from accord import CallTimeoutError, ConnectionLostError, RpcError, TransportError
-from accord.jsonrpc.errors import InvalidResultError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client
 from accord.mcp.client.auth_hook import AuthRequest
 from tests.hostile.attacker import until

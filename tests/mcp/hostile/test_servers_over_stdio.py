@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from accord import CallTimeoutError, ConnectionLostError, RpcError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp import Client
 from tests.hostile.attacker import until
 from tests.mcp.hostile import programs

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 import pytest
 
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.framing import SseDecoder
 
 MODERN = "2026-07-28"
 ACCEPT = {"accept": "application/json, text/event-stream"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.errors import RpcError, from_wire, own_error
-from accord.jsonrpc.ids import RequestFault
+from accord.jsonrpc.methods.router import RequestFault
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RpcError, from_wire, own_error
 from accord.mcp.protocol.messages import (
     CASES,
     Profile,

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import UnsetType
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.mcp import Principal, Server
 from accord.mcp.server.session import LINK, Session
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import RpcError
-from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.methods.context import Context as RpcContext
 from accord.mcp import Accepted, Context, Elicit, ElicitUrl, Server
 from accord.mcp.server.session import Principal, link_of
 from tests.mcp.server.asking_client import Client, client_of, modern, text_of, unchecked

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp import Server
 from tests.mcp.request_ids_program import make_server
 from tests.mcp.server.http.service import initialize, request, serving

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Meta, Struct
 from pydantic import BaseModel, Field
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.mcp.server.input_requests.forms import Form, form_of, problem_with
 from tests.mcp.schemas import validate
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import Context, RegistrationError, Router, RpcError
-from accord.jsonrpc.about import About
+from accord.jsonrpc.methods.method import About
 from accord.mcp import Client, Server
 from accord.mcp.client.client import Mode
 

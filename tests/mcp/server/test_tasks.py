@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import Router, RpcError
-from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.methods.context import Context as RpcContext
 from accord.mcp import Context
 from accord.mcp.server.session import Principal, link_of
 from accord.mcp.server.tasks.store import MemoryTaskStore

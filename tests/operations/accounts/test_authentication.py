@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.authentication import RequestAuthenticator, correlation_id_of
 from accord.operations.auth.credentials import Addresses, Credentials
 from accord.operations.context import Face

@@ -12,7 +12,7 @@ import httpx
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from accord.app.site import Site
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.operations.adapters.rest import RestApp
 from accord.operations.adapters.rpc import RpcApp
 from accord.operations.audit.record import Record

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.operations.adapters.rest_routes import RestRoute, RouteTree
 from accord.operations.operation import Rest
 from tests.operations.faces.shop import Bucket, Shop, operations, shop_at

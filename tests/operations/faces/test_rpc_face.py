@@ -7,10 +7,9 @@ import asyncio
 import httpx
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.operations.adapters.rpc import CALLER, rpc_router
 from accord.operations.context import SYSTEM
 from tests.operations.faces.shop import Bucket, Shop, operations, shop_at

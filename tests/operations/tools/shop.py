@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.session import Principal

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from accord import RpcError
-from accord.jsonrpc.threads import DEFAULT_THREADS
+from accord.jsonrpc.runtime.threads import DEFAULT_THREADS
 from accord.mcp import Client
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents

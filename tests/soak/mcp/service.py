@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Final
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp import Accepted, Context, McpLimits, Server, TaskSettings, ToolError
 
 REFUSED: Final = 4001

@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 from msgspec import Struct
 
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.router import Router
 from accord.transports.asgi.protocol import Event
 from accord.transports.pages import Page, etag_of
 from tests.patience import PATIENCE as PATIENCE

@@ -9,14 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import InvalidRequestError
-from accord.jsonrpc.limits import Limits, ServerLimits
-from accord.jsonrpc.messages import Invalid, Success
-from accord.jsonrpc.running import Source
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, ServerLimits
+from accord.jsonrpc.protocol.errors import InvalidRequestError
+from accord.jsonrpc.protocol.messages import Invalid, Refused, Success
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.requests import Source
 from accord.transports.http.server import HttpListener, listen_http
 from accord.transports.options import Options
 from tests.patience import PATIENCE as PATIENCE

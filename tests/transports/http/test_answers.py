@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.protocol.errors import TransportError
 from accord.transports.http.answers import answer_in, calls_in
 from accord.transports.http.responses import Response
 

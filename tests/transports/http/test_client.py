@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, ServerLimits
+from accord.jsonrpc.protocol.errors import (
     ConnectError,
     ConnectionLostError,
     FramingError,
     RpcError,
     TransportError,
 )
-from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.transports.connect import connect
 from accord.transports.http.client import MAX_READY_MESSAGES, HttpChannel, open_http
 from accord.transports.options import Options

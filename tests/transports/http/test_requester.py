@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from accord import ConnectError, ConnectionLostError, TransportError
-from accord.jsonrpc.errors import FramingError
+from accord.jsonrpc.protocol.errors import FramingError
 from accord.transports.http.requester import MAX_BUFFERED, Requester
 from accord.transports.options import Options
 from accord.transports.web_address import WebAddress, parse

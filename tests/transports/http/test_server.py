@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import ConnectError
+from accord.jsonrpc.protocol.session import Statistics
 from accord.transports.http.server import listen_http
 from accord.transports.options import Options
 from tests.transports.http.service import (

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 import msgspec
 import pytest
 
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from tests.transports.http.service import PATIENCE, chunked, post, serving
 
 BOTH_LOOPS = True

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import ServerLimits
+from accord.jsonrpc.protocol.channel import ServerLimits
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.http.client import open_http
 from accord.transports.http.site import MAX_TURNED_AWAY
 from accord.transports.options import Options

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.protocol.channel import Channel
 from accord.transports.options import Options
 from accord.transports.stream import StreamChannel
 from accord.transports.stream.server import StreamListener, listen_stream

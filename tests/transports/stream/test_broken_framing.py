@@ -9,8 +9,8 @@ import logging
 import pytest
 
 from accord import Peer, Router, serve
-from accord.jsonrpc.errors import FramingError
-from accord.jsonrpc.framing import ContentLengthFramer
+from accord.jsonrpc.protocol.errors import FramingError
+from accord.jsonrpc.protocol.framing import ContentLengthFramer
 from accord.transports.connect import open_channel
 from accord.transports.options import Options
 from tests.hostile.attacker import attacking

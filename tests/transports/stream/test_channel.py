@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectionLostError, FramingError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError
 from accord.transports.stream import StreamChannel, StreamSettings
 from accord.transports.stream.channel import CHUNK
 from tests.transports.recorder import Echo, Recorder

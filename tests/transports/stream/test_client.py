@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.stream.client import open_stream
 from tests.transports.stream.sockets import serving

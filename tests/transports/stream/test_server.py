@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import ServerLimits
+from accord.jsonrpc.protocol.channel import Channel, ServerLimits
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.stream.client import open_stream
 from accord.transports.stream.server import listen_stream

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectionLostError, FramingError, MessageTooLargeError
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
+from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError, MessageTooLargeError
 from accord.transports.options import Framing, Options
 from accord.transports.stream import StreamChannel
 from accord.transports.stream.client import open_stream

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.options import Options
 from accord.transports.web.app import Exchange, LivingApp, WebRequest

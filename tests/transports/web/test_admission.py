@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.limits import KIB, MIB, Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import KIB, MIB, ChannelInfo, Limits, ServerLimits
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.options import Options
 from accord.transports.web.app import BodyLimit, WebRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.transports.web.asgi import WebAsgi
 from tests.transports.web.service import App, ask, client_of, head_of, serving
 

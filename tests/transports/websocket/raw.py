@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
-from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.protocol.channel import Channel
 from accord.transports.options import Options
 from accord.transports.websocket.channel import WebSocketChannel
 from accord.transports.websocket.frames import Event, FrameReader, Opcode, frame

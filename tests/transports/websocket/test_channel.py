@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.channel import MIB, ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import (
     ConnectionLostError,
     FramingError,
     MessageTooLargeError,
     TransportError,
 )
-from accord.jsonrpc.limits import MIB, Limits
 from accord.transports.stream.channel import CHUNK
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.framer import Binary

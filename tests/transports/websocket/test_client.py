@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from tests.transports.recorder import PATIENCE, Echo

@@ -8,9 +8,8 @@ import ssl
 
 import pytest
 
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import ServerLimits
+from accord.jsonrpc.protocol.channel import Channel, ServerLimits
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from accord.transports.websocket.server import SPARE_CONNECTIONS, listen_websocket

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectionLostError, FramingError
-from accord.jsonrpc.limits import MIB, Limits, ServerLimits
+from accord.jsonrpc.protocol.channel import MIB, Limits, ServerLimits
+from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError
 from accord.transports.options import Options
 from accord.transports.websocket.channel import WebSocketChannel
 from accord.transports.websocket.client import open_websocket

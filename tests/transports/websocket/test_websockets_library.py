@@ -10,8 +10,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
 import accord
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from tests.transports.recorder import Echo, Recorder

@@ -11,7 +11,7 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.operations.ratelimit.bucket import MemoryLimiter
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web

@@ -9,7 +9,7 @@ from accord.a2a.checker.probes import Probe, ProbeFailure, ProbeResponse
 from accord.a2a.checker.rules import FindingCollector
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
 from accord.a2a.protocol.fields import Wire
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.web_address import WebAddress, parse
 
 _CARD_MEMBERS: Final = {

@@ -35,7 +35,7 @@ from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.card import AgentCard
 from accord.a2a.protocol.errors import RefusedError, UnknownOutcomeError
 from accord.a2a.protocol.fields import Wire
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.web_address import WebAddress, parse
 
 PLAIN: Final = "plain"

@@ -19,9 +19,9 @@ from accord.a2a.checker.rules import FindingCollector
 from accord.a2a.client.exchange import AddressGuard, AddressRefusedError
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.fields import METHODS, VERSION, Verb, Wire
-from accord.jsonrpc.errors import ConnectError, RpcError
-from accord.jsonrpc.nesting import decode_json
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.protocol.errors import ConnectError, RpcError
+from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
 from accord.transports.web_address import WebAddress

@@ -36,7 +36,7 @@ from accord.a2a.protocol.model import (
     TaskState,
 )
 from accord.a2a.protocol.requests import message_of
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 
 NO_METHOD: Final = "accord/no-such-method"
 NO_VERSION: Final = "9.9"

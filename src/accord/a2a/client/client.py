@@ -60,8 +60,8 @@ from accord.a2a.protocol.requests import (
     set_push_request,
     task_request,
 )
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.errors import ConnectError
+from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.transports.web_address import WebAddress, parse
 
 

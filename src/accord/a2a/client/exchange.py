@@ -22,7 +22,7 @@ from accord.a2a.protocol.errors import (
     UnknownOutcomeError,
     error_from_status,
 )
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.errors import (
     ConnectError,
     FramingError,
     MessageTooLargeError,

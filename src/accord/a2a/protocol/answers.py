@@ -31,8 +31,9 @@ from accord.a2a.protocol.model import (
     Unrecognized,
     updated,
 )
-from accord.jsonrpc.codec import decode
-from accord.jsonrpc.messages import (
+from accord.jsonrpc.protocol.codec import NestingError, check_nesting, decode
+from accord.jsonrpc.protocol.framing import SseDecoder
+from accord.jsonrpc.protocol.messages import (
     Batch,
     Failure,
     Invalid,
@@ -41,8 +42,6 @@ from accord.jsonrpc.messages import (
     Request,
     Success,
 )
-from accord.jsonrpc.nesting import NestingError, check_nesting
-from accord.jsonrpc.sse import SseDecoder
 
 MAX_BODY_KEPT: Final = 64 * 1024
 """How much of a malformed answer is kept for the log."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from accord.a2a.protocol.fields import Wire, wire_asked, wire_of_card
 from accord.a2a.protocol.formats import UNREADABLE
-from accord.jsonrpc.nesting import check_nesting
+from accord.jsonrpc.protocol.codec import check_nesting
 
 JSONRPC: Final = "JSONRPC"
 WELL_KNOWN: Final = "/.well-known/agent-card.json"

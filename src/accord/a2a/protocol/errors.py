@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from accord.jsonrpc.errors import AccordError, RpcError, from_wire
+from accord.jsonrpc.protocol.errors import AccordError, RpcError, from_wire
 
 DOMAIN: Final = "a2a-protocol.org"
 ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"

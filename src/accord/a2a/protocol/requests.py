@@ -9,8 +9,7 @@ import msgspec
 from accord.a2a.protocol.fields import METHODS, Verb, Wire
 from accord.a2a.protocol.formats import FORMATS
 from accord.a2a.protocol.model import Message, PushQuery, Send, TaskPush, TaskQuery, TextPart
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.messages import Request
+from accord.jsonrpc.protocol.messages import Request, encode
 
 TEXT_KEYS: Final = ("text", "query")
 """Whose value is the text of the message, the first of them that is there."""

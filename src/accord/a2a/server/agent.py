@@ -34,7 +34,7 @@ from accord.a2a.server.backend import Backend
 from accord.a2a.server.memory_backend import MemoryBackend
 from accord.a2a.server.skills import SkillFunction, make_skill
 from accord.a2a.server.task_store import MAX_TASKS
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
     from accord.a2a.server.serving import AgentServeOptions, Serving, serve

@@ -29,15 +29,16 @@ from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
 from accord.a2a.protocol.model import RESTING, TERMINAL, Answer, Event, Message, PushQuery, Task
 from accord.a2a.protocol.wire import WireFormat
 from accord.a2a.server.backend import Backend
-from accord.jsonrpc.codec import decode, encode
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.codec import decode
+from accord.jsonrpc.protocol.errors import (
     InternalError,
     InvalidParamsError,
     InvalidRequestError,
     MethodNotFoundError,
     RpcError,
 )
-from accord.jsonrpc.messages import (
+from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
+from accord.jsonrpc.protocol.messages import (
     ErrorObject,
     Failure,
     Id,
@@ -45,8 +46,8 @@ from accord.jsonrpc.messages import (
     Notification,
     Request,
     Success,
+    encode,
 )
-from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
 from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
 from accord.transports.origins import names_server, origin_allowed
 from accord.transports.pages import Page, etag_of

@@ -39,8 +39,8 @@ from accord.a2a.server.skills import (
 )
 from accord.a2a.server.task_store import MAX_PUSHES, MAX_TASKS, Board, Entry
 from accord.a2a.server.webhooks import WebhookSender
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidParamsError
+from accord.jsonrpc.protocol.errors import InvalidParamsError
+from accord.jsonrpc.protocol.messages import encode
 
 log = logging.getLogger("accord.a2a")
 

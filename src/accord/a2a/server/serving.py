@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Unpack
 
 from accord.a2a.server.app import AgentApp
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN
 from accord.transports.closing import close_listener
 from accord.transports.listener import Listener
 from accord.transports.options import ChannelOptions, Options, check_options

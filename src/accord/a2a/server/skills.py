@@ -26,8 +26,8 @@ from accord.a2a.protocol.model import (
     TextPart,
 )
 from accord.a2a.server.task_store import Board, Entry, now
-from accord.jsonrpc.errors import AccordError, RegistrationError
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.protocol.errors import AccordError, RegistrationError
 
 
 class RejectedError(AccordError):

@@ -30,7 +30,7 @@ from accord.a2a.protocol.model import (
     updated,
 )
 from accord.a2a.server.backend import TaskPage
-from accord.jsonrpc.errors import InvalidParamsError, own_error
+from accord.jsonrpc.protocol.errors import InvalidParamsError, own_error
 
 MAX_TASKS: Final = 10_000
 MAX_HISTORY: Final = 200

@@ -15,8 +15,8 @@ from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import ArtifactUpdate, PushConfig, StatusUpdate
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import ConnectError, InvalidParamsError
+from accord.jsonrpc.protocol.errors import ConnectError, InvalidParamsError
+from accord.jsonrpc.protocol.messages import encode
 from accord.transports.web.underway import Underway
 from accord.transports.web_address import WebAddress, parse
 

@@ -26,7 +26,7 @@ from accord.app.system import MCP, TITLE
 from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
 from accord.cli.exits import UsageError
 from accord.cli.mcp_server import SettingsFile
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 from accord.mcp.hosts import HOSTS, Host, Scope
 from accord.transports.urls import shown
 

@@ -27,7 +27,7 @@ from accord.hub.exchange.project import (
     Record,
     Type,
 )
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 from accord.operations.choices import choices_of_struct, corrected
 from accord.operations.errors import InvalidError
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS, Kind, parse_reference
 from accord.hub.storage import resources
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.server.components.lists import SourcePage

@@ -19,7 +19,7 @@ from accord.hub.mcp.prompts import ActivePrompt, StoredPrompts
 from accord.hub.mcp.resources import PROMPT_FORBIDDEN, RESOURCE_ROWS, HubResource, ListedItems
 from accord.hub.storage import resources
 from accord.hub.storage.resources import Named
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import Completion, Profile
 from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.components.completions import matching

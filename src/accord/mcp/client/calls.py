@@ -13,11 +13,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidResultError, RpcError, TransportError, own_error
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError, TransportError, own_error
+from accord.jsonrpc.protocol.messages import encode
+from accord.jsonrpc.runtime.calls import Call, decode_result
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.notifications import Inbox, ProgressHandler
 from accord.mcp.client.wire import Agreement, ClientIdentity, Wire

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 from msgspec import UNSET, UnsetType
 
 import accord
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import ConnectionClosedError
+from accord.jsonrpc.protocol.errors import ConnectionClosedError
+from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.calls import DEFAULT, Cache, CallOptions, Conversation, all_items
 from accord.mcp.client.connection import ClientTransportOptions, Connector, Target

@@ -14,18 +14,17 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard, runtime_
 import msgspec
 from msgspec import UNSET
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import MIB, Limits
+from accord.jsonrpc.protocol.errors import (
     CallTimeoutError,
     ConnectError,
     InvalidResultError,
     RpcError,
     TransportError,
 )
-from accord.jsonrpc.limits import MIB, Limits
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.runtime.calls import Call, decode_result
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.client.auth_hook import Auth
 from accord.mcp.client.calls import Conversation
 from accord.mcp.client.input_requests import InputHandlers

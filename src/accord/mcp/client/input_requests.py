@@ -16,8 +16,8 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import own_error
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.definitions import ClientCapabilities, Elicitation, ListFeature, Sampling
 from accord.mcp.protocol.input_requests import (

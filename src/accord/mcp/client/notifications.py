@@ -14,16 +14,14 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.duplicates import check_members
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import RequestFault
-from accord.jsonrpc.log_line import log_line
-from accord.jsonrpc.method import raw_method
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.call_plan import Plan
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.method import raw_method
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.params_errors import check_members
+from accord.jsonrpc.methods.router import RequestFault, Router
+from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
+from accord.jsonrpc.runtime.calls import Call
 from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.protocol.content import SUBSCRIPTION_ID, ProgressToken
 from accord.mcp.protocol.input_requests import InputRequest

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, to_builtins
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import ConnectionClosedError, TransportError, own_error
+from accord.jsonrpc.protocol.errors import ConnectionClosedError, TransportError, own_error
+from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import Conversation
 from accord.mcp.client.notifications import News
 from accord.mcp.protocol.messages import Result, SubscriptionFilter

@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, Self, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import AccordError, RpcError, from_wire, own_error
+from accord.jsonrpc.protocol.errors import AccordError, RpcError, from_wire, own_error
+from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import CallOptions, Conversation
 from accord.mcp.protocol.content import Content, Meta, TextContent
 from accord.mcp.protocol.tasks import (

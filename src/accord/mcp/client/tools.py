@@ -14,10 +14,9 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType, to_builtins
 from msgspec.structs import replace
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import InvalidResultError, RpcError
-from accord.jsonrpc.log_line import log_line
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError, log_line
+from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import CallOptions, CallOutcome, Conversation
 from accord.mcp.client.tasks import FinishedTask, LegacyTask, ModernTask, RunningTask, ToolResult
 from accord.mcp.client.wire import lacking

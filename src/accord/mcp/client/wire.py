@@ -14,13 +14,11 @@ from typing import Any, Final, Protocol
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Id
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+from accord.jsonrpc.protocol.messages import Id, encode
+from accord.jsonrpc.runtime.calls import Call
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.protocol.content import (
     CLIENT_CAPABILITIES,
     CLIENT_INFO,

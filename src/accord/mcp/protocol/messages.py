@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.jsonrpc.errors import RpcError, from_wire
-from accord.jsonrpc.ids import RequestFault
+from accord.jsonrpc.methods.router import RequestFault
+from accord.jsonrpc.protocol.errors import RpcError, from_wire
 from accord.mcp.protocol.content import NO_META, Content, Meta, RequestMeta, ResourceContents, Role
 from accord.mcp.protocol.definitions import (
     ClientCapabilities,

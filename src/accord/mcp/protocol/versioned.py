@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import fields, replace
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import (
     Annotations,
     AudioContent,

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import CacheScope, ListParams, SubscriptionFilter, failure
 from accord.mcp.server.components.lists import ComponentSource, ReadyList, SourcedList
 from accord.mcp.server.components.registry import (

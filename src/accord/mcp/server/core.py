@@ -16,13 +16,13 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.duplicates import check_members
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.method import raw_method
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.call_plan import Plan
+from accord.jsonrpc.methods.context import Context as RpcContext
+from accord.jsonrpc.methods.method import raw_method
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.params_errors import check_members
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.errors import own_error
 from accord.mcp.protocol.definitions import feature_of
 from accord.mcp.protocol.messages import AnswerableParams, Params, Result, failure
 from accord.mcp.protocol.versions import Era

@@ -15,11 +15,10 @@ from typing import Any, Final, TypeVar
 from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.alarm import Alarm
-from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.failures import is_foreseen
+from accord.jsonrpc.protocol.catalogue import CATALOGUE
+from accord.jsonrpc.protocol.errors import RpcError, is_foreseen
+from accord.jsonrpc.protocol.messages import encode
+from accord.jsonrpc.runtime.threads import Alarm
 from accord.mcp.protocol.content import SERVER_INFO
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.messages import (

@@ -11,17 +11,18 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import RequestFault
-from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
-from accord.jsonrpc.params_errors import (
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.msgspec_types import REFUSALS, MsgspecType
+from accord.jsonrpc.methods.params_errors import (
+    DuplicateMemberError,
     Problem,
     ValueRefusedError,
+    check_members,
     invalid_params,
     undecodable,
 )
+from accord.jsonrpc.methods.router import RequestFault
+from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.mcp.protocol.content import CLIENT_CAPABILITIES, NO_META, PROTOCOL_VERSION, RequestMeta
 from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
 from accord.mcp.protocol.messages import Params, Profile, failure, request_error

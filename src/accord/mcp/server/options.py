@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypedDict
 
-from accord.jsonrpc.ids import IdKind
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.session import IdKind
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.options import TransportOptions
 
 if TYPE_CHECKING:

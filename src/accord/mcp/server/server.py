@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.router import Router
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import (
     Feature,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from accord.jsonrpc.limits import MIB
+from accord.jsonrpc.protocol.channel import MIB
 from accord.mcp.protocol.definitions import Feature, Implementation, ServerCapabilities
 from accord.mcp.protocol.messages import Profile
 from accord.mcp.server.components.completions import Completions

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.limits import MIB, Limits
-from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
-from accord.jsonrpc.states import State
+from accord.jsonrpc.protocol.channel import MIB, Limits, State
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, Peer
 from accord.mcp.server.options import (
     DUPLEX_OPTIONS,
     HTTP_OPTIONS,

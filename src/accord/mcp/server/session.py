@@ -15,11 +15,11 @@ from typing import Any, Final, Protocol, TypeVar, get_args
 
 from msgspec import Struct
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import TransportError
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.states import State
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.channel import State
+from accord.jsonrpc.protocol.errors import TransportError
+from accord.jsonrpc.runtime.calls import decode_result
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
 from accord.mcp.protocol.messages import LogLevel, RequestId
 from accord.mcp.protocol.versions import LATEST_HANDSHAKE

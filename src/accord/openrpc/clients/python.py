@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from keyword import iskeyword
 from typing import Final
 
-from accord.jsonrpc.errors import RpcError, from_wire
+from accord.jsonrpc.protocol.errors import RpcError, from_wire
 from accord.openrpc.clients.model import (
     Api,
     Constant,

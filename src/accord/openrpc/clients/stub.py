@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, U
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.errors import InvalidResultError, RpcError
-from accord.jsonrpc.outgoing_batch import OutgoingBatch
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError
+from accord.jsonrpc.runtime.calls import OutgoingBatch
+from accord.jsonrpc.runtime.peer import Peer
 from accord.openrpc.clients.stand_ins import decoder, either, open_record
 from accord.transports.connect import ConnectOptions, connect
 

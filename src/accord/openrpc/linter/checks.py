@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.catalogue import CATALOGUE, RESERVED
-from accord.jsonrpc.router import RESERVED_PREFIX
+from accord.jsonrpc.methods.router import RESERVED_PREFIX
+from accord.jsonrpc.protocol.catalogue import CATALOGUE, RESERVED
 from accord.openrpc.info import DISCOVER
 from accord.openrpc.linter.shapes import Finding, Path, finding, json_type
 

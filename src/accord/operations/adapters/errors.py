@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from accord.jsonrpc.errors import RpcError, from_wire
+from accord.jsonrpc.protocol.errors import RpcError, from_wire
 from accord.mcp.protocol.messages import Profile, failure
 from accord.mcp.protocol.versions import Era
 from accord.operations.errors import KINDS, Kind, ServiceError

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, to_builtins
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.messages import CallToolResult
 from accord.operations.adapters.errors import fields_of, message_of

@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.messages import encode
 from accord.operations.context import Changed
 from accord.operations.operation import Operation
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from msgspec import UNSET, Struct, to_builtins
 from msgspec.structs import astuple
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.operations.identifiers import random_hex
 
 NOTICE: Final = (

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import encode, encode_failure
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.messages import encode, encode_failure
 from accord.mcp.protocol.definitions import Implementation, Tool, ToolAnnotations
 from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.messages import CallToolResult, Profile, failure

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.signature import Parameter
 from accord.operations.adapters.errors import members
 from accord.operations.adapters.request_meta import Further
 from accord.operations.adapters.responses import TOO_LARGE, WRONG_TYPE, encode

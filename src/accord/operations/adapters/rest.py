@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.adapters.openapi import openapi_document
 from accord.operations.adapters.request_meta import (
     Conditions,

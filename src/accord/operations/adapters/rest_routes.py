@@ -22,9 +22,9 @@ import msgspec.json
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import is_bracketed, is_deeper
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.codec import is_bracketed, is_deeper
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.operations.adapters.request_meta import Conditions, RequestWords, RestHead, read_query
 from accord.operations.adapters.responses import (
     JSON,

@@ -20,22 +20,17 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.jsonrpc.about import About, ErrorAbout
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.arguments import members
-from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.method import Method
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.params_form import Params
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.methods.binding import Params
+from accord.jsonrpc.methods.call_plan import Plan
+from accord.jsonrpc.methods.context import Context, Observer
+from accord.jsonrpc.methods.interceptors import members
+from accord.jsonrpc.methods.method import About, ErrorAbout, Method
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
+from accord.jsonrpc.protocol.errors import own_error
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success, encode_failure
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.openrpc.api import Api
 from accord.operations.adapters.errors import kind_of, rpc_error, rpc_status
 from accord.operations.adapters.responses import (

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.credentials import Addresses, Credentials, bearer_in, credentials_in
 from accord.operations.auth.users import SignedIn

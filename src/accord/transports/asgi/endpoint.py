@@ -7,15 +7,15 @@ import contextlib
 import logging
 from typing import Any, ClassVar, cast
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
-from accord.jsonrpc.router import Router
-from accord.jsonrpc.running import Cancellable
-from accord.jsonrpc.session import Statistics
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.messages import Refused
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, Peer
+from accord.jsonrpc.runtime.requests import Cancellable
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.asgi.exchange import (
     SCOPE,
     BodyTooLargeError,

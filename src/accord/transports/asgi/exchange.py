@@ -12,11 +12,10 @@ from typing import Final
 
 from msgspec import UnsetType
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.running import Cancellable
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.transports.asgi.protocol import Event, Receive, Scope, Send
 from accord.transports.asgi.scope import channel_info
 from accord.transports.http.dispatch import count_unasked

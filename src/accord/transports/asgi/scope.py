@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.asgi.protocol import Scope
 from accord.transports.http.fields import Fields
 from accord.transports.http.heads import check_fields, content_length

@@ -11,9 +11,8 @@ import logging
 from collections import deque
 from typing import Final
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectionLostError, TransportError, own_error
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.errors import ConnectionLostError, TransportError, own_error
 from accord.transports.asgi.protocol import Event, Receive, Send
 
 log = logging.getLogger("accord.transports.asgi")

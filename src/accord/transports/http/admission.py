@@ -10,7 +10,7 @@ import logging
 import re
 from typing import Final
 
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.protocol.errors import own_error
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
 from accord.transports.http.request import WebRequest

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.jsonrpc.errors import TransportError
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.errors import TransportError
+from accord.jsonrpc.protocol.messages import Id
 from accord.transports.http.responses import Response
 
 MAX_EXCERPT: Final = 500

@@ -7,10 +7,9 @@ from typing import cast
 
 from msgspec import UnsetType
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.heads import QUERY

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectError, TransportError
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.channel import ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import ConnectError, TransportError
+from accord.jsonrpc.protocol.messages import Id
 from accord.transports.http.answers import answer_in, calls_in
 from accord.transports.http.exchange import ClientConnection
 from accord.transports.http.fields import check_headers

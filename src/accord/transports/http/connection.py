@@ -13,8 +13,8 @@ import asyncio
 import logging
 from typing import Final, cast
 
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.protocol.errors import own_error
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.transports.http.replies import (
     CLOSE,
     CONTINUE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from accord.jsonrpc.messages import Failure, Invalid, Success
-from accord.jsonrpc.running import Cancellable, Source
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.protocol.messages import Failure, Invalid, Success
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.requests import Cancellable, Source
 
 
 class Dispatch(Protocol):

@@ -10,7 +10,7 @@ import asyncio
 import select
 from typing import Protocol, cast
 
-from accord.jsonrpc.errors import ConnectionLostError, FramingError, TransportError
+from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError, TransportError
 from accord.transports.http.heads import MalformedError
 from accord.transports.http.responses import Response, ResponseReader, TooLargeError
 from accord.transports.sockets import tune

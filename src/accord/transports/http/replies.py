@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+from accord.jsonrpc.protocol.messages import encode_failure
 from accord.transports.http.fields import Pairs, check_headers
 from accord.transports.pages import Page, is_unchanged
 

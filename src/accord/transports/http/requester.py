@@ -14,7 +14,12 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError, FramingError, TransportError
+from accord.jsonrpc.protocol.errors import (
+    ConnectError,
+    ConnectionLostError,
+    FramingError,
+    TransportError,
+)
 from accord.transports.http.bodies import FixedBody, OpenBody
 from accord.transports.http.chunked import ChunkedBody
 from accord.transports.http.fields import Fields, check_headers

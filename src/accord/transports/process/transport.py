@@ -21,8 +21,8 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
 from accord.transports.pipe import PipeTransport
 from accord.transports.process.child import ChildProcess

@@ -25,17 +25,16 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.errors import (
     ConnectionLostError,
     FramingError,
     RpcError,
     TransportError,
     own_error,
 )
-from accord.jsonrpc.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
+from accord.jsonrpc.protocol.messages import encode_failure
 from accord.transports.memory_budget import MemoryBudget, Reservation
 from accord.transports.options import Framing
 

@@ -7,8 +7,8 @@ import os
 import socket
 import ssl
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.sockets import describe, tune
 from accord.transports.stream.address import InetAddress, UnixAddress, parse

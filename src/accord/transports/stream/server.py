@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.arrivals import Arrivals, listen
 from accord.transports.listener import Accept
 from accord.transports.memory_budget import MemoryBudget

@@ -23,7 +23,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.http.replies import EXHAUSTED, Reply
 from accord.transports.http.request import WebRequest as WebRequest
 from accord.transports.memory_budget import SMALL_BYTES

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN
 from accord.transports.asgi.exchange import (
     BodyTooLargeError,
     ClientGoneError,

@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.transports.asgi.protocol import Receive, Scope, Send
 from accord.transports.asgi.scope import channel_info
 from accord.transports.http.fields import Pairs

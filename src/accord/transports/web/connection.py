@@ -16,8 +16,8 @@ from typing import Any, Final, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, Reply, lacking, start
 from accord.transports.http.rules import Head, HeadRules

@@ -22,8 +22,13 @@ import os
 from collections.abc import Iterator
 from typing import Final, cast
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectionLostError, FramingError, RpcError, TransportError
+from accord.jsonrpc.protocol.channel import ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import (
+    ConnectionLostError,
+    FramingError,
+    RpcError,
+    TransportError,
+)
 from accord.transports.memory_budget import MemoryBudget
 from accord.transports.options import Options
 from accord.transports.stream.channel import Owner, StreamChannel, StreamSettings

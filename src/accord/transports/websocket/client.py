@@ -9,7 +9,7 @@ import ssl
 from http import HTTPStatus
 from typing import Final, cast
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.sockets import describe, tune
 from accord.transports.stream.client import connect_error

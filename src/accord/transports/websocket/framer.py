@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
-from accord.jsonrpc.errors import FramingError, RpcError, own_error
-from accord.jsonrpc.framing import Piece
+from accord.jsonrpc.protocol.errors import FramingError, RpcError, own_error
+from accord.jsonrpc.protocol.framing import Piece
 from accord.transports.websocket.frames import (
     Close,
     FrameReader,

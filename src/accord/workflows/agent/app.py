@@ -31,8 +31,8 @@ from accord.a2a.server.app import (
     RequestRunner,
     version_of,
 )
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import InvalidRequestError
+from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.errors import InvalidRequestError
 from accord.operations.adapters.responses import allowance_lines, error_lines
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator

@@ -31,7 +31,7 @@ from accord.a2a.protocol.model import (
     TaskState,
 )
 from accord.a2a.server.backend import TaskPage
-from accord.jsonrpc.errors import InternalError, InvalidParamsError, RpcError
+from accord.jsonrpc.protocol.errors import InternalError, InvalidParamsError, RpcError
 from accord.operations.adapters.responses import allowance_lines
 from accord.operations.arguments import convert
 from accord.operations.auth.revocation import find_revoked

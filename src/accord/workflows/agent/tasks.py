@@ -28,7 +28,7 @@ from accord.a2a.protocol.model import (
     TaskStatus,
     TextPart,
 )
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 from accord.operations.errors import InvalidError
 from accord.workflows.core.definition import Definition, WaitStep
 from accord.workflows.core.rules import input_problem

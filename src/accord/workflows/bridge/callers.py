@@ -21,17 +21,16 @@ from accord.a2a.protocol.errors import (
     UnknownOutcomeError,
     error_from_answer,
 )
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import (
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.codec import NestingError, check_nesting
+from accord.jsonrpc.protocol.errors import (
     AccordError,
     CallTimeoutError,
     MessageTooLargeError,
     RpcError,
     TransportError,
 )
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Request
-from accord.jsonrpc.nesting import NestingError, check_nesting
+from accord.jsonrpc.protocol.messages import Request, encode
 from accord.mcp.client.client import Client
 from accord.mcp.client.tasks import ToolResult
 from accord.operations.errors import InvalidError

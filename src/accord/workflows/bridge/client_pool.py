@@ -25,8 +25,8 @@ from accord.a2a.protocol.errors import MalformedAnswerError, RefusedError
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.model import TERMINAL, TaskState, state_of
 from accord.a2a.protocol.outcome import ResultError, TaskResult
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.web_address import WebAddress, parse
 from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, BearerAuth
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec import UNSET, DecodeError, Meta, Raw, Struct, UnsetType, ValidationError, json
 
-from accord.jsonrpc.nesting import MAX_DEPTH, NestingError, check_nesting
+from accord.jsonrpc.protocol.codec import MAX_DEPTH, NestingError, check_nesting
 from accord.workflows.bus.bus import EnvelopeError, RunAnnouncement
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.state import Failure

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import DecodeError, json, to_builtins
 
-from accord.jsonrpc.nesting import MAX_DEPTH, check_nesting
+from accord.jsonrpc.protocol.codec import MAX_DEPTH, check_nesting
 from accord.workflows.core.definition import ConditionStep, LoopStep, ParallelStep
 from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
 from accord.workflows.core.limits import MAX_OUTPUT_BYTES

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import DecodeError, ValidationError, convert, json
 
-from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.workflows.core.definition import Definition, PluginStep
 from accord.workflows.core.definition_fields import TYPES, Shape
 from accord.workflows.core.errors import DefinitionError, Problem

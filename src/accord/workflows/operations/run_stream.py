@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
 from accord.operations.adapters.openapi import failure, headers
 from accord.operations.adapters.request_meta import Further, RequestWords, RestHead, read_query
 from accord.operations.adapters.responses import RestResponse

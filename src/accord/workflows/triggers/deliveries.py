@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import DecodeError, Struct
 
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
 from accord.operations.arguments import check_once
 from accord.operations.audit.record import AuditSink, Record
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError

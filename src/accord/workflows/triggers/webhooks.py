@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.adapters.responses import (
     JSON,
     NO_ROUTE,

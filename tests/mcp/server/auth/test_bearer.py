@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies
 
-from accord.jsonrpc.errors import from_wire
+from accord.jsonrpc.protocol.errors import from_wire
 from accord.mcp.server.auth import (
     BearerAuth,
     Principal,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import ConnectError, RegistrationError, RpcError
+from accord.jsonrpc.protocol.errors import ConnectError, RegistrationError, RpcError
 from accord.mcp import Client, Context, Server
 from accord.mcp.server.auth import Principal, ProtectedResource, StaticTokens, UnavailableError
 from accord.mcp.server.serving import serve

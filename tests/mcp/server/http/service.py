@@ -11,7 +11,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from accord.jsonrpc.sse import SseDecoder, SseEvent
+from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.protocol.headers import NAME_MEMBERS
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from tests.mcp.server.http.service import (
     Carrier,
     Gate,

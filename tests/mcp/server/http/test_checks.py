@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
 from accord.transports.http.replies import text_reply
 from tests.mcp.server.http.service import (
     ACCEPT,

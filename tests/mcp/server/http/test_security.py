@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.mcp import Context, Server
 from accord.mcp.server.auth.authenticator import Authenticator, Refusal
 from accord.mcp.server.http.checks import McpHead

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from accord import connect
-from accord.jsonrpc.errors import ConnectError, RpcError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import ConnectError, RpcError
 from accord.mcp import Context, Server
 from accord.mcp.server.serving import MAX_MESSAGE_BYTES, limits_for
 from tests.mcp.server.http.service import (

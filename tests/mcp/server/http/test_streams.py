@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.jsonrpc.errors import ConnectionLostError
-from accord.jsonrpc.sse import SseEvent
+from accord.jsonrpc.protocol.errors import ConnectionLostError
+from accord.jsonrpc.protocol.framing import SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.server.http.events import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession

@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import ConnectError
-from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.mcp.client.auth.discovery import Realm, for_refreshing
 from accord.mcp.client.auth.dpop import code_challenge, unguessable
 from accord.mcp.client.auth.errors import (

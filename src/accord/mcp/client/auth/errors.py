@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.protocol.errors import TransportError
 
 MAX_TEXT: Final = 300
 """Maximum number of characters shown of a server's explanation."""

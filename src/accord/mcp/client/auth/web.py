@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urljoin
 import msgspec
 from msgspec import Struct
 
-from accord.jsonrpc.errors import ConnectError, TransportError
-from accord.jsonrpc.nesting import decode_json
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.protocol.errors import ConnectError, TransportError
 from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options

@@ -17,12 +17,16 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError, RpcError, TransportError
-from accord.jsonrpc.messages import Id, Notification
-from accord.jsonrpc.sse import SseDecoder
+from accord.jsonrpc.protocol.channel import ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import (
+    ConnectError,
+    ConnectionLostError,
+    RpcError,
+    TransportError,
+)
+from accord.jsonrpc.protocol.framing import SseDecoder
+from accord.jsonrpc.protocol.messages import Id, Notification, encode
+from accord.jsonrpc.runtime.calls import Call
 from accord.mcp.client.auth_hook import Auth, AuthRequest
 from accord.mcp.client.calls import SessionGoneError
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from accord.jsonrpc.calls import Call
-from accord.jsonrpc.errors import RpcError, TransportError
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.errors import RpcError, TransportError
+from accord.jsonrpc.runtime.calls import Call
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.client.connection import HandshakeOnlyError, begin_as, discover, shake_hands
 from accord.mcp.client.http.channel import Endpoint, HttpChannel
 from accord.mcp.client.http.legacy_sse import open_old_sse

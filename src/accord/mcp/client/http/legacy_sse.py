@@ -11,9 +11,14 @@ from collections import deque
 from typing import Final
 from urllib.parse import urljoin
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError, RpcError, TransportError
-from accord.jsonrpc.sse import SseDecoder, SseEvent
+from accord.jsonrpc.protocol.channel import ChannelInfo, Receiver
+from accord.jsonrpc.protocol.errors import (
+    ConnectError,
+    ConnectionLostError,
+    RpcError,
+    TransportError,
+)
+from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp.client.http.channel import EVENTS, JSON, Endpoint, is_stream, refusal
 from accord.transports.http.requester import Response
 from accord.transports.urls import host_and_port

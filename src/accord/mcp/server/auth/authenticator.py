@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus
 
 from msgspec import Struct
 
-from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.mcp.server.session import Principal
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import WebRequest

@@ -16,11 +16,10 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import RpcError, TransportError, own_error
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.states import State
+from accord.jsonrpc.protocol.channel import ChannelInfo, State
+from accord.jsonrpc.protocol.errors import RpcError, TransportError, own_error
+from accord.jsonrpc.protocol.messages import encode_failure
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.messages import failure
 from accord.mcp.protocol.versions import Era, era

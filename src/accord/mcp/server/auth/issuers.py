@@ -17,8 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from accord.jsonrpc.errors import TransportError
-from accord.jsonrpc.nesting import check_nesting
+from accord.jsonrpc.protocol.codec import check_nesting
+from accord.jsonrpc.protocol.errors import TransportError
 from accord.mcp.server.auth.resource_url import trusted_url
 from accord.mcp.server.auth.signatures import PublicKey, read_key
 from accord.mcp.server.auth.verifier import UnavailableError

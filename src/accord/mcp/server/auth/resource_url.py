@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.origins import is_loopback
 from accord.transports.web_address import WebAddress, parse
 

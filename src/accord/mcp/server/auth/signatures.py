@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.jsonrpc.nesting import check_nesting
+from accord.jsonrpc.protocol.codec import check_nesting
 
 ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     "ES256": ("EC", "P-256"),

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.protocol.errors import own_error
 from accord.mcp.protocol.opaque_state import MIN_KEY_BYTES
 from accord.mcp.server.cluster.events import SharedEvents
 from accord.mcp.server.cluster.mailbox import (

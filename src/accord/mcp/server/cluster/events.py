@@ -18,9 +18,8 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.errors import own_error
+from accord.jsonrpc.protocol.messages import Id, encode_failure
 from accord.mcp.server.cluster.mailbox import (
     FollowStream,
     StreamAdvanced,

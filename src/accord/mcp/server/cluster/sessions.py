@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import decode as decode_message, encode as encode_message
-from accord.jsonrpc.messages import Failure, Success
+from accord.jsonrpc.protocol.codec import decode as decode_message
+from accord.jsonrpc.protocol.messages import Failure, Success, encode as encode_message
 from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
 from accord.mcp.protocol.messages import LogLevel, RequestId
 from accord.mcp.server.cluster.mailbox import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.method import where
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.messages import CompleteParams, PromptReference
 from accord.mcp.server.components.handler import Handler
 from accord.mcp.server.context import Context

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar, get_args
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,

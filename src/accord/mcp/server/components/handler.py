@@ -24,18 +24,18 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.call_plan import Planner
-from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
-from accord.jsonrpc.interceptors import Mode, is_async
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.parameters import (
+from accord.jsonrpc.methods.call_plan import Planner
+from accord.jsonrpc.methods.context import Context as RpcContext
+from accord.jsonrpc.methods.interceptors import Mode, is_async
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.signature import (
     ContextPlace,
     Parameter,
     Signature,
     innermost,
     read_signature,
 )
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
 from accord.mcp.server.components.parameters import read_docstring, with_field_defaults
 from accord.mcp.server.context import Context
 

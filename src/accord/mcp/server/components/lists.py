@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.definitions import Prompt, Resource, ResourceTemplate, Tool, ToolExecution
 from accord.mcp.protocol.messages import CacheScope, Profile, failure
 from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor

@@ -24,12 +24,11 @@ from typing import Annotated, Any, Final, get_origin
 import msgspec
 from msgspec import UNSET, Struct
 
-from accord.jsonrpc.annotations import is_pydantic_field
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.interceptors import is_async
-from accord.jsonrpc.nesting import decode_json
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.interceptors import is_async
+from accord.jsonrpc.methods.signature import Parameter, is_pydantic_field
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.headers import parameter_headers
 from accord.mcp.protocol.versions import Era
 from accord.schema.bundle import Bundle

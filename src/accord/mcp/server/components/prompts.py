@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.method import where
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
 from accord.mcp.protocol.content import Icon, Meta
 from accord.mcp.protocol.definitions import Prompt, PromptArgument
 from accord.mcp.protocol.messages import CompleteParams, GetPromptResult, PromptMessage

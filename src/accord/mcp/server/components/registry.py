@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.session import Principal

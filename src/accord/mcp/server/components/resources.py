@@ -16,10 +16,10 @@ from typing import Any, Final, TypedDict, Unpack
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import innermost
+from accord.jsonrpc.methods.method import where
+from accord.jsonrpc.methods.signature import innermost
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import Annotations, Icon, Meta, ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.protocol.messages import CompleteParams

@@ -12,10 +12,10 @@ from typing import Any, Final, TypedDict
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.method import where
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import Icon, Meta
 from accord.mcp.protocol.definitions import TaskSupport, Tool, ToolAnnotations
 from accord.mcp.protocol.messages import CallToolResult, Profile, failure

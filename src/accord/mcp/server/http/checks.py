@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+from accord.jsonrpc.protocol.messages import encode_failure
 from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.headers import (

@@ -22,13 +22,15 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort, too_many_items
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.duplicates import check_members
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.limits import MIB, Limits
-from accord.jsonrpc.messages import (
+from accord.jsonrpc.methods.context import Observer
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.params_errors import check_members
+from accord.jsonrpc.protocol.channel import MIB, ChannelInfo, Limits
+from accord.jsonrpc.protocol.codec import read, sort
+from accord.jsonrpc.protocol.diagnosis import is_id_fault, too_many_items
+from accord.jsonrpc.protocol.errors import own_error
+from accord.jsonrpc.protocol.messages import (
+    Envelope,
     Failure,
     Id,
     Invalid,
@@ -36,10 +38,10 @@ from accord.jsonrpc.messages import (
     Notification,
     Request,
     Success,
+    encode_failure,
 )
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.threads import ThreadPool
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
+from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.mcp.protocol.messages import Params
 from accord.mcp.protocol.versions import (
     HANDSHAKE_VERSIONS,

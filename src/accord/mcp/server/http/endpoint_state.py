@@ -12,13 +12,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar, cast
 
-from accord.jsonrpc.codec import encode_failure, is_id_fault
-from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import RequestFault, id_fault
-from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.messages import Id, Invalid
-from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.methods.router import RequestFault, id_fault
+from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.diagnosis import is_id_fault
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+from accord.jsonrpc.protocol.messages import Id, Invalid, encode_failure
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.mcp.protocol.messages import request_error
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.auth.authenticator import Authenticator

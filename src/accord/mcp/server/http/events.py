@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from accord.jsonrpc.messages import Id
+from accord.jsonrpc.protocol.messages import Id
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_EVENTS: Final = 50_000

@@ -7,8 +7,16 @@ from typing import Any, Final, cast
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
-from accord.jsonrpc.sse import encode_event
+from accord.jsonrpc.protocol.framing import encode_event
+from accord.jsonrpc.protocol.messages import (
+    Failure,
+    Id,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    Success,
+)
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
 from accord.mcp.server.http.checks import AdmittedRequest
 from accord.mcp.server.http.endpoint_state import EndpointState

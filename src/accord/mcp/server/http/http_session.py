@@ -15,13 +15,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
-from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.calls import Calls
-from accord.jsonrpc.errors import ConnectionClosedError, ConnectionLostError
-from accord.jsonrpc.ids import Counter
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
-from accord.jsonrpc.session import Session as Asked
-from accord.jsonrpc.sse import KEEP_ALIVE, encode_event, encode_priming
+from accord.jsonrpc.protocol.errors import ConnectionClosedError, ConnectionLostError
+from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event, encode_priming
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Success, id_key
+from accord.jsonrpc.protocol.session import Counter, Session as Asked
+from accord.jsonrpc.runtime.calls import Calls, decode_result
 from accord.mcp.protocol.messages import CancelledParams, RequestId
 from accord.mcp.protocol.versions import V2025_11_25
 from accord.mcp.server.http.endpoint_state import EndpointState

@@ -11,10 +11,9 @@ from __future__ import annotations
 import secrets
 from typing import Any, Final
 
-from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.limits import MIB
-from accord.jsonrpc.peer import Peer
-from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.jsonrpc.protocol.channel import MIB, ChannelInfo, Receiver
+from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
+from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.server.http.checks import MESSAGES_PLACE, SSE_PLACE, AdmittedRequest
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.responses import EVENT_STREAM, no_such_session, too_many_sessions

@@ -12,10 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.codec import encode, encode_failure
-from accord.jsonrpc.errors import RpcError, from_wire, own_error
-from accord.jsonrpc.messages import Id, Notification
+from accord.jsonrpc.protocol.errors import RpcError, from_wire, own_error
+from accord.jsonrpc.protocol.messages import Id, Notification, Refused, encode, encode_failure
 from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.headers import SESSION, VERSION
 from accord.mcp.protocol.messages import CASES, Profile, failure

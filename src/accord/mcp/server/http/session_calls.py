@@ -13,11 +13,10 @@ from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct, UnsetType
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import ConnectionLostError
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
-from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.errors import ConnectionLostError
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.mcp.protocol.headers import SESSION
 from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era

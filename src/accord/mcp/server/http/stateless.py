@@ -13,12 +13,20 @@ from typing import Any, Final, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import ConnectionLostError, own_error
-from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
-from accord.jsonrpc.running import Cancellable
-from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.errors import ConnectionLostError, own_error
+from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
+from accord.jsonrpc.protocol.messages import (
+    Failure,
+    Id,
+    Invalid,
+    Message,
+    Notification,
+    Refused,
+    Request,
+    Success,
+)
+from accord.jsonrpc.runtime.requests import Cancellable
 from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.checks import AdmittedRequest, McpHead

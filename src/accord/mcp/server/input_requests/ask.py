@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import RpcError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.definitions import ClientCapabilities
 from accord.mcp.protocol.input_requests import AnswerRefusedError, InputRequest, Method
 from accord.mcp.protocol.messages import AnswerableParams, InputRequiredResult, Profile, failure

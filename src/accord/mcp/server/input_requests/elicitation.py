@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, o
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.params_errors import ValueRefusedError
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.params_errors import ValueRefusedError
 from accord.mcp.protocol.definitions import ClientCapabilities
 from accord.mcp.protocol.input_requests import (
     AnswerRefusedError,

@@ -18,10 +18,10 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.parameter_types import ParameterType, choose_type
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.methods.binding import ParameterType, choose_type
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.errors import RegistrationError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.versions import V2025_11_25
 from accord.schema.schema import DEFINITIONS
 from accord.schema.types import accepts

@@ -22,12 +22,12 @@ from typing import Any, Final, get_type_hints
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.parameter_types import choose_type
-from accord.jsonrpc.parameters import Parameter
-from accord.jsonrpc.params_errors import ValueRefusedError
+from accord.jsonrpc.methods.binding import choose_type
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.params_errors import ValueRefusedError
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.errors import own_error
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.messages import (
     AnswerableParams,
     CallToolParams,

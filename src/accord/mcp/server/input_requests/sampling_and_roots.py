@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
 from accord.mcp.protocol.content import SamplingContent, TextContent
 from accord.mcp.protocol.definitions import ClientCapabilities, Tool
 from accord.mcp.protocol.input_requests import (

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.log_line import log_line
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.call_plan import Plan
+from accord.jsonrpc.methods.context import Context as RpcContext
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import log_line
 from accord.mcp.protocol.messages import (
     CancelledParams,
     DiscoverResult,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.errors import RpcError, TransportError, from_wire
+from accord.jsonrpc.protocol.errors import RpcError, TransportError, from_wire
 from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.protocol.messages import ListParams, Result, failure
 from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import (
     CallToolParams,
     CallToolResult,

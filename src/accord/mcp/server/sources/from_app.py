@@ -25,9 +25,9 @@ from accord.exposure.routes import (
     name_routes,
     select,
 )
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
-from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,

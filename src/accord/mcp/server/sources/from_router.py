@@ -16,11 +16,11 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
-from accord.jsonrpc.method import Method
-from accord.jsonrpc.parameters import Parameter
-from accord.jsonrpc.router import Router
+from accord.jsonrpc.methods.context import Context as RpcContext
+from accord.jsonrpc.methods.method import Method
+from accord.jsonrpc.methods.router import Router
+from accord.jsonrpc.methods.signature import Parameter
+from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.messages import CallToolResult, Profile
 from accord.mcp.protocol.versions import Era

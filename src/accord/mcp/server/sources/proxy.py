@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, Unpack
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.errors import AccordError, InvalidResultError, TransportError
+from accord.jsonrpc.protocol.errors import AccordError, InvalidResultError, TransportError
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.client import Client
 from accord.mcp.client.connection import Target

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import UNSET
 
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.protocol.errors import own_error
 from accord.mcp.client.auth_hook import Auth, AuthRequest
 from accord.mcp.client.client import Client
 from accord.mcp.protocol.input_requests import (

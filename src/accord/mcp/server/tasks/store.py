@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from msgspec import UNSET, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.tasks import TRANSITIONS, TaskError, TaskStatus, is_over
 
 

@@ -18,9 +18,8 @@ from weakref import ref
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RpcError
-from accord.jsonrpc.failures import is_foreseen, to_wire
+from accord.jsonrpc.protocol.errors import RpcError, is_foreseen, to_wire
+from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import RELATED_TASK, TextContent
 from accord.mcp.protocol.messages import CallToolParams, CallToolResult, failure
 from accord.mcp.protocol.tasks import EXTENSION, CreateTaskResult

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Raw, to_builtins
 
-from accord.jsonrpc.errors import from_wire, own_error
+from accord.jsonrpc.protocol.errors import from_wire, own_error
 from accord.mcp.protocol.content import RELATED_TASK, SUBSCRIPTION_ID
 from accord.mcp.protocol.messages import InputRequiredResult, Profile, RequestId, failure
 from accord.mcp.protocol.tasks import (

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.operations.arguments import check_once
 from accord.operations.errors import InvalidError
 from accord.web.forms import Words

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import UNSET, Struct
 
-from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.operations.arguments import check_once
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.web.drawing.svg import draw

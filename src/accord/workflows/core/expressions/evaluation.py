@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import DecodeError
 
-from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.expressions.functions import (
     BINARY,

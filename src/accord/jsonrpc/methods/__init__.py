@@ -1,0 +1,1 @@
+"""Methods that can be called by name: how they are declared, described and bound. Pure."""

@@ -1,0 +1,197 @@
+"""What a handler can know and do while it serves a call, and the interface of observers.
+
+An observer sees every incoming call; metrics and tracing are observers. The interface is pure;
+observers bring their own clocks.
+
+    called ─▶ the handler runs ─▶ ended ─▶ left      an inline method
+    called ─▶ the handler starts ─▶ left ─▶ ended    one that runs in a task or a thread
+
+All callbacks happen on the thread of the event loop that serves the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, overload
+
+from msgspec import UNSET, Struct, UnsetType
+
+from accord.jsonrpc.protocol.channel import ChannelInfo, State
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+from accord.jsonrpc.protocol.messages import Id
+
+T = TypeVar("T")
+
+
+class Caller(Protocol):
+    """The other end of a connection, as seen by a handler. `Peer` implements it."""
+
+    @property
+    def state(self) -> State:
+        """The state of the connection."""
+
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> T: ...
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> Any: ...
+
+    async def notify(self, method: str, params: Any = ...) -> None:
+        """Send a notification; return when it is queued for sending."""
+
+    def post(self, method: str, params: Any = ...) -> None:
+        """Send a notification without waiting; drop it if the connection has ended."""
+
+    def cancel_incoming(self, id: Id) -> bool:
+        """Stop serving a request of the other end without an answer.
+
+        Returns True if it was running.
+        """
+
+
+InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function without arguments in a thread; awaiting it gives the result."""
+
+
+def _no_threads(function: Callable[[], Any]) -> Awaitable[Any]:
+    raise RuntimeError("this call is not served with a pool of threads")
+
+
+def _no_arguments() -> dict[str, Any]:
+    raise RuntimeError(
+        "context.arguments is for interceptors; a method without any has its parameters"
+    )
+
+
+class _Called(Struct, eq=False):
+    method: str
+    id: Id | UnsetType = UNSET
+
+
+class Context(_Called, eq=False, kw_only=True):
+    """The context of one call being served.
+
+    A handler gets it by annotating a parameter with `Context`.
+    """
+
+    peer: Caller | None = None
+    """The other end, which may be called at any time, also after this call. None if the transport
+    only answers, as HTTP does; `call` and `notify` then raise."""
+    channel: ChannelInfo
+    headers: Mapping[str, str] = {}
+    state: dict[str, Any] = {}
+    """State of the connection, shared by all its handlers."""
+    in_thread: InThread = _no_threads
+    """Runs blocking functions: `await context.in_thread(partial(read, path))`. The dispatcher sets
+    it, for async methods, to the pool of its threaded methods."""
+    name_arguments: Callable[[], dict[str, Any]] = _no_arguments
+    """Returns `arguments`; set for methods with interceptors."""
+
+    @property
+    def is_notification(self) -> bool:
+        return self.id is UNSET
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the call by name, decoded and with defaults, for interceptors.
+
+        This is a copy: changing it does not change the call.
+        """
+        return self.name_arguments()
+
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+    ) -> T: ...
+    @overload
+    async def call(
+        self, method: str, params: Any = ..., *, timeout: float | None | UnsetType = ...
+    ) -> Any: ...
+
+    async def call(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        into: Any = Any,
+        timeout: float | None | UnsetType = UNSET,
+    ) -> Any:
+        """Call the other end on the same connection; return its result as `into`.
+
+        Raises capability_not_supported if the transport is one-way, as HTTP is.
+        """
+        return await self._caller().call(method, params, into=into, timeout=timeout)
+
+    async def notify(self, method: str, params: Any = UNSET) -> None:
+        """Notify the other end on the same connection."""
+        await self._caller().notify(method, params)
+
+    def _caller(self) -> Caller:
+        if self.peer is None:
+            raise own_error(
+                "capability_not_supported",
+                f"the caller cannot be called back over {self.channel.scheme}",
+            )
+        return self.peer
+
+
+CANCELLED: Final = "cancelled"
+
+Outcome: TypeAlias = int | Literal["cancelled"] | None
+"""How a call ended: with an error of this code, given up because its caller went away, or
+None if it worked. A notification has the code that a request would have been told."""
+
+MakeContext: TypeAlias = Callable[[str, Id | UnsetType], Context]
+"""Makes the context of a call from its method and id; it costs something, so only if needed."""
+
+
+class Observation(Protocol):
+    """One call, as an observer follows it."""
+
+    def ended(self, outcome: Outcome, error: BaseException | None) -> None:
+        """The call has come to its end; told once. `error` is what it failed with, if known."""
+
+    def left(self) -> None:
+        """The stack in which `called` was told is left; told once, in the same context."""
+
+
+class Observer(Protocol):
+    """Told of every call that comes in, and of what came in and was no call.
+
+    What it raises is logged, and does not concern the call.
+    """
+
+    def called(
+        self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
+    ) -> Observation:
+        """A call came in: a notification if `id` is UNSET. `known` tells whether there is such
+        a method; if not, its name may be anything.
+
+        Context variables that are set here are seen by the handler, however it runs, and have
+        to be reset in `left`.
+        """
+
+    def batch_received(self, size: int) -> None:
+        """A batch of so many messages came in; each call in it is told of by itself."""
+
+    def refused(self, error: RpcError) -> None:
+        """Something came in of which no method is known: no JSON, no message, too large."""

@@ -1,0 +1,245 @@
+"""A function that can be called by name: its metadata, and how to call it. Pure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import isfinite
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from accord.jsonrpc.methods.call_plan import Plan, Planner
+from accord.jsonrpc.methods.interceptors import (
+    Interceptor,
+    Mode,
+    Naming,
+    intercept,
+    is_async,
+    members,
+    naming,
+)
+from accord.jsonrpc.methods.signature import Parameter, innermost, read_signature
+from accord.jsonrpc.protocol.errors import RegistrationError
+
+
+class ExternalDocs(Struct, frozen=True):
+    """A page elsewhere with more information."""
+
+    url: str
+    description: str = ""
+
+
+class Tag(Struct, frozen=True):
+    """A group that methods are listed under."""
+
+    name: str
+    summary: str = ""
+    description: str = ""
+    external_docs: ExternalDocs | None = None
+
+
+class ErrorAbout(Struct, frozen=True):
+    """An error that callers must expect."""
+
+    code: int
+    message: str
+    data: Any = UNSET
+    """An example of the error's data; left out when UNSET."""
+
+
+class Example(Struct, frozen=True, kw_only=True):
+    """An example call with its outcome. Without a result it is a notification."""
+
+    name: str
+    params: Mapping[str, Any] = {}
+    result: Any = UNSET
+    summary: str = ""
+    description: str = ""
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """A link from the result of this method to a call of another one."""
+
+    name: str
+    method: str
+    params: Mapping[str, Any] = {}
+    """Values, or run-time expressions such as `${result.id}`."""
+    summary: str = ""
+    description: str = ""
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """The metadata of a method. Missing parts are taken from the function."""
+
+    summary: str = ""
+    """One line; else the first line of the docstring."""
+    description: str = ""
+    """Markdown; else the rest of the docstring."""
+    tags: tuple[str | Tag, ...] = ()
+    params: Mapping[str, str] = {}
+    """Descriptions of the parameters, by name; else the description in the annotation."""
+    result: str = ""
+    """A description of the result."""
+    errors: tuple[int | str | ErrorAbout, ...] = ()
+    """Errors by code, by their name in the catalogue, or spelled out."""
+    examples: tuple[Example, ...] = ()
+    links: tuple[Link, ...] = ()
+    deprecated: bool = False
+    deprecated_params: tuple[str, ...] = ()
+    external_docs: ExternalDocs | None = None
+    hidden: bool = False
+    """True for a method that is served but not described."""
+
+
+NOTHING = About()
+
+
+class Method(Struct, frozen=True, kw_only=True, eq=False):
+    """One method as a router serves it."""
+
+    name: str
+    function: Callable[..., Any]
+    mode: Mode
+    """How to run it; a method with interceptors is always `async`."""
+    deadline: float | None | UnsetType
+    """Seconds after which a call is given up, None for never. UNSET leaves it to whoever serves
+    the method."""
+    wants_context: bool
+    """Whether `invoke` needs the context; else it may be None."""
+    parameters: tuple[Parameter, ...]
+    """What callers can give, the context not among it."""
+    returns: Any
+    doc: str
+    about: About
+    protocol: bool
+    """Whether it belongs to the protocol, and may therefore be called `rpc.…`."""
+    invoke: Plan
+    """Decodes params and calls. Gives the result, or the coroutine of an async method.
+    Wrong params are raised at once, as `InvalidParamsError`."""
+    bind: Plan
+    """Decodes params and gives a function of no arguments that makes the call."""
+    naming: Naming
+    """Gives the arguments by name, for interceptors."""
+    interceptors: tuple[Interceptor, ...] = ()
+    function_mode: Mode
+    """How the function itself runs, whatever stands around it."""
+
+    def __repr__(self) -> str:
+        return f"<Method {self.name!r}: {self.mode} {where(self.function)}>"
+
+    def placed(self, name: str, interceptors: tuple[Interceptor, ...]) -> Method:
+        """This method under another name, with further interceptors around it."""
+        if not interceptors:
+            return self if name == self.name else replace(self, name=name)
+        around = interceptors + self.interceptors
+        return replace(
+            self,
+            name=name,
+            mode="async",
+            wants_context=True,
+            interceptors=around,
+            invoke=intercept(self.bind, self.function_mode, around, self.naming),
+        )
+
+
+def make_method(
+    function: Callable[..., Any],
+    name: str,
+    *,
+    thread: bool = False,
+    deadline: float | None | UnsetType = UNSET,
+    about: About | None = None,
+    protocol: bool = False,
+) -> Method:
+    """The method that serves `function`. Raises `RegistrationError` when it cannot be served."""
+    try:
+        mode = _mode(function, thread)
+        _check_deadline(deadline, mode)
+        signature = read_signature(function)
+        planner = Planner(signature)
+    except RegistrationError as error:
+        raise RegistrationError(f"method '{name}' ({where(function)}): {error}") from error
+    return Method(
+        name=name,
+        function=function,
+        mode=mode,
+        deadline=deadline,
+        wants_context=signature.context is not None,
+        parameters=signature.parameters,
+        returns=signature.returns,
+        doc=inspect.getdoc(innermost(function)) or "",
+        about=NOTHING if about is None else about,
+        protocol=protocol,
+        invoke=planner.plan(function),
+        bind=planner.plan(partial(partial, function)),
+        naming=naming(signature, planner),
+        function_mode=mode,
+    )
+
+
+def raw_method(plan: Plan, name: str) -> Method:
+    """A method that reads its params itself, for a protocol with rules of its own.
+
+    It gives its result or a coroutine of it, and no deadline is kept for it.
+    """
+    return Method(
+        name=name,
+        function=plan,
+        mode="either",
+        deadline=None,
+        wants_context=True,
+        parameters=(),
+        returns=Any,
+        doc="",
+        about=NOTHING,
+        protocol=False,
+        invoke=plan,
+        bind=lambda params, context: partial(plan, params, context),
+        naming=members,
+        function_mode="either",
+    )
+
+
+def where(function: Callable[..., Any]) -> str:
+    """How messages call a function: its module and name."""
+    name = getattr(function, "__qualname__", None)
+    return repr(function) if name is None else f"{function.__module__}.{name}"
+
+
+def _mode(function: Callable[..., Any], thread: bool) -> Mode:
+    if isinstance(function, type):
+        raise RegistrationError("it is a class, and a method must be a function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise RegistrationError("it is a generator, and a call has one result")
+    if _lacks_instance(function):
+        raise RegistrationError(
+            "it is defined in a class and takes self: mark it with accord.method and register "
+            "an instance of the class"
+        )
+    if not is_async(function):
+        return "thread" if thread else "inline"
+    if thread:
+        raise RegistrationError("it is async, and thread=True is for functions that block")
+    return "async"
+
+
+def _lacks_instance(function: Callable[..., Any]) -> bool:
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(function) or not owner or owner.endswith("<locals>"):
+        return False
+    return next(iter(inspect.signature(function).parameters), None) == "self"
+
+
+def _check_deadline(deadline: float | None | UnsetType, mode: Mode) -> None:
+    if deadline is None or deadline is UNSET:
+        return
+    if not isfinite(deadline) or deadline <= 0:
+        raise RegistrationError(f"its deadline of {deadline} s is not a number above 0")
+    if mode == "inline":
+        raise RegistrationError(
+            "it runs inline, where nothing can stop it at a deadline: "
+            "make it async, or let it run in a thread with thread=True"
+        )

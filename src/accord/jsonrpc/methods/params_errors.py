@@ -1,0 +1,354 @@
+"""What is wrong with the params of a call: problems, expected types, duplicate members. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from types import EllipsisType
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import msgspec.inspect as m
+from msgspec import Raw, Struct
+
+from accord.jsonrpc.protocol.errors import RpcError, own_error
+
+MAX_PROBLEMS: Final = 10
+"""How many problems one error lists."""
+MAX_TEXT: Final = 200
+"""Longest name or text in a problem."""
+MAX_DIAGNOSED_BYTES: Final = 2_048
+"""Largest params or value that is read again for the sake of a better message: refusing must not
+cost more than serving."""
+_MAX_COMPARED: Final = 64
+"""Longest name, and most allowed names, for which a close match is looked for."""
+
+
+class Problem(Struct, frozen=True):
+    """One thing that is wrong with the params."""
+
+    parameter: str
+    path: str
+    expected: str
+    got: str
+    text: str = ""
+    """Said instead of `expected …, got …` where that would not explain it."""
+    members: dict[str, Any] = {}
+    """What a program may want to know beyond the four."""
+
+    @property
+    def message(self) -> str:
+        text = self.text or f"expected {self.expected}, got {self.got}"
+        return f"parameter '{shorten(self.path)}': {shorten(text)}"
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "parameter": shorten(self.parameter),
+            "path": shorten(self.path),
+            "expected": shorten(self.expected),
+            "got": shorten(self.got),
+            **self.members,
+        }
+
+
+class ValueRefusedError(Exception):
+    """A value is not of the type that its parameter has. Caught where parameters are bound."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        super().__init__()
+        self.problems = list(problems)
+
+
+def invalid_params(problems: Sequence[Problem]) -> RpcError:
+    """The error for a call with these problems, of which there is at least one.
+
+    Its `data` has the members of the first, and all of them as `problems` if there are more.
+    """
+    problems = problems[:MAX_PROBLEMS]
+    first, more = problems[0], len(problems) - 1
+    if not more:
+        return own_error("invalid_params", first.message, **first.as_data())
+    return own_error(
+        "invalid_params",
+        f"{first.message} (and {more} more)",
+        **first.as_data(),
+        problems=[{**problem.as_data(), "message": problem.message} for problem in problems],
+    )
+
+
+def missing(name: str, expected: str) -> Problem:
+    return Problem(name, name, expected, "nothing")
+
+
+def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> Problem:
+    """A named parameter that the method does not take."""
+    members: dict[str, Any] = {"allowed": list(allowed)}
+    close = _closest(name, allowed) if suggest else None
+    hint = ""
+    if close:
+        hint = f", did you mean '{close}'?"
+        members["suggestion"] = close
+    names = ", ".join(f"'{each}'" for each in allowed) or "none"
+    text = f"no such parameter{hint} (allowed by name: {names})"
+    return Problem(name, name, "no such parameter", "one", text, members)
+
+
+def by_position_only(name: str) -> Problem:
+    text = "it is taken by position only: send params as an array"
+    return Problem(name, name, "a value by position", "one by name", text)
+
+
+def too_many(takes: int, came: int | None) -> Problem:
+    """More positional parameters than the method has; None if they were not counted."""
+    got = "more" if came is None else f"{came:,}"
+    text = f"the method takes {_count(takes)} by position, {got} came"
+    return Problem("params", "params", f"at most {_count(takes)}", got, text)
+
+
+def undecodable(parameter: str, path: str, expected: str, error: Exception) -> Problem:
+    """A value that is no JSON which can be decoded, whatever its type."""
+    why = "nested too deep" if isinstance(error, RecursionError) else str(error)
+    return Problem(parameter, path, expected, "what cannot be decoded", f"not decodable: {why}")
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+
+
+def json_kind(value: Any) -> str:
+    """What a decoded JSON value is, in the words of msgspec's messages."""
+    return _JSON_KINDS.get(type(value), "another value")
+
+
+_JSON_KINDS: Final[dict[type, str]] = {
+    type(None): "null",
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "str",
+    list: "array",
+    dict: "object",
+}
+
+
+def _count(parameters: int) -> str:
+    return "1 parameter" if parameters == 1 else f"{parameters} parameters"
+
+
+def _closest(name: str, allowed: Sequence[str]) -> str | None:
+    # The comparison is quadratic, and the caller chose the name.
+    if len(name) > _MAX_COMPARED or len(allowed) > _MAX_COMPARED:
+        return None
+    return next(iter(get_close_matches(name, allowed, n=1)), None)
+
+
+Step: TypeAlias = str | int | EllipsisType
+"""A field, an index, or `...` for some key of a dictionary: msgspec does not say which."""
+
+_NAMES: dict[type[m.Type], str] = {
+    m.AnyType: "any value",
+    m.RawType: "any value",
+    m.NoneType: "null",
+    m.BoolType: "bool",
+    m.IntType: "int",
+    m.FloatType: "float",
+    m.StrType: "str",
+    m.BytesType: "bytes",
+    m.ByteArrayType: "bytes",
+    m.MemoryViewType: "bytes",
+    m.DateTimeType: "datetime",
+    m.TimeType: "time",
+    m.DateType: "date",
+    m.TimeDeltaType: "duration",
+    m.UUIDType: "uuid",
+    m.DecimalType: "decimal",
+    m.TupleType: "array",
+    m.NamedTupleType: "array",
+    m.DictType: "object",
+    m.TypedDictType: "object",
+    m.DataclassType: "object",
+}
+_UNKNOWN = "a value"
+_STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<key>\[\.\.\.\])")
+
+
+def expected(annotation: Any, path: str = "") -> str:
+    """What a value of this type, or the part of it at `path` (`.items[2].name`), must be."""
+    try:
+        found: m.Type | None = _described(annotation)
+    except TypeError:  # an annotation that has no hash
+        found = _described.__wrapped__(annotation)
+    if found is None:
+        return _UNKNOWN
+    for step in steps(path):
+        found = _part(found, step)
+    return _name(found)
+
+
+@lru_cache(maxsize=1024)
+def _described(annotation: Any) -> m.Type | None:
+    try:
+        return m.type_info(annotation)
+    except Exception:  # whatever msgspec cannot describe; pydantic decodes it
+        return None
+
+
+def steps(path: str) -> list[Step]:
+    """A path of msgspec's, without its `$`, taken apart."""
+    return [_step(found) for found in _STEP.finditer(path)]
+
+
+def _step(found: re.Match[str]) -> Step:
+    if found["field"] is not None:
+        return found["field"]
+    return ... if found["index"] is None else int(found["index"])
+
+
+def _name(found: m.Type | None) -> str:
+    match found:
+        case None:
+            return _UNKNOWN
+        case m.Metadata(type=inner):
+            return _name(inner)
+        case m.UnionType(types=types):
+            return " | ".join(dict.fromkeys(_name(each) for each in types))
+        case m.EnumType(cls=cls):
+            return _choice([member.value for member in cls])
+        case m.LiteralType(values=values):
+            return _choice(list(values))
+        case m.StructType(array_like=array_like):
+            return "array" if array_like else "object"
+        case m.CollectionType():
+            return "array"
+        case m.CustomType(cls=cls):
+            return "object" if hasattr(cls, "model_fields") else cls.__name__
+        case _:
+            return _NAMES.get(type(found), _UNKNOWN)
+
+
+def _choice(values: list[Any]) -> str:
+    return "one of " + ", ".join("null" if value is None else repr(value) for value in values)
+
+
+def _part(found: m.Type | None, step: Step) -> m.Type | None:
+    """The type of a field, item or value of `found`; None when it cannot be told."""
+    match found, step:
+        case m.Metadata(type=inner), _:
+            return _part(inner, step)
+        case m.UnionType(types=types), _:
+            return _tags(types, step) or _first(_part(each, step) for each in types)
+        case (
+            (
+                m.StructType(fields=fields)
+                | m.DataclassType(fields=fields)
+                | m.TypedDictType(fields=fields)
+            ),
+            str(),
+        ):
+            return _first(field.type for field in fields if field.encode_name == step)
+        case ((m.StructType(fields=fields) | m.NamedTupleType(fields=fields)), int()):
+            return _first(field.type for field in fields[step : step + 1])
+        case m.CollectionType(item_type=item), int():
+            return item
+        case m.TupleType(item_types=items), int():
+            return _first(items[step : step + 1])
+        case m.DictType(value_type=value), EllipsisType():
+            return value
+    return None
+
+
+def _first(found: Any) -> m.Type | None:
+    return next((each for each in found if each is not None), None)
+
+
+def _tags(types: tuple[m.Type, ...], step: Step) -> m.Type | None:
+    """The tags to choose from, where `step` is the field that tells a union's structs apart."""
+    structs = [each for each in types if isinstance(each, m.StructType)]
+    tags = [each.tag for each in structs if each.tag is not None and each.tag_field == step]
+    return m.LiteralType(tuple(tags)) if tags else None
+
+
+_decode: Final = msgspec.json.Decoder().decode
+_decode_out_of_range: Final = msgspec.json.Decoder(float_hook=len).decode
+_encode: Final = msgspec.json.Encoder().encode
+_MOST: Final = 32
+"""Most values among which a member that comes twice is looked for: each takes a microsecond."""
+
+
+class DuplicateMemberError(msgspec.ValidationError):
+    """A member stands twice in one object; `path` leads to it, empty where that is not known."""
+
+    def __init__(self, path: tuple[str | int, ...]) -> None:
+        where = "" if not path else f" {str(path[-1])[:100]!r}"
+        super().__init__(f"the member{where} is given twice")
+        self.path = path
+
+
+def check_members(data: bytes | Raw) -> None:
+    """Raise `DuplicateMemberError` if an object in `data` has two members of one name.
+
+    Raises what msgspec refuses, too.
+    """
+    data = bytes(data)
+    try:
+        value = _decode(data)
+    except msgspec.ValidationError:
+        value = _decode_out_of_range(data)
+    again = _encode(value)
+    if again == data:
+        return  # the common case: whoever wrote this leaves out what JSON can do without
+    colons = data.count(b":")
+    if b"\\" in data:  # a colon may stand in a string in another spelling
+        plain = data.replace(b"\\\\", b"")
+        colons += plain.count(b"\\u003a") + plain.count(b"\\u003A")
+    if again.count(b":") != colons:
+        raise DuplicateMemberError(_place(data) if _is_small(data) else ())
+
+
+def _is_small(data: bytes) -> bool:
+    """Whether reading `data` again takes less than what a refusal may cost."""
+    return len(data) <= MAX_DIAGNOSED_BYTES and sum(map(data.count, (b",", b"[", b"{"))) <= _MOST
+
+
+class _Twice:
+    """Stands in place of an object with a member that comes twice."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _place(data: bytes) -> tuple[str | int, ...]:
+    """Where the first member stands that comes twice."""
+    value = json.loads(data, object_pairs_hook=_object, parse_int=len, parse_float=len)
+    path: list[str | int] = []
+    _search(value, path)
+    return tuple(path)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    names = [name for name, _ in pairs]
+    return _Twice(next(name for name in names if names.count(name) > 1))
+
+
+def _search(value: Any, path: list[str | int]) -> bool:
+    """Lengthen `path` until it ends at a member that comes twice; whether there is one."""
+    if isinstance(value, _Twice):
+        path.append(value.name)
+        return True
+    inner: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    for step, each in inner:
+        path.append(step)
+        if _search(each, path):
+            return True
+        path.pop()
+    return False

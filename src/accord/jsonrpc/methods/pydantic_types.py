@@ -1,0 +1,71 @@
+"""Parameters that pydantic decodes. The one module that imports it, and only when needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+
+from accord.jsonrpc.methods.msgspec_types import REFUSALS, Json
+from accord.jsonrpc.methods.params_errors import (
+    MAX_PROBLEMS,
+    Problem,
+    ValueRefusedError,
+    expected,
+    json_kind,
+    undecodable,
+)
+from accord.jsonrpc.protocol.errors import RegistrationError
+
+_SHOULD_BE = "Input should be "
+_MOST_LISTED = 1_000
+"""pydantic lists all faults or none, and half a million of them take a second and 300 MB."""
+
+
+class PydanticType:
+    """A type that pydantic validates, strictly: `"1"` is no int."""
+
+    def __init__(self, annotation: Any, obstacle: str) -> None:
+        self.annotation = annotation
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+            self._adapter.rebuild(raise_errors=True)
+        except (PydanticUserError, PydanticUndefinedAnnotation, TypeError) as error:
+            why = re.split(r"\.\s|\n", str(error))[0]
+            raise RegistrationError(f"{obstacle}, and pydantic fails: {why}") from error
+
+    def decode(self, data: Json, name: str, path: str) -> Any:
+        try:
+            # pydantic's own parser would let through what msgspec refuses in every other
+            # parameter, such as 1e999.
+            msgspec.json.decode(data)
+        except REFUSALS as error:
+            noun = expected(self.annotation)
+            raise ValueRefusedError([undecodable(name, path, noun, error)]) from None
+        try:
+            return self._adapter.validate_json(bytes(data), strict=True)
+        except ValidationError as error:
+            problems = self._problems(error, name, path)
+        raise ValueRefusedError(problems)
+
+    def _problems(self, error: ValidationError, name: str, path: str) -> list[Problem]:
+        count = error.error_count()
+        if count > _MOST_LISTED:
+            text = f"{count:,} faults, too many to list"
+            return [Problem(name, path, expected(self.annotation), f"{count:,} faults", text)]
+        faults = error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]
+        return [_problem(fault, name, path) for fault in faults]
+
+
+def _problem(fault: Mapping[str, Any], name: str, path: str) -> Problem:
+    path += "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
+    message: str = fault["msg"]
+    if fault["type"] == "missing":
+        return Problem(name, path, "a value", "nothing")
+    if message.startswith(_SHOULD_BE):
+        return Problem(name, path, message.removeprefix(_SHOULD_BE), json_kind(fault["input"]))
+    return Problem(name, path, message, json_kind(fault["input"]), message)

@@ -1,0 +1,353 @@
+"""The signature of a function: its parameters and what their annotations contain.
+
+A signature is read once, at registration. Annotations that no decoder enforces, and unions over
+which msgspec corrupts its memory, are refused here. Pure.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from functools import partial
+from types import NoneType, SimpleNamespace, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NewType,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from msgspec import UNSET, Meta, Raw, Struct
+
+from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.protocol.errors import RegistrationError
+
+_COLLECTIONS = frozenset(
+    {
+        dict,
+        frozenset,
+        list,
+        set,
+        tuple,
+        collections.abc.Collection,
+        collections.abc.Mapping,
+        collections.abc.MutableMapping,
+        collections.abc.MutableSequence,
+        collections.abc.MutableSet,
+        collections.abc.Sequence,
+        collections.abc.Set,
+    }
+)
+
+
+def check_union(members: tuple[Any, ...]) -> None:
+    """Raises `RegistrationError` for a union of these that cannot be served safely."""
+    metas: list[Meta] = []
+    types = [_peel(member, metas) for member in members]
+    limited = [meta for meta in metas if constrains(meta)]
+    if any(map(_is_fixed_tuple, types)) and limited:
+        raise RegistrationError(
+            f"a union cannot hold a tuple of fixed length beside the constraint {limited[0]!r}: "
+            "msgspec breaks over it; take a list, a NamedTuple or a struct instead of the tuple"
+        )
+    patterns = [meta for meta in limited if meta.pattern is not None]
+    if patterns and any(_kind(each) in _COLLECTIONS for each in types):
+        raise RegistrationError(
+            f"a union cannot hold a collection beside the constraint {patterns[0]!r}: "
+            "msgspec breaks over it; check the pattern in the function, or use a struct"
+        )
+
+
+def constrains(meta: Meta) -> bool:
+    """Whether there are values that `meta` refuses; else it only describes."""
+    limits = (meta.gt, meta.ge, meta.lt, meta.le, meta.multiple_of, meta.pattern)
+    sizes = (meta.min_length, meta.max_length, meta.tz)
+    return any(limit is not None for limit in limits + sizes)
+
+
+def _peel(member: Any, metas: list[Meta]) -> Any:
+    """The type itself, without its other names and its metadata, which is added to `metas`."""
+    while True:
+        if get_origin(member) is Annotated:
+            metas.extend(each for each in member.__metadata__ if isinstance(each, Meta))
+            member = member.__origin__
+        elif isinstance(member, NewType):
+            member = member.__supertype__
+        elif hasattr(member, "__value__"):  # Python 3.12's `type X = …`
+            member = member.__value__
+        else:
+            return member
+
+
+def _kind(member: Any) -> Any:
+    return get_origin(member) or member
+
+
+def _is_fixed_tuple(member: Any) -> bool:
+    return get_origin(member) is tuple and ... not in get_args(member)
+
+
+_FOREIGN_MODULES = frozenset({"annotated_types", "pydantic", "pydantic_core"})
+_NEVER_JSON = (type, collections.abc.Callable)
+_LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Generator)
+
+
+class Survey(Struct):
+    """The findings in an annotation, as text for error messages."""
+
+    foreign: list[str] = []
+    """Constraints that only pydantic enforces."""
+    native: list[str] = []
+    """Constraints that only msgspec enforces."""
+    lazy: bool = False
+    """True if it contains an iterable, which pydantic would check only while it is read."""
+
+
+def survey(annotation: Any) -> Survey:
+    """Search `annotation` and the fields of every class in it.
+
+    Raises `RegistrationError` for types that no JSON value can have, and for fields whose
+    annotations cannot be resolved.
+    """
+    found = Survey()
+    seen: dict[int, Any] = {}
+    waiting = [annotation]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part  # keeps it alive: an id must not be reused meanwhile
+        waiting.extend(_look_at(part, found))
+    return found
+
+
+def is_pydantic_field(default: Any) -> bool:
+    """Return True if a default is pydantic's `Field(…)`: constraints instead of a value."""
+    return type(default).__module__ == "pydantic.fields"
+
+
+def _look_at(part: Any, found: Survey) -> Iterator[Any]:
+    """Note constraints of `part`, and yield the types inside it."""
+    origin = get_origin(part)
+    if origin is Annotated:
+        _note_metadata(part.__metadata__, found)
+        yield part.__origin__
+    elif origin is not None and origin is not Literal:
+        if origin in (Union, UnionType):
+            check_union(get_args(part))
+        yield origin
+        yield from get_args(part)
+    elif isinstance(part, NewType):
+        yield part.__supertype__
+    elif isinstance(part, TypeVar):
+        yield part.__bound__
+    elif isinstance(part, type):
+        yield from _look_at_class(part, found)
+    elif hasattr(part, "__value__"):  # Python 3.12's `type X = …`
+        yield part.__value__
+
+
+def _look_at_class(cls: type, found: Survey) -> Iterator[Any]:
+    if cls in _NEVER_JSON:
+        raise RegistrationError(f"no JSON value can be a {cls.__name__}")
+    found.lazy = found.lazy or cls in _LAZY
+    if hasattr(cls, "__pydantic_validator__"):
+        found.foreign.append(f"the pydantic model {cls.__qualname__}")
+        for field in _pydantic_fields(cls).values():
+            _note_metadata(field.metadata, found)
+            yield field.annotation
+    elif hasattr(cls, "__get_pydantic_core_schema__"):
+        found.foreign.append(f"the pydantic type {cls.__qualname__}")
+    elif issubclass(cls, Struct):
+        found.native.append(f"the msgspec struct {cls.__qualname__}")
+        yield from _fields(cls)
+    elif cls is Raw:
+        found.native.append("msgspec.Raw")
+    elif is_dataclass(cls):
+        defaults = [field.default for field in fields(cls)]
+        found.foreign.extend(f"the constraint {it!r}" for it in defaults if is_pydantic_field(it))
+        yield from _fields(cls)
+    elif is_typeddict(cls) or hasattr(cls, "_field_defaults"):
+        yield from _fields(cls)
+
+
+def _pydantic_fields(cls: Any) -> dict[str, Any]:
+    found: dict[str, Any] = cls.__pydantic_fields__
+    return found
+
+
+def _fields(cls: type) -> Iterator[Any]:
+    try:
+        yield from get_type_hints(cls, include_extras=True).values()
+    except NameError as error:
+        raise RegistrationError(
+            f"an annotation of {cls.__qualname__} cannot be resolved: {error}"
+        ) from error
+
+
+def _note_metadata(metadata: Any, found: Survey) -> None:
+    for thing in metadata:
+        if isinstance(thing, Meta):
+            if constrains(thing):
+                found.native.append(f"the constraint {thing!r}")
+        elif _is_foreign(thing):
+            found.foreign.append(f"the constraint {thing!r}")
+
+
+def _is_foreign(metadata: Any) -> bool:
+    module = type(metadata).__module__.partition(".")[0]
+    return module in _FOREIGN_MODULES or hasattr(metadata, "__get_pydantic_core_schema__")
+
+
+Kind: TypeAlias = Literal[
+    "positional_only", "positional_or_keyword", "var_positional", "keyword_only", "var_keyword"
+]
+
+_KINDS: dict[Any, Kind] = {
+    inspect.Parameter.POSITIONAL_ONLY: "positional_only",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "positional_or_keyword",
+    inspect.Parameter.VAR_POSITIONAL: "var_positional",
+    inspect.Parameter.KEYWORD_ONLY: "keyword_only",
+    inspect.Parameter.VAR_KEYWORD: "var_keyword",
+}
+_BY_POSITION: frozenset[Kind] = frozenset({"positional_only", "positional_or_keyword"})
+_BY_NAME: frozenset[Kind] = frozenset({"positional_or_keyword", "keyword_only"})
+
+
+class Parameter(Struct, frozen=True):
+    """One parameter that callers can give."""
+
+    name: str
+    annotation: Any
+    """The type, resolved; `Any` where none is declared. For `*args` that of each value."""
+    kind: Kind
+    required: bool
+    default: Any = UNSET
+    """The very object that the function declares; UNSET when there is none."""
+
+    @property
+    def by_position(self) -> bool:
+        """Whether it has a place of its own in an array of params."""
+        return self.kind in _BY_POSITION
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it has a name of its own in an object of params."""
+        return self.kind in _BY_NAME
+
+
+class ContextPlace(Struct, frozen=True):
+    """Where a function wants its context: the name, and the index if given by position."""
+
+    name: str
+    index: int | None
+
+
+class Signature(Struct, frozen=True):
+    """What a function takes from callers, where it wants its context, what it returns."""
+
+    parameters: tuple[Parameter, ...]
+    context: ContextPlace | None
+    returns: Any
+    reserved: frozenset[str]
+    """Names that are given without the caller: the context's, `self`, what a partial has."""
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """The signature of `function` with its annotations resolved.
+
+    Raises `RegistrationError` when it cannot be read, or asks for the context in a way
+    that cannot be served.
+    """
+    try:
+        found = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise RegistrationError(f"its signature cannot be read: {error}") from error
+    annotations = _Annotations(function)
+    parameters: list[Parameter] = []
+    context: ContextPlace | None = None
+    for parameter in found.parameters.values():
+        annotation = annotations.resolve(f"parameter '{parameter.name}'", parameter.annotation)
+        kind = _KINDS[parameter.kind]
+        if not _is_context(annotation):
+            parameters.append(_describe(parameter, kind, annotation))
+        elif context is not None:
+            raise RegistrationError(
+                f"parameters '{context.name}' and '{parameter.name}' both ask for the context"
+            )
+        else:
+            context = _context_place(parameter.name, kind, parameters)
+    returns = annotations.resolve("the result", found.return_annotation)
+    reserved = _declared_names(function) - {parameter.name for parameter in parameters}
+    return Signature(tuple(parameters), context, returns, reserved)
+
+
+def _describe(parameter: inspect.Parameter, kind: Kind, annotation: Any) -> Parameter:
+    if parameter.default is not inspect.Parameter.empty:
+        return Parameter(parameter.name, annotation, kind, False, parameter.default)
+    required = kind not in ("var_positional", "var_keyword")
+    return Parameter(parameter.name, annotation, kind, required)
+
+
+def _context_place(name: str, kind: Kind, before: list[Parameter]) -> ContextPlace:
+    if kind in ("var_positional", "var_keyword"):
+        raise RegistrationError(f"parameter '{name}' asks for many contexts; there is one")
+    if kind == "keyword_only":
+        return ContextPlace(name, None)
+    return ContextPlace(name, sum(parameter.by_position for parameter in before))
+
+
+def _is_context(annotation: Any) -> bool:
+    if get_origin(annotation) is Annotated:
+        return _is_context(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return set(get_args(annotation)) == {Context, NoneType}
+    return annotation is Context
+
+
+class _Annotations:
+    """Resolves the annotations of one function, each by itself so that errors can name it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        owner = innermost(function)
+        self._globals: dict[str, Any] = getattr(owner, "__globals__", {})
+        self._type_params: tuple[Any, ...] = getattr(owner, "__type_params__", ())
+
+    def resolve(self, subject: str, annotation: Any) -> Any:
+        if annotation is inspect.Signature.empty:
+            return Any
+        holder = SimpleNamespace(
+            __annotations__={"it": annotation}, __type_params__=self._type_params
+        )
+        try:
+            return get_type_hints(holder, self._globals, include_extras=True)["it"]
+        except Exception as error:  # evaluating an annotation may run any code
+            raise RegistrationError(
+                f"the annotation {annotation!r} of {subject} cannot be resolved: {error}; "
+                "what it names must exist at run time at the top level of its module, "
+                "not under TYPE_CHECKING and not inside a function"
+            ) from error
+
+
+def _declared_names(function: Callable[..., Any]) -> frozenset[str]:
+    """Every name that an argument of the plain function can be given by."""
+    inner = innermost(function)
+    declared = inspect.signature(getattr(inner, "__func__", inner)).parameters.values()
+    return frozenset(each.name for each in declared if _KINDS[each.kind] in _BY_NAME)
+
+
+def innermost(function: Callable[..., Any]) -> Any:
+    """The plain function whose annotations `inspect.signature` shows."""
+    while isinstance(function, partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    return function if hasattr(function, "__globals__") else type(function).__call__

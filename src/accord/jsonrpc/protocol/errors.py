@@ -1,0 +1,266 @@
+"""The exceptions of the foundation, and the one mapping from an exception to the wire.
+
+Text from outside that goes into a log line is made safe here too. Pure.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any, ClassVar, Final
+
+from accord.jsonrpc.protocol.catalogue import CATALOGUE, Entry
+
+
+class AccordError(Exception):
+    """Anything Accord raises on purpose."""
+
+
+class RpcError(AccordError):
+    """An error with a code, as JSON-RPC carries it.
+
+    Raise it (or a subclass) in a handler and the caller gets exactly this code, message
+    and data. Raised by a call, it is what the other end answered, and `remote` is True.
+    """
+
+    code: int = -32000
+    default_message: ClassVar[str] = "Server error"
+
+    def __init__(
+        self, message: str | None = None, *, code: int | None = None, data: Any = None
+    ) -> None:
+        self.message = self.default_message if message is None else message
+        super().__init__(self.message)
+        if code is not None:
+            self.code = code
+        self.data = data
+        self.remote = False
+        self.reason: str | None = None
+        """What the code stands for, as the catalogue names it, where the protocol decides that
+        and `data` does not say."""
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+    @property
+    def entry(self) -> Entry | None:
+        """The catalogue's entry for this error, None for an application's own code.
+
+        Several failures may share a code; then `data.reason`, which Accord sends, tells which.
+        """
+        said = self.data.get("reason") if isinstance(self.data, dict) else None
+        return CATALOGUE.find(self.code, self.reason if said is None else said)
+
+
+class ParseError(RpcError):
+    """What arrived is not JSON."""
+
+    code = -32700
+    default_message = "Parse error"
+
+
+class InvalidRequestError(RpcError):
+    """What arrived is JSON but no valid message."""
+
+    code = -32600
+    default_message = "Invalid Request"
+
+
+class MethodNotFoundError(RpcError):
+    """There is no such method."""
+
+    code = -32601
+    default_message = "Method not found"
+
+
+class InvalidParamsError(RpcError):
+    """The method exists, and its parameters are wrong."""
+
+    code = -32602
+    default_message = "Invalid params"
+
+
+class InternalError(RpcError):
+    """Something unforeseen; the log of the end that raised it has the details."""
+
+    code = -32603
+    default_message = "Internal error"
+
+
+class ServerError(RpcError):
+    """An application's error without a code of its own."""
+
+
+class BusyError(RpcError):
+    """A limit is reached; the work was refused before it began."""
+
+    code = -32010
+    default_message = "Busy"
+
+
+class MessageTooLargeError(RpcError):
+    """A message is over the size limit."""
+
+    code = -32012
+    default_message = "Message too large"
+
+
+class CallTimeoutError(RpcError, TimeoutError):
+    """A call's time ran out."""
+
+    code = -32009
+    default_message = "Timed out"
+
+
+class TransportError(RpcError):
+    """The connection failed. `recoverable` says whether trying again can help, `advice` how."""
+
+    code = -32008
+    default_message = "Transport error"
+    recoverable: bool = True
+    advice: str = "Connect again; repeat only calls that are safe to repeat."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        recoverable: bool | None = None,
+        advice: str | None = None,
+        data: Any = None,
+    ) -> None:
+        super().__init__(message, data=data)
+        if recoverable is not None:
+            self.recoverable = recoverable
+        if advice is not None:
+            self.advice = advice
+
+    @property
+    def entry(self) -> Entry | None:
+        # The reason that a WebSocket was closed with is the other end's own word.
+        return CATALOGUE.get(self.code)
+
+
+class ConnectError(TransportError):
+    """No connection could be made."""
+
+    default_message = "Could not connect"
+    advice = "Check that the server runs and that the address is right, then try again."
+
+
+class ConnectionLostError(TransportError, ConnectionError):
+    """The connection was there and ended; a call that was under way may have run or not."""
+
+    default_message = "Connection lost"
+
+
+class ConnectionClosedError(TransportError):
+    """This end closed the connection, or it was never open."""
+
+    default_message = "Connection closed"
+    recoverable = False
+    advice = "Open a new connection."
+
+
+class FramingError(TransportError):
+    """The other end sends bytes that cannot be cut into messages."""
+
+    default_message = "Broken framing"
+    recoverable = False
+    advice = "Check that both ends use the same framing."
+
+
+class InvalidResultError(AccordError):
+    """The other end answered, and the result is not of the type that was asked for."""
+
+
+class IdsExhaustedError(AccordError):
+    """A connection has issued every request id it may; reconnect to go on."""
+
+
+class RegistrationError(AccordError):
+    """A method cannot be served as it is declared."""
+
+
+_BY_CODE: dict[int, type[RpcError]] = {
+    cls.code: cls
+    for cls in (
+        ParseError,
+        InvalidRequestError,
+        MethodNotFoundError,
+        InvalidParamsError,
+        InternalError,
+        BusyError,
+        MessageTooLargeError,
+        CallTimeoutError,
+    )
+}
+
+
+def own_error(name: str, message: str | None = None, **members: Any) -> RpcError:
+    """The error that the catalogue calls `name`, as Accord itself raises it.
+
+    Its `data` carries the name as `reason`, so that programs need not match on the code.
+    """
+    entry = CATALOGUE.named(name)
+    return from_wire(
+        entry.code, entry.message if message is None else message, {"reason": name, **members}
+    )
+
+
+def from_wire(code: int, message: str, data: Any = None) -> RpcError:
+    """The exception for an error object: the subclass for its code, else `RpcError`."""
+    cls = _BY_CODE.get(code)
+    if cls is None:
+        return RpcError(message, code=code, data=data)
+    return cls(message, data=data)
+
+
+def is_foreseen(error: BaseException, *, strict: bool = False) -> bool:
+    """Whether the caller may see this error as it is.
+
+    A transport error met by a handler concerns a third party: it is not the caller's to
+    see. Strict mode lets only codes of the catalogue through (F-09).
+    """
+    if not isinstance(error, RpcError) or isinstance(error, TransportError):
+        return False
+    return not strict or CATALOGUE.get(error.code) is not None
+
+
+def told_code(error: BaseException, *, strict: bool = False) -> int:
+    """The code that the caller is told about `error`."""
+    if isinstance(error, RpcError) and is_foreseen(error, strict=strict):
+        return error.code
+    return CATALOGUE.named("internal_error").code
+
+
+def to_wire(
+    error: BaseException, *, correlation_id: str, strict: bool = False, debug: bool = False
+) -> RpcError:
+    """What the caller is told about `error`."""
+    if is_foreseen(error, strict=strict):
+        assert isinstance(error, RpcError)
+        return error
+    members: dict[str, Any] = {"correlationId": correlation_id}
+    if debug:
+        members["exception"] = repr(error)
+        members["traceback"] = traceback.format_exception(error)
+    return own_error("internal_error", None, **members)
+
+
+LONGEST: Final = 200
+LOGGED_AT_FIRST: Final = 10
+LOGGED_THEN: Final = 1_000
+
+
+def is_worth_logging(count: int) -> bool:
+    """Whether to log the `count`th fault of one kind on one connection: the first ten, then every
+    thousandth. A hostile message can hold a thousand of them, and logging costs more than reading.
+    """
+    return count <= LOGGED_AT_FIRST or count % LOGGED_THEN == 0
+
+
+def log_line(text: object) -> str:
+    """`text` cut to a length that fits, on one line: nobody outside can forge a line of ours."""
+    shown = str(text)
+    if len(shown) > LONGEST:
+        shown = f"{shown[:LONGEST]}…"
+    return shown if shown.isprintable() else shown.encode("unicode_escape").decode("ascii")

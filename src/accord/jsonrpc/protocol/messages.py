@@ -1,0 +1,134 @@
+"""The messages of JSON-RPC 2.0 as frozen values, and their form on the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from accord.jsonrpc.protocol.errors import RpcError
+
+Id: TypeAlias = int | str | float | None
+"""A request id. `1`, `1.0`, `"1"` and `null` are four different ids; see `id_key`."""
+
+
+class Request(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0", omit_defaults=True):
+    """A call that wants an answer. `id` may be null; only an absent id is a notification."""
+
+    id: Id
+    method: str
+    params: Any = UNSET
+
+
+class Notification(
+    Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0", omit_defaults=True
+):
+    """A call that is never answered."""
+
+    method: str
+    params: Any = UNSET
+
+
+class Success(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
+    """The answer to a call that worked."""
+
+    id: Id
+    result: Any
+
+
+class ErrorObject(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a failure says."""
+
+    code: int
+    message: str
+    data: Any = UNSET
+
+
+class Failure(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
+    """The answer to a call that did not work; `id` is null when it could not be told."""
+
+    id: Id
+    error: ErrorObject
+
+
+class Invalid(Struct, frozen=True):
+    """Something that arrived and is no valid message, with the error that says why.
+
+    A broken request is answered with `error` under `id`. A broken response (`response` is
+    True) is never answered; it fails the pending call that `id` names.
+    """
+
+    error: RpcError
+    id: Id = None
+    response: bool = False
+    oversized: bool = False
+    """Whether it is a batch of too many messages, of which none was looked at."""
+    answer: bytes | None = None
+    """The encoded answer, where it is always the same."""
+
+
+Message: TypeAlias = Request | Notification | Success | Failure | Invalid
+Batch: TypeAlias = list[Message]
+
+
+def id_key(id: Id | UnsetType) -> object:
+    """`id` as a dictionary key that keeps types apart, though `1 == 1.0` in Python."""
+    return ("float", id) if type(id) is float else id
+
+
+class WireError(Struct, gc=False):
+    """An error object as it stands on the wire."""
+
+    code: int
+    message: str
+    data: Raw | UnsetType = UNSET
+
+
+class Envelope(Struct, gc=False):
+    """One message as it stands on the wire: every member of the right type, not yet sorted.
+
+    One with a `method` is a request, or a notification if `id` is UNSET; whether its
+    `params` are an array or an object is left to whoever looks at them (`is_structured`).
+    Others need `sort`. The order of the fields is the one in which most peers write them,
+    which msgspec finds soonest.
+    """
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | float | None | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: WireError | UnsetType = UNSET
+
+
+def _encode_foreign(value: Any) -> Any:
+    """What msgspec cannot encode by itself: pydantic's models, by the method they offer."""
+    dump = getattr(value, "model_dump", None)
+    if dump is None:
+        raise TypeError(f"a value of type {type(value).__qualname__} cannot be encoded as JSON")
+    return dump(mode="json", by_alias=True)
+
+
+encode = msgspec.json.Encoder(enc_hook=_encode_foreign).encode
+"""The bytes of a message or value. Raises what cannot be encoded as TypeError, ValueError,
+UnicodeEncodeError, OverflowError or RecursionError. NaN and the infinities become null."""
+
+
+def encode_failure(id: Id, error: RpcError) -> bytes:
+    """The answer that says `error`; data that cannot be encoded is left out."""
+    data = UNSET if error.data is None else error.data
+    try:
+        return encode(Failure(id, ErrorObject(error.code, error.message, data)))
+    except Exception:  # whatever a foreign object's encoder raises
+        message = error.message.encode(errors="replace").decode()
+        return encode(Failure(id, ErrorObject(error.code, message)))
+
+
+class Refused(bytes):
+    """An answer to a payload that is no message (-32700, or a single -32600).
+
+    Transports with status codes recognise it by this type: HTTP sends it with status 400.
+    """
+
+    __slots__ = ()

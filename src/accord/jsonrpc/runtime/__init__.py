@@ -1,0 +1,1 @@
+"""Peers and dispatchers, which run the protocol with tasks, timers and threads."""
