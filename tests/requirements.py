@@ -86,8 +86,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-19", "A URL chooses the transport, and its scheme whether TLS is used."),
         ("F-27", "Transport errors say whether trying again helps; connecting can be retried."),
     ),
-    ("accord.transports.memory_budget", "tests"): (
+    ("accord.transports.options", "tests"): (
         ("F-40", "Incoming messages of all connections together take bounded memory."),
+        ("W-28", "Options that are passed on are declared: a misspelt one is found and named."),
     ),
     ("accord.transports.web", "tests"): (
         ("F-41", "Credentials are checked before a request's body is read, by one hook."),
@@ -192,7 +193,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.incoming", "tests"): (
         ("F-33", "MCP serves no params or _meta with a member twice, at any depth."),
     ),
-    ("accord.transports.web.stop_signals", "tests"): (
+    ("accord.transports.web.asgi", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),
     ("accord.mcp.server.cluster", "tests"): (
@@ -311,9 +312,6 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-05", "Wrong answers fail a task with a clear error and a log entry, and nothing else."),
         ("W-06", "Calls are tried again by policy as the same message; then comes a dead letter."),
         ("W-24", "Tasks that fail for good are logged as errors, with what was answered."),
-    ),
-    ("accord.transports.options", "tests"): (
-        ("W-28", "Options that are passed on are declared: a misspelt one is found and named."),
     ),
     ("accord.workflows.agent.app", "tests"): (
         ("W-25", "At /a2a a context goes on over several messages, and tasks have their history."),

@@ -17,8 +17,8 @@ from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.jsonrpc.protocol.messages import Refused
 from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.requests import Source
-from accord.transports.http.calls import CallConnection
-from accord.transports.http.site import CallSite
+from accord.transports.http.connection import CallSite
+from accord.transports.http.server import CallConnection
 from accord.transports.options import Options
 from fuzz.splits import split
 from fuzz.targets import Check

@@ -26,9 +26,8 @@ from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.tasks.tasks import ANYONE
-from accord.transports.http.fields import Fields, Pairs
+from accord.transports.http.heads import Fields, Pairs, place_below
 from accord.transports.http.replies import Reply
-from accord.transports.http.request import place_below
 from accord.transports.web.app import JSON, WebRequest
 from fuzz import reference
 from fuzz.reference import typed

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from accord.lazy_names import lazy
 
 _HOMES = {
-    "Accept": "accord.transports.listener",
+    "Accept": "accord.transports.options",
     "Changed": "accord.operations.context",
     "Channel": "accord.jsonrpc.protocol.channel",
     "ChannelInfo": "accord.jsonrpc.protocol.channel",
@@ -31,7 +31,7 @@ _HOMES = {
     "Item": "accord.hub.exchange.project",
     "Label": "accord.hub.exchange.project",
     "Link": "accord.hub.exchange.project",
-    "Listener": "accord.transports.listener",
+    "Listener": "accord.transports.options",
     "MessageTooLargeError": "accord.jsonrpc.protocol.errors",
     "NotFoundError": "accord.operations.errors",
     "NotKept": "accord.hub.exchange.project",
@@ -47,7 +47,7 @@ _HOMES = {
     "ServiceError": "accord.operations.errors",
     "StepFailedError": "accord.workflows.step_type",
     "StepTask": "accord.workflows.step_type",
-    "Transport": "accord.transports.plugged",
+    "Transport": "accord.transports.plugins",
     "TransportError": "accord.jsonrpc.protocol.errors",
     "Type": "accord.hub.exchange.project",
     "Work": "accord.operations.context",
@@ -104,16 +104,12 @@ if TYPE_CHECKING:
     from accord.transports.connect import (
         open_channel as open_channel,
     )
-    from accord.transports.listener import (
+    from accord.transports.options import (
         Accept as Accept,
         Listener as Listener,
-    )
-    from accord.transports.options import (
         Options as Options,
     )
-    from accord.transports.plugged import (
-        Transport as Transport,
-    )
+    from accord.transports.plugins import Transport as Transport
     from accord.transports.serve import (
         listen_channel as listen_channel,
     )

@@ -8,7 +8,7 @@ import pytest
 
 from accord.app.site import RoutedHead, Site
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.transports.http.fields import Fields
+from accord.transports.http.heads import Fields
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 

@@ -22,9 +22,8 @@ from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.mcp import Server as McpServer
 from accord.mcp.client.http.channel import reply_to
 from accord.mcp.server.serving import serve as serve_mcp
-from accord.transports.http.answers import answer_in
 from accord.transports.http.requester import Response as Streamed
-from accord.transports.http.responses import Response
+from accord.transports.http.responses import Response, answer_in
 from tests.hostile.attacker import Attacker, attacking, on_wire
 from tests.hostile.cost import ATTEMPTS, RUNS, assert_refused_cheaply, bound
 from tests.hostile.messages import CALL, CASES, KIB, Case, filled

@@ -15,7 +15,7 @@ from accord.app.traffic import Traffic
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import RequestSpans
-from accord.transports.http.fields import Fields
+from accord.transports.http.heads import Fields
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, WebApp, WebRequest
 

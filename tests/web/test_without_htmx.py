@@ -12,8 +12,8 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
 from accord.app.site import Site
-from accord.transports.closing import close_listener
 from accord.transports.options import Options
+from accord.transports.sockets import close_listener
 from accord.transports.web.server import listen_web
 from accord.web.app import WebPages
 from accord.web.assets import HTMX, Assets

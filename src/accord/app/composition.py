@@ -46,7 +46,7 @@ from accord.operations.plugins import Operations
 from accord.operations.registry import Registry
 from accord.operations.runner import Recorder
 from accord.transports.connect import SCHEMES
-from accord.transports.plugged import Transport
+from accord.transports.plugins import Transport
 from accord.workflows.core.definition import PluginStep
 from accord.workflows.core.definition_fields import NAME, TYPES
 from accord.workflows.registry import (

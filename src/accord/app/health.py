@@ -25,10 +25,10 @@ from accord.transports.web.app import (
     SMALL_BODY,
     BodyLimit,
     Exchange,
+    Underway,
     WebApp,
     WebRequest,
 )
-from accord.transports.web.underway import Underway
 from accord.workflows.metrics import Backlog
 
 HEALTH_PATHS: Final = ("healthz", "readyz", "metrics")

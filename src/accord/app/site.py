@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from accord.app.settings import Settings
 from accord.app.traffic import Traffic
 from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.transports.http.heads import place_below
 from accord.transports.http.replies import EXHAUSTED, Reply, text_reply
-from accord.transports.http.request import place_below
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebApp, WebRequest
 
 YEAR_SECONDS: Final = 365 * 86_400

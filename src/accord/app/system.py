@@ -57,9 +57,9 @@ from accord.operations.ratelimit.database import StoreLimiter
 from accord.operations.ratelimit.redis import RedisLimiter
 from accord.store import Store
 from accord.telemetry.metrics import Exposition, Metrics
-from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
+from accord.transports.sockets import close_listener
 from accord.transports.web.server import listen_web
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
 from accord.workflows.metrics import Backlog

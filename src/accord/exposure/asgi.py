@@ -10,7 +10,7 @@ from typing import Any
 from accord.exposure.response import Response
 from accord.exposure.routes import Route
 from accord.jsonrpc.protocol.errors import RpcError, own_error
-from accord.transports.asgi.protocol import App, Event, Scope
+from accord.transports.asgi.scope import App, Event, Scope
 
 log = logging.getLogger("accord.exposure")
 

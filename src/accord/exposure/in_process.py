@@ -21,8 +21,8 @@ from accord.exposure.serialization import header_value
 from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.protocol.channel import KIB, MIB
 from accord.jsonrpc.protocol.errors import RpcError, own_error
-from accord.transports.asgi.exchange import SCOPE
-from accord.transports.asgi.protocol import App, Scope
+from accord.transports.asgi.endpoint import SCOPE
+from accord.transports.asgi.scope import App, Scope
 from accord.transports.http.heads import QUERY
 
 TRACE_CONTEXT: Final = ("traceparent", "tracestate")

@@ -24,7 +24,7 @@ from accord.openrpc.info import DISCOVER, Contact, Info, License, Server
 from accord.telemetry.metrics import Metrics
 from accord.telemetry.observers import all_of
 from accord.transports.asgi import AsgiEndpoint
-from accord.transports.asgi.protocol import Event, Receive, Scope, Send
+from accord.transports.asgi.scope import Event, Receive, Scope, Send
 from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
 

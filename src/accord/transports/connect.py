@@ -117,7 +117,7 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_memory(target, options)
         case "tcp" | "tls" | "unix":
-            from accord.transports.stream.client import open_stream
+            from accord.transports.stream.endpoints import open_stream
 
             return await open_stream(target, options)
         case "ws" | "wss":
@@ -136,7 +136,7 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_stdio(options)
         case scheme:
-            from accord.transports.plugged import transport_of
+            from accord.transports.plugins import transport_of
 
             return await transport_of(scheme).open(target, options)
 
@@ -163,6 +163,6 @@ def known_scheme(url: str) -> str:
 def _is_plugged(scheme: str) -> bool:
     if not scheme:
         return False
-    from accord.transports.plugged import plugged
+    from accord.transports.plugins import plugged
 
     return plugged(scheme) is not None

@@ -7,8 +7,7 @@ from typing import Final
 
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
 from accord.jsonrpc.protocol.errors import ConnectError, own_error
-from accord.transports.listener import Accept
-from accord.transports.options import Options
+from accord.transports.options import Accept, Options
 
 HIGH_WATER: Final = 64 * 1024
 """Number of undelivered bytes above which `writable` becomes False."""

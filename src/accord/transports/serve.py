@@ -21,10 +21,16 @@ from accord.jsonrpc.protocol.session import IdKind, Statistics
 from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.runtime.threads import ThreadPool
-from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
-from accord.transports.listener import Accept, Listener
-from accord.transports.options import ChannelOptions, Options, PeerOptions, check_options
+from accord.transports.options import (
+    Accept,
+    ChannelOptions,
+    Listener,
+    Options,
+    PeerOptions,
+    check_options,
+)
+from accord.transports.sockets import close_listener
 
 log = logging.getLogger("accord.transports")
 
@@ -250,7 +256,7 @@ async def listen_channel(url: str, accept: Accept, options: Options) -> Listener
 
             return await listen_memory(url, accept, options)
         case "tcp" | "tls" | "unix":
-            from accord.transports.stream.server import listen_stream
+            from accord.transports.stream.endpoints import listen_stream
 
             return await listen_stream(url, accept, options)
         case "ws" | "wss":
@@ -264,7 +270,7 @@ async def listen_channel(url: str, accept: Accept, options: Options) -> Listener
                 advice="Use tcp, tls, unix, ws, wss or memory.",
             )
         case scheme:
-            from accord.transports.plugged import transport_of
+            from accord.transports.plugins import transport_of
 
             return await transport_of(scheme).listen(url, accept, options)
 

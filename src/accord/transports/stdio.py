@@ -1,22 +1,207 @@
-"""Messages over this process's own stdin and stdout.
-
-While a channel is open they belong to it alone. Whatever else prints goes to stderr, and
-whatever else reads stdin finds it empty: handlers, libraries, child processes. So nothing
-but messages is ever written to stdout, and nobody eats one.
-"""
+"""Messages over this process's own stdin and stdout, or another pair of file descriptors."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
+import stat
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.pipe import PipeTransport
-from accord.transports.stream.channel import StreamChannel, StreamSettings
+from accord.transports.stream.channel import CHUNK, StreamChannel, StreamSettings
+
+
+class PipeTransport(asyncio.Transport):
+    """A transport for one channel over two file descriptors, which it owns and closes."""
+
+    def __init__(self, channel: StreamChannel, reading: int, writing: int) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._channel = channel
+        self._reading = reading
+        self._writing = writing
+        self._blocking = [fd for fd in (reading, writing) if os.get_blocking(fd)]
+        for fd in self._blocking:
+            if _can_wait(fd):
+                os.set_blocking(fd, False)
+        self._wanted = False  # whether the channel wants to read
+        self._turn: asyncio.Handle | None = None  # next read of a file that epoll cannot watch
+        self._input_ended = False
+        self._buffer = bytearray()
+        self._high, self._low = CHUNK, CHUNK // 4
+        self._paused = False  # whether the channel was asked to stop writing
+        self._output_ending = False
+        self._closing = False
+        self._ended = False
+        channel.connection_made(self)
+
+    # Reading
+
+    def is_reading(self) -> bool:
+        return self._wanted
+
+    def pause_reading(self) -> None:
+        if not self._wanted:
+            return
+        self._wanted = False
+        if self._turn is None:
+            self._loop.remove_reader(self._reading)
+        else:
+            self._turn.cancel()
+            self._turn = None
+
+    def resume_reading(self) -> None:
+        if self._wanted or self._closing or self._input_ended:
+            return
+        self._wanted = True
+        try:
+            self._loop.add_reader(self._reading, self._read)
+        except PermissionError:  # from epoll: a regular file, which is always ready
+            self._turn = self._loop.call_soon(self._read_a_turn)
+
+    def _read_a_turn(self) -> None:
+        turn = self._turn
+        self._read()
+        if self._turn is turn:  # otherwise reading was paused in between
+            self._turn = self._loop.call_soon(self._read_a_turn)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._reading, CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._end(error)
+            return
+        if data:
+            self._channel.data_received(data)
+            return
+        self.pause_reading()
+        self._input_ended = True
+        if not self._channel.eof_received():
+            self.close()
+
+    # Writing
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._high = CHUNK if high is None else high
+        self._low = self._high // 4 if low is None else low
+
+    def get_write_buffer_size(self) -> int:
+        return len(self._buffer)
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if self._closing or self._output_ending:
+            return
+        if not self._buffer:
+            data = self._write_now(memoryview(data))
+            if not data:
+                return
+            self._loop.add_writer(self._writing, self._write_more)
+        self._buffer += data
+        if len(self._buffer) > self._high and not self._paused:
+            self._paused = True
+            self._channel.pause_writing()
+
+    def _write_now(self, data: memoryview[Any]) -> memoryview[Any]:
+        """Write until the descriptor would block, and return the rest of `data`."""
+        try:
+            while data:
+                data = data[os.write(self._writing, data) :]
+        except (BlockingIOError, InterruptedError):
+            return data
+        except OSError as error:
+            self._write_failed(error)
+        return memoryview(b"")
+
+    def _write_more(self) -> None:
+        try:
+            written = os.write(self._writing, self._buffer)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._write_failed(error)
+            return
+        del self._buffer[:written]
+        if not self._buffer:
+            self._loop.remove_writer(self._writing)
+            if self._closing:
+                self._end(None)
+            elif self._output_ending:
+                self._end_output()
+        if self._paused and len(self._buffer) <= self._low:
+            self._paused = False
+            self._channel.resume_writing()
+
+    def _write_failed(self, error: OSError) -> None:
+        self._end(error)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        if self._closing or self._output_ending:
+            return
+        self._output_ending = True
+        if not self._buffer:
+            self._end_output()
+
+    def _end_output(self) -> None:
+        os.close(self._writing)
+        self._writing = -1
+
+    # Ending
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        self.pause_reading()
+        if not self._buffer:
+            self._end(None)
+
+    def abort(self) -> None:
+        self._end(None)
+
+    def _end(self, error: Exception | None) -> None:
+        if self._ended:
+            return
+        self._ended = self._closing = True
+        self.pause_reading()
+        if self._buffer:
+            self._loop.remove_writer(self._writing)
+            self._buffer.clear()
+        self._loop.call_soon(self._finish, error)
+
+    def _finish(self, error: Exception | None) -> None:
+        self._release()
+        self._channel.connection_lost(error)
+
+    def _release(self) -> None:
+        """Restore the descriptors' blocking mode, and close them.
+
+        The mode belongs to the open file, which other processes may share, and uvloop makes every
+        descriptor that it watches non-blocking.
+        """
+        for fd in (self._reading, self._writing):
+            if fd in self._blocking:
+                os.set_blocking(fd, True)
+            if fd >= 0:
+                os.close(fd)
+
+
+def _can_wait(fd: int) -> bool:
+    """Return whether the descriptor may block: pipes and sockets do, regular files never."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 

@@ -35,8 +35,14 @@ from accord.operations.errors import (
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
-from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
-from accord.transports.web.underway import Underway
+from accord.transports.web.app import (
+    SMALL_BODY,
+    BodyLimit,
+    Exchange,
+    LivingApp,
+    Underway,
+    WebRequest,
+)
 from accord.web.assets import PLACE, Assets
 from accord.web.cache import PageCache
 from accord.web.forms import Words, read_form, read_words

@@ -21,7 +21,7 @@ from accord.operations.auth.credentials import Credentials
 from accord.operations.context import Caller
 from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
-from accord.transports.http.request import WebRequest
+from accord.transports.http.heads import WebRequest
 from accord.web.assets import Assets
 from accord.web.cache import PageCache
 from accord.web.forms import Words

@@ -14,7 +14,7 @@ from accord.a2a.checker.probes import Probe, ProbeResponse
 from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol.card import WELL_KNOWN
 from accord.jsonrpc.protocol.framing import encode_event
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 from tests.a2a.scripted import LOCAL, Asked, read_asked
 
 PASSED_ON = ("authorization", "content-type", "accept", "a2a-version", "x-correlation-id")
@@ -64,7 +64,7 @@ HANG = 0
 
 class Breaking:
     def __init__(self, url: str, spoil: Spoil, probe: Probe) -> None:
-        self._inside = parse(url)
+        self._inside = parse_web_address(url)
         self._spoil = spoil
         self._probe = probe
         self.url = ""
@@ -92,7 +92,9 @@ class Breaking:
     async def _reply(self, asked: Asked) -> Reply:
         headers = {name: value for name, value in asked.headers.items() if name in PASSED_ON}
         address = (
-            self._inside if asked.method == "POST" else parse(f"{self._inside}"[:-1] + WELL_KNOWN)
+            self._inside
+            if asked.method == "POST"
+            else parse_web_address(f"{self._inside}"[:-1] + WELL_KNOWN)
         )
         seen = await self._probe.ask(asked.method, address, headers, asked.body or None)
         assert isinstance(seen, ProbeResponse)

@@ -12,7 +12,7 @@ import pytest
 from accord.a2a import Agent, Wire
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 from tests.a2a.schemas import validate
 from tests.a2a.server.demo import make_agent
 
@@ -37,7 +37,7 @@ class Web:
     async def ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | None = None
     ) -> tuple[int, dict[str, str], bytes]:
-        address = parse(self._url.rstrip("/") + path)
+        address = parse_web_address(self._url.rstrip("/") + path)
         response = await self._requester.request(method, address, headers, body)
         return response.status, dict(response.headers), await response.read(None)
 

@@ -19,7 +19,7 @@ from accord.mcp.client.http.detect import HttpWire
 from accord.mcp.protocol.messages import ProgressParams
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 from tests.mcp.interop.commands import python
 from tests.patience import PATIENCE as PATIENCE
 
@@ -123,7 +123,9 @@ async def test_a_session_that_the_official_server_has_lost_is_begun_anew() -> No
 async def end_session(url: str, session: str) -> None:
     """Have the server forget a session, as it does when it is restarted."""
     requester = Requester(Options())
-    response = await requester.request("DELETE", parse(url), {"mcp-session-id": session})
+    response = await requester.request(
+        "DELETE", parse_web_address(url), {"mcp-session-id": session}
+    )
     assert response.status == 200
     response.close()
     requester.close()

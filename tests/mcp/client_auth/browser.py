@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 
 REDIRECT = "http://127.0.0.1:33418/callback"
 
@@ -34,7 +34,7 @@ async def fetch(url: str) -> tuple[int, str, str]:
     """The status, location and body of a page."""
     requester = Requester(Options())
     try:
-        response = await requester.request("GET", parse(url), {})
+        response = await requester.request("GET", parse_web_address(url), {})
         body = await response.read(100_000)
         return response.status, response.headers.get("location", ""), body.decode()
     finally:

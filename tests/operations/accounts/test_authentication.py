@@ -9,8 +9,7 @@ from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.authentication import RequestAuthenticator, correlation_id_of
 from accord.operations.auth.credentials import Addresses, Credentials
 from accord.operations.context import Face
-from accord.transports.http.fields import Fields
-from accord.transports.http.request import WebRequest
+from accord.transports.http.heads import Fields, WebRequest
 from tests.operations.accounts.world import World
 
 HERE = ChannelInfo(scheme="http", address="10.0.0.1:5000", duplex=False)

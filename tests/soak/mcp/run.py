@@ -26,8 +26,7 @@ from accord.mcp import Client
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.tasks.store import MemoryTaskStore
-from accord.transports.listener import Listener
-from accord.transports.options import Options
+from accord.transports.options import Listener, Options
 from accord.transports.web.asgi import WebAsgi
 from accord.transports.web.server import listen_web
 from tests.soak.mcp.kinds import PATIENCE, WEIGHTS, Kind, Mode, Site, Visit

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.methods.router import Router
-from accord.transports.asgi.protocol import Event
+from accord.transports.asgi.scope import Event
 from accord.transports.pages import Page, etag_of
 from tests.patience import PATIENCE as PATIENCE
 from tests.transports.http.service import RawClient

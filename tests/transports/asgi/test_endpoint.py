@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from accord import Limits, RpcError
 from accord.transports.asgi import AsgiEndpoint
-from accord.transports.asgi.protocol import Event
+from accord.transports.asgi.scope import Event
 from accord.transports.pages import Page
 from tests.transports.asgi.service import PATIENCE, Answer, Bare, Service, ask, note
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from accord import ConnectError, ConnectionLostError, Context, Limits, Router, connect
 from accord.transports.asgi import AsgiEndpoint
-from accord.transports.asgi.protocol import Event
+from accord.transports.asgi.scope import Event
 from accord.transports.asgi.websocket import HIGH_WATER
 from tests.transports.asgi.service import PATIENCE, Service, uvicorn_serving
 

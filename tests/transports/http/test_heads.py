@@ -6,16 +6,16 @@ import httptools
 import pytest
 from msgspec.structs import replace
 
-from accord.transports.http.fields import Fields
 from accord.transports.http.heads import (
     CHUNKED,
     UNTIL_CLOSE,
+    Fields,
     MalformedError,
     ResponseHead,
+    WebRequest,
     read_request,
     read_response,
 )
-from accord.transports.http.request import WebRequest
 from tests.transports.http.smuggling import MALFORMED_HEADS
 
 

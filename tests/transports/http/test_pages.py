@@ -8,8 +8,8 @@ import ssl
 import pytest
 
 from accord import Router, serve
+from accord.transports.http.admission import Rules
 from accord.transports.http.replies import page_reply
-from accord.transports.http.rules import Rules
 from accord.transports.pages import Page, Pages, etag_of, is_unchanged
 from tests.transports.http.service import Answer, RawClient, post, serving
 

@@ -12,7 +12,7 @@ from accord import ConnectError, ConnectionLostError, TransportError
 from accord.jsonrpc.protocol.errors import FramingError
 from accord.transports.http.requester import MAX_BUFFERED, Requester
 from accord.transports.options import Options
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 from tests.patience import PATIENCE
 
 Serve = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -38,7 +38,7 @@ async def served(serve: Serve) -> AsyncIterator[tuple[WebAddress, list[bytes]]]:
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     try:
-        yield parse(f"http://127.0.0.1:{port}/here?q=1"), heads
+        yield parse_web_address(f"http://127.0.0.1:{port}/here?q=1"), heads
     finally:
         server.close()
         for writer in writers:
@@ -198,14 +198,14 @@ async def test_headers_that_cannot_be_sent_are_refused() -> None:
     async with requester() as client:
         for headers in ({"a b": "c"}, {"a": "b\r\nc: d"}, {"Content-Length": "5"}):
             with pytest.raises(TransportError):
-                await client.request("GET", parse("http://127.0.0.1:1/"), headers)
+                await client.request("GET", parse_web_address("http://127.0.0.1:1/"), headers)
 
 
 async def test_nothing_is_sent_after_closing() -> None:
     async with requester() as client:
         client.close()
         with pytest.raises(ConnectError):
-            await client.request("GET", parse("http://127.0.0.1:1/"), {})
+            await client.request("GET", parse_web_address("http://127.0.0.1:1/"), {})
 
 
 async def test_what_was_looked_up_is_what_is_connected_to() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from accord.transports.http.admission import MAX_DRAINED_BYTES, Head, Rules
 from accord.transports.http.replies import Reply
-from accord.transports.http.requests import RequestReader
-from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, Rules
-from accord.transports.http.waits import Wait
+from accord.transports.http.requests import RequestReader, Wait
 from tests.transports.http.service import chunked, post
 from tests.transports.http.smuggling import MALFORMED_BODIES, MALFORMED_HEADS, MALFORMED_STARTS
 

@@ -11,7 +11,7 @@ import pytest
 from accord.jsonrpc.protocol.channel import ServerLimits
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.http.client import open_http
-from accord.transports.http.site import MAX_TURNED_AWAY
+from accord.transports.http.connection import MAX_TURNED_AWAY
 from accord.transports.options import Options
 from tests.transports.http.service import PATIENCE, RawClient, post, serving
 from tests.transports.http.test_client import answer, channel_to

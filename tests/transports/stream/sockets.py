@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from accord.jsonrpc.protocol.channel import Channel
 from accord.transports.options import Options
 from accord.transports.stream import StreamChannel
-from accord.transports.stream.server import StreamListener, listen_stream
+from accord.transports.stream.endpoints import StreamListener, listen_stream
 from tests.transports.recorder import PATIENCE, Echo, Recorder
 
 LOCAL = "tcp://127.0.0.1:0"

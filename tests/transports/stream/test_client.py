@@ -11,7 +11,7 @@ import pytest
 
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.stream.client import open_stream
+from accord.transports.stream.endpoints import open_stream
 from tests.transports.stream.sockets import serving
 
 BOTH_LOOPS = True

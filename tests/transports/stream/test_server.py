@@ -13,8 +13,7 @@ import pytest
 from accord.jsonrpc.protocol.channel import Channel, ServerLimits
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.stream.client import open_stream
-from accord.transports.stream.server import listen_stream
+from accord.transports.stream.endpoints import listen_stream, open_stream
 from tests.transports.recorder import PATIENCE, Recorder
 from tests.transports.stream.sockets import LOCAL, Service, raw_client, serving
 

@@ -15,7 +15,7 @@ from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError, MessageTooLargeError
 from accord.transports.options import Framing, Options
 from accord.transports.stream import StreamChannel
-from accord.transports.stream.client import open_stream
+from accord.transports.stream.endpoints import open_stream
 from tests.transports.recorder import Recorder
 from tests.transports.stream.sockets import LOCAL, Service, raw_client, serving
 

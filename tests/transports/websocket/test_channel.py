@@ -16,8 +16,7 @@ from accord.jsonrpc.protocol.errors import (
     TransportError,
 )
 from accord.transports.stream.channel import CHUNK
-from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
-from accord.transports.websocket.framer import Binary
+from accord.transports.websocket.channel import Binary, WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.frames import (
     Close,
     Event,

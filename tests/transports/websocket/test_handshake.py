@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import pytest
 
-from accord.transports.http.fields import Fields
+from accord.transports.http.heads import Fields
 from accord.transports.websocket.handshake import (
     HeadBuffer,
     RefusedError,

@@ -10,7 +10,7 @@ from accord.a2a.checker.rules import FindingCollector
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
 from accord.a2a.protocol.fields import Wire
 from accord.jsonrpc.protocol.errors import ConnectError
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 
 _CARD_MEMBERS: Final = {
     "name": str,
@@ -96,7 +96,7 @@ def _read(
 
 def _compare(url: str, address: WebAddress, findings: FindingCollector) -> None:
     try:
-        named = parse(url)
+        named = parse_web_address(url)
     except ConnectError as error:
         findings.failed("card-address", error.message)
         return

@@ -36,7 +36,7 @@ from accord.a2a.protocol.card import AgentCard
 from accord.a2a.protocol.errors import RefusedError, UnknownOutcomeError
 from accord.a2a.protocol.fields import Wire
 from accord.jsonrpc.protocol.errors import ConnectError
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 
 PLAIN: Final = "plain"
 _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
@@ -247,7 +247,7 @@ class _Checker:
 
 def _parse(url: str) -> WebAddress:
     try:
-        address = parse(url)
+        address = parse_web_address(url)
     except ConnectError as error:
         raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):

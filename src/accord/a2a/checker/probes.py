@@ -24,7 +24,7 @@ from accord.jsonrpc.protocol.errors import ConnectError, RpcError
 from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
-from accord.transports.web_address import WebAddress
+from accord.transports.urls import WebAddress
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_EVENTS: Final = 10_000

@@ -62,7 +62,7 @@ from accord.a2a.protocol.requests import (
 )
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.jsonrpc.protocol.framing import SseDecoder
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 
 
 class Bearer(Struct, frozen=True):
@@ -454,7 +454,7 @@ def _message(input: Any, message_id: str, context_id: str, task_id: str) -> Mess
 
 def _parse(url: str) -> WebAddress:
     try:
-        address = parse(url)
+        address = parse_web_address(url)
     except ConnectError as error:
         raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):

@@ -31,7 +31,7 @@ from accord.jsonrpc.protocol.errors import (
 )
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
-from accord.transports.web_address import WebAddress
+from accord.transports.urls import WebAddress
 
 
 class AddressRefusedError(TransportError):

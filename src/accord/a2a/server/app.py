@@ -49,8 +49,8 @@ from accord.jsonrpc.protocol.messages import (
     encode,
 )
 from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
-from accord.transports.origins import names_server, origin_allowed
 from accord.transports.pages import Page, etag_of
+from accord.transports.urls import names_server, origin_allowed
 from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 
 Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]

@@ -10,12 +10,11 @@ from typing import Any, Final, Protocol, Unpack
 from accord.a2a.server.app import AgentApp
 from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN
-from accord.transports.closing import close_listener
-from accord.transports.listener import Listener
-from accord.transports.options import ChannelOptions, Options, check_options
+from accord.transports.options import ChannelOptions, Listener, Options, check_options
 from accord.transports.serve import run_until_stopped
+from accord.transports.sockets import close_listener
+from accord.transports.urls import parse_served_address
 from accord.transports.web.server import listen_web
-from accord.transports.web_address import parse_served
 
 LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
 """Files come inside of messages."""
@@ -76,7 +75,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, u
         **options: Unpack[ChannelOptions],
     ) -> None:
         check_options(type(self), options, ChannelOptions.__annotations__)
-        address = parse_served(url)
+        address = parse_served_address(url)
         self._url = url
         self._app = agent.app(url=public_url, scheme=address.scheme, path=address.path)
         self._drain = drain

@@ -17,8 +17,8 @@ from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import ArtifactUpdate, PushConfig, StatusUpdate
 from accord.jsonrpc.protocol.errors import ConnectError, InvalidParamsError
 from accord.jsonrpc.protocol.messages import encode
-from accord.transports.web.underway import Underway
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
+from accord.transports.web.app import Underway
 
 log = logging.getLogger("accord.a2a")
 
@@ -106,7 +106,7 @@ class WebhookSender:
 
 
 def _parse(url: str) -> WebAddress:
-    address = parse(url)
+    address = parse_web_address(url)
     if address.scheme not in ("http", "https"):
         raise ConnectError(f"webhooks are reached by http or https, not {address.scheme}")
     return address

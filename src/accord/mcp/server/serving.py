@@ -25,11 +25,10 @@ from accord.mcp.server.options import (
     ServedServer as Serving,
 )
 from accord.mcp.server.session import Principal
-from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
-from accord.transports.listener import Listener
-from accord.transports.options import Options, check_options
+from accord.transports.options import Listener, Options, check_options
 from accord.transports.serve import run_until_stopped, serve as serve_router
+from accord.transports.sockets import close_listener
 
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator

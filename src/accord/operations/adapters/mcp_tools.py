@@ -56,7 +56,7 @@ from accord.operations.identifiers import new_id
 from accord.operations.operation import Abilities, Operation, Outcome, abilities
 from accord.operations.runner import Arguments, InternalError, Runner
 from accord.telemetry.current import current_traceparent
-from accord.transports.http.request import WebRequest
+from accord.transports.http.heads import WebRequest
 
 CALLER: Final = "caller"
 """The claim with the `Caller`."""

@@ -18,7 +18,7 @@ from accord.operations.auth.credentials import Credentials
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.operation import Verb
 from accord.schema.schema import Json
-from accord.transports.http.request import WebRequest
+from accord.transports.http.heads import WebRequest
 
 
 def read_query(query: str, *, known: Set[str], lists: Set[str]) -> dict[str, str | list[str]]:

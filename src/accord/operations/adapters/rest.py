@@ -70,9 +70,9 @@ from accord.transports.web.app import (
     Exchange,
     LivingApp,
     Stream,
+    Underway,
     WebRequest,
 )
-from accord.transports.web.underway import Underway
 
 log = logging.getLogger("accord.operations.rest")
 

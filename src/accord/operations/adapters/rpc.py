@@ -49,10 +49,9 @@ from accord.operations.errors import KINDS, InvalidError, ServiceError, Unauthen
 from accord.operations.operation import Operation, Preview
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Admission, nothing_here
-from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.replies import EXHAUSTED, Reply, failure_reply
-from accord.transports.web.app import Exchange, LivingApp, WebRequest
-from accord.transports.web.underway import Underway
+from accord.transports.http.requests import count_unasked
+from accord.transports.web.app import Exchange, LivingApp, Underway, WebRequest
 
 CALLER: Final = "accord.caller"
 """Under which the caller is found in a context's state."""

@@ -24,7 +24,7 @@ from accord.operations.context import Caller, Face, client_name
 from accord.operations.identifiers import new_correlation_id
 from accord.operations.logs import masked
 from accord.telemetry.current import current_traceparent
-from accord.transports.http.request import WebRequest
+from accord.transports.http.heads import WebRequest
 
 MAX_PLACES: Final = 4_096
 """How many connections are remembered with where they come from."""

@@ -1,16 +1,20 @@
-"""What the scope of a request says: which place it points at, and who sent it. Pure."""
+"""The types of ASGI 3.0, and what the scope of a request says. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from functools import lru_cache
+from typing import Any, TypeAlias
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.transports.asgi.protocol import Scope
-from accord.transports.http.fields import Fields
-from accord.transports.http.heads import check_fields, content_length
-from accord.transports.http.request import WebRequest
-from accord.transports.origins import is_loopback
-from accord.transports.urls import host_and_port
+from accord.transports.http.heads import Fields, WebRequest, check_fields, content_length
+from accord.transports.urls import host_and_port, is_loopback
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Event: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Event]]
+Send: TypeAlias = Callable[[Event], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def place_of(scope: Scope, path: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
 from accord.jsonrpc.protocol.errors import ConnectionLostError, TransportError, own_error
-from accord.transports.asgi.protocol import Event, Receive, Send
+from accord.transports.asgi.scope import Event, Receive, Send
 
 log = logging.getLogger("accord.transports.asgi")
 

@@ -1,21 +1,138 @@
-"""Reads the head of a request or a response: the start line and the header fields.
+"""Heads of requests and responses: start lines and header fields, parsed once and handed on.
 
-httptools tells the fields apart and refuses most of what is malformed. What decides where a
-message ends, and whom it is for, is checked here again, so that no leniency of a parser can
-make two readers of the same bytes disagree (request smuggling). Pure but for httptools.
+`WebRequest` is the head of a request that the layers above share.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 import httptools
 from msgspec import Struct
 
-from accord.transports.http.fields import DuplicateFieldError, Fields, Pairs, parse_fields
-from accord.transports.http.request import WebRequest, place_below
+Pairs = list[tuple[bytes, bytes]]
+
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class DuplicateFieldError(Exception):
+    """A field that may be given only once is given twice; `name` is in lower case."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Fields(Mapping[str, str]):
+    """Header fields by name, in any letter case; a repeated one is joined with commas."""
+
+    __slots__ = ("_pairs", "_values")
+
+    def __init__(self, pairs: Pairs, values: dict[str, str] | None = None) -> None:
+        """`values` are those of `pairs`, if they have been parsed already."""
+        self._pairs = pairs
+        self._values = values
+
+    def __getitem__(self, name: str) -> str:
+        return self._read()[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return f"Fields({self._read()!r})"
+
+    def _read(self) -> dict[str, str]:
+        if self._values is None:
+            self._values = parse_fields(self._pairs)
+            self._pairs = []  # heads are remembered: once is enough
+        return self._values
+
+
+def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the values of fields by their names in lower case.
+
+    Raises DuplicateFieldError for a field of `once` that is given twice.
+    """
+    values: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name = raw_name.decode("latin-1").lower()
+        value = raw_value.decode("latin-1").strip(" \t")
+        if name in values:
+            if name in once:
+                raise DuplicateFieldError(name)
+            value = f"{values[name]}, {value}"
+        values[name] = value
+    return values
+
+
+def check_headers(headers: Mapping[str, str], *, reserved: frozenset[str]) -> None:
+    """Raises ValueError for headers that cannot be sent, and for those that are not the user's."""
+    for name, value in headers.items():
+        if _NAME.fullmatch(name) is None:
+            raise ValueError(f"{name!r} is not the name of a header")
+        if name.lower() in reserved:
+            raise ValueError(f"the header {name} belongs to the protocol")
+        if _VALUE.fullmatch(value) is None:
+            raise ValueError(f"the value of the header {name} has characters that no header has")
+
+
+T = TypeVar("T")
+
+
+class WebRequest(Struct, frozen=True, dict=True):
+    """The head of a request."""
+
+    method: str
+    path: str
+    """As the client asked for it, percent-decoded."""
+    place: str | None
+    """The same below the application's own path: "" there, with or without a slash behind it;
+    None elsewhere."""
+    query: str
+    fields: Fields
+    length: int
+    """How long the body is, below zero where that is not known yet."""
+    loopback: bool
+    """Whether it came over the loopback interface."""
+    bound: str = ""
+    """Scheme, host and port of the address that it reached, as the start of a URL; empty where
+    nobody knows. Behind a proxy that is not what clients use."""
+    target: str = ""
+    """The path as it was sent, not decoded; empty where nobody knows."""
+    minor: int = 1
+    """The minor version of HTTP/1: 0 or 1."""
+    keep_alive: bool = True
+    """Whether the client keeps the connection open."""
+
+    def once(self, read: Callable[[WebRequest], T]) -> T:
+        """Return `read(self)`, computed once.
+
+        Listeners remember heads by their bytes, so that clients which repeat themselves have their
+        credentials parsed once. `read` must be a module-level function of nothing but the head.
+        """
+        known: dict[Any, Any] = self.__dict__
+        try:
+            found: T = known[read]
+        except KeyError:
+            found = known[read] = read(self)
+        return found
+
+
+def place_below(path: str, root: str) -> str | None:
+    """Return where `path` is below `root`, which has no slash at its end; None elsewhere."""
+    rest = path.removeprefix(root)
+    if not path.startswith(root) or (rest and rest[0] != "/"):
+        return None
+    return rest.removeprefix("/")
+
 
 CHUNKED: Final = -1
 """Stands for the length of a body that comes in chunks."""

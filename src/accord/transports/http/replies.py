@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.jsonrpc.protocol.messages import encode_failure
-from accord.transports.http.fields import Pairs, check_headers
+from accord.transports.http.heads import Pairs, check_headers
 from accord.transports.pages import Page, is_unchanged
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"

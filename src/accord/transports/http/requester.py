@@ -20,21 +20,21 @@ from accord.jsonrpc.protocol.errors import (
     FramingError,
     TransportError,
 )
-from accord.transports.http.bodies import FixedBody, OpenBody
-from accord.transports.http.chunked import ChunkedBody
-from accord.transports.http.fields import Fields, check_headers
+from accord.transports.http.body import ChunkedBody, FixedBody, OpenBody
 from accord.transports.http.heads import (
     CHUNKED,
     UNTIL_CLOSE,
+    Fields,
     MalformedError,
     ResponseHead,
+    check_headers,
     read_response,
 )
 from accord.transports.http.responses import MAX_HEAD_BYTES
 from accord.transports.options import Options
 from accord.transports.sockets import tune
-from accord.transports.stream.client import connect_error
-from accord.transports.web_address import WebAddress
+from accord.transports.stream.endpoints import connect_error
+from accord.transports.urls import WebAddress
 
 MAX_BUFFERED: Final = 256 * 1024
 """How much of a response may wait to be read before its connection is paused."""

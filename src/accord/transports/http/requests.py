@@ -1,27 +1,56 @@
-"""Cuts what a client sends into requests: bytes in, whole requests or refusals out. Pure.
-
-head ──▶ body ──▶ (head, body)      a request that is let in
-  │
-  └────▶ Reply ──▶ its body is dropped, then the next head      a page, or a refusal
-  └────▶ Reply ──▶ finished: nothing more is read
-
-A head whose sender must be admitted comes out alone while its body is still on the way. Whoever
-takes it answers with `admit` or `refuse`; until then nothing more comes out.
-"""
+"""Cuts the bytes of a client into requests: bytes in, whole requests or refusals out."""
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
-from accord.transports.http.bodies import FixedBody
-from accord.transports.http.chunked import ChunkedBody
+from accord.jsonrpc.protocol.messages import Failure, Invalid, Success
+from accord.jsonrpc.protocol.session import Statistics
+from accord.jsonrpc.runtime.requests import Cancellable, Source
+from accord.transports.http.admission import MAX_DRAINED_BYTES, Head, HeadRules, refuse
+from accord.transports.http.body import ChunkedBody, FixedBody
 from accord.transports.http.heads import CHUNKED, MalformedError
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, HeadRules, refuse
-from accord.transports.http.waits import Wait
-from accord.transports.memory_budget import ANONYMOUS_FRACTION, MemoryBudget, Reservation
+from accord.transports.options import ANONYMOUS_FRACTION, MemoryBudget, Reservation
+
+
+class Wait(Enum):
+    """What a connection waits for, and with that what happens when it waits too long."""
+
+    FIRST_BYTE = "a new connection's first byte"
+    NEXT_REQUEST = "a kept-alive connection's next request"
+    HEAD = "the rest of a head"
+    BODY = "the rest of a body"
+    ANSWER = "a handler"
+    ROOM = "a client that does not read"
+    LAST_WORDS = "a refused client to stop sending"
+    END = "the connection to be gone"
+
+
+class Dispatch(Protocol):
+    """Answers messages one by one."""
+
+    @property
+    def statistics(self) -> Statistics: ...
+
+    def handle(self, data: bytes, source: Source) -> bytes | None | Cancellable:
+        """The answer, None for nothing to say, or what is running.
+
+        `source.answer` gets the answer of what is running, once, never before this returns.
+        An answer of the type `Refused` says that `data` was no message.
+        """
+
+
+def count_unasked(statistics: Statistics, response: Success | Failure | Invalid) -> None:
+    """Over HTTP nobody here asks anything: count an answer, and drop it."""
+    if isinstance(response, Invalid):
+        statistics.answers_broken += 1
+    else:
+        statistics.answers_unknown += 1
+
 
 _STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
 """What a head never contains, so that nobody waits for the end of one that cannot come."""

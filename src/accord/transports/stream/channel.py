@@ -35,8 +35,7 @@ from accord.jsonrpc.protocol.errors import (
 )
 from accord.jsonrpc.protocol.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
 from accord.jsonrpc.protocol.messages import encode_failure
-from accord.transports.memory_budget import MemoryBudget, Reservation
-from accord.transports.options import Framing
+from accord.transports.options import Framing, MemoryBudget, Reservation
 
 log = logging.getLogger("accord.transports")
 

@@ -1,32 +1,18 @@
-"""What an application that answers HTTP needs from whoever carries it.
-
-    judge(request)                  the head alone: a refusal, or what the application made of it
-      ├─ body_limit(judged)         how large a body may be here
-      ├─ admit(judged, channel)     who sends it: a refusal, or the body is read
-      └─ handle(judged, body, exchange)
-           ├─ exchange.reply(…)                        one response
-           └─ stream = exchange.stream(…)              a response in pieces
-                stream.write(…) … stream.close()
-
-`admit` is the one hook in which credentials are checked before a body is read. It is asked where
-the body has not arrived whole with the head; a small one that has costs no memory, and `handle`
-checks credentials in any case: they may have been revoked while the body was on its way.
-
-Everything here is called on the event loop's thread, and nothing here blocks. `handle` runs
-in the transport's own callback, so that an answer which is there at once leaves at once.
-"""
+"""The interface between an application that answers HTTP and the server that carries it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeVar
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.transports.http.admission import Head, conclude, expectation_failed, remember
+from accord.transports.http.heads import WebRequest as WebRequest, read_request
 from accord.transports.http.replies import EXHAUSTED, Reply
-from accord.transports.http.request import WebRequest as WebRequest
-from accord.transports.memory_budget import SMALL_BYTES
+from accord.transports.options import SMALL_BYTES
 
 JSON: Final = b"content-type: application/json\r\n"
 
@@ -120,3 +106,83 @@ class LivingApp(WebApp[H], Protocol[H]):
 
     async def close(self, drain: float) -> None:
         """Answer what is under way for so long, and end every stream."""
+
+
+class WebRules:
+    """The rules of one application at one path."""
+
+    def __init__(
+        self,
+        app: WebApp[Any],
+        *,
+        path: str,
+        max_body: int | None,
+        loopback: bool,
+        bound: str = "",
+    ) -> None:
+        self._app = app
+        self._bound = bound
+        self._root = path.rstrip("/")
+        self._max_body = max_body
+        self._loopback = loopback
+        self.known: dict[bytes, Head] = {}
+
+    def judge(self, raw: bytes) -> Head:
+        """What follows from the head `raw`. Raises MalformedError when it is none."""
+        request = read_request(raw, root=self._root, loopback=self._loopback, bound=self._bound)
+        judged = expectation_failed(request) or self._app.judge(request)
+        limit, most = SMALL_BODY, None
+        if not isinstance(judged, Reply):
+            limit = self._app.body_limit(judged)
+            most = least(self._max_body, limit.max_bytes)
+            if most is not None and request.length > most:
+                judged = self._app.too_large(request, most)
+        reply = judged if isinstance(judged, Reply) else None
+        head = conclude(
+            request,
+            reply,
+            judged=judged,
+            max_body=most,
+            admits=True,
+            anonymous=limit.anonymous,
+        )
+        remember(self.known, raw, head)
+        return head
+
+    def too_large(self, head: Head) -> Reply:
+        assert head.max_body is not None
+        return self._app.too_large(head.request, head.max_body)
+
+    def exhausted(self, head: Head) -> Reply:
+        return self._app.exhausted(head.request)
+
+
+def least(*limits: int | None) -> int | None:
+    """Return the smallest of the limits; None where there is none."""
+    return min((each for each in limits if each is not None), default=None)
+
+
+class Underway:
+    """Tasks that have not ended. Belongs to one event loop."""
+
+    __slots__ = ("_tasks",)
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do `work` beside everything else."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self, drain: float) -> None:
+        """Wait so many seconds for all of it, and cancel what has not ended then."""
+        if self._tasks and drain > 0:
+            await asyncio.wait(self._tasks, timeout=drain)
+        for task in tuple(self._tasks):
+            task.cancel()

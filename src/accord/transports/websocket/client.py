@@ -12,8 +12,8 @@ from typing import Final, cast
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
 from accord.transports.sockets import describe, tune
-from accord.transports.stream.client import connect_error
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.stream.endpoints import connect_error
+from accord.transports.urls import WebAddress, parse_web_address
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.handshake import (
     HeadBuffer,
@@ -35,7 +35,7 @@ async def open_websocket(url: str, options: Options) -> WebSocketChannel:
     Raises ConnectError; if the server answered with a status other than 101, its `data` contains
     the `status` and the beginning of the `body`.
     """
-    address = parse(url)
+    address = parse_web_address(url)
     handshake = ClientHandshake(address, options)
     try:
         async with asyncio.timeout(options.connect_seconds):

@@ -17,8 +17,8 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from accord.transports.http import heads
-from accord.transports.http.fields import Fields, check_headers
-from accord.transports.origins import origin_allowed
+from accord.transports.http.heads import Fields, check_headers
+from accord.transports.urls import origin_allowed
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _VERSION = "13"

@@ -13,14 +13,11 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from accord.transports.arrivals import Arrivals, listen
 from accord.transports.http.replies import CLOSE, CRASHED, Reply, encode_reply
-from accord.transports.listener import Accept
-from accord.transports.options import Options, Verdict
-from accord.transports.origins import is_loopback
-from accord.transports.sockets import describe, tune
+from accord.transports.options import Accept, Options, Verdict
+from accord.transports.sockets import Arrivals, describe, listen, tune
 from accord.transports.stream.channel import StreamChannel, receive_buffer
-from accord.transports.web_address import WebAddress, parse_served
+from accord.transports.urls import WebAddress, is_loopback, parse_served_address
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.frames import CloseCode
 from accord.transports.websocket.handshake import HeadBuffer, RefusedError, Request, accept
@@ -38,7 +35,7 @@ async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSoc
 
     Raises ConnectError.
     """
-    address = parse_served(url)
+    address = parse_served_address(url)
     return await listen(address, options, lambda at: WebSocketListener(at, accept, options))
 
 

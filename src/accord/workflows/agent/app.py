@@ -40,7 +40,7 @@ from accord.operations.auth.credentials import Addresses, Credentials
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
 from accord.operations.runner import Runner
 from accord.transports.http.replies import Reply, failure_reply, text_reply
-from accord.transports.origins import names_server
+from accord.transports.urls import names_server
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.backend import WorkflowBackend
 from accord.workflows.agent.operations import RunnableWorkflow, operations

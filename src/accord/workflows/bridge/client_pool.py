@@ -27,14 +27,14 @@ from accord.a2a.protocol.model import TERMINAL, TaskState, state_of
 from accord.a2a.protocol.outcome import ResultError, TaskResult
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.protocol.errors import ConnectError
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, BearerAuth
 
 
 def web_address(url: str) -> WebAddress:
     """Return the address in an http or https URL. Raise RefusedError."""
     try:
-        address = parse(url)
+        address = parse_web_address(url)
     except ConnectError as error:
         raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):

@@ -37,8 +37,7 @@ from accord.operations.errors import (
 )
 from accord.store.store import UnavailableError as StoreUnavailableError
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
-from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
-from accord.transports.web.underway import Underway
+from accord.transports.web.app import BodyLimit, Exchange, LivingApp, Underway, WebRequest
 from accord.workflows.triggers.deliveries import (
     SIGNATURE_HEADER,
     BadSignatureError,

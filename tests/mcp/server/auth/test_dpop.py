@@ -14,7 +14,7 @@ from accord.mcp.client.auth.dpop import PrivateKey, Proofs, new_key, public_jwk
 from accord.mcp.server.auth import BearerAuth, Principal, ProtectedResource, StaticTokens
 from accord.mcp.server.auth.dpop import MAX_SEEN, DpopProofs
 from accord.mcp.server.auth.signatures import base64url
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 from tests.mcp.server.auth.service import bearer, make_shop
 from tests.mcp.server.http.service import Carrier, initialize, request, serving
 
@@ -54,14 +54,14 @@ def bound(dpop: str, token: str = TOKEN) -> dict[str, str]:
 @pytest.mark.req("M-17")
 async def test_a_bound_token_needs_a_proof_for_each_request(carrier: Carrier) -> None:
     async with serving(make_shop(), carrier, auth=protected(), old_sse=True) as site:
-        proofs, address = Proofs(KEY), parse(RESOURCE)
+        proofs, address = Proofs(KEY), parse_web_address(RESOURCE)
         await site.post(initialize(), **bound(proofs.proof("POST", address, TOKEN)))
         answer = await site.post(initialize(), **bound(proofs.proof("POST", address, TOKEN)))
         assert answer.status == 200
         id = answer.headers["mcp-session-id"]
         ended = bound(proofs.proof("DELETE", address, TOKEN))
         assert (await site.send("DELETE", mcp_session_id=id, **ended)).status == 204
-        below = proofs.proof("POST", parse(f"{RESOURCE}/messages/none"), TOKEN)
+        below = proofs.proof("POST", parse_web_address(f"{RESOURCE}/messages/none"), TOKEN)
         headers = {**bound(below), "content-type": "application/json"}
         url = f"{site.url}/messages/none"
         assert (await site.send("POST", request("ping"), url=url, **headers)).status == 404

@@ -38,9 +38,9 @@ from accord.mcp.client.auth.tokens import Registration, Token
 from accord.mcp.client.auth.web import base_of, is_local
 from accord.transports.http.replies import Reply
 from accord.transports.options import Options
+from accord.transports.urls import WebAddress, parse_web_address
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.server import listen_web
-from accord.transports.web_address import WebAddress, parse
 
 Opener: TypeAlias = Callable[[str], Awaitable[None] | None]
 """Shows a URL to the user."""
@@ -113,7 +113,7 @@ async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectLi
     """
     pages = _Pages()
     listener = await listen_web(uri, pages, Options(limits=Limits(max_message_bytes=1024)))
-    at = parse(listener.url)
+    at = parse_web_address(listener.url)
 
     async def take(url: str, state: str) -> str:
         pages.state = state
@@ -132,7 +132,7 @@ async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectLi
 def loopback(uri: str) -> WebAddress:
     """Return the address of a loopback redirect URI. Raise ValueError for others."""
     try:
-        address = parse(uri)
+        address = parse_web_address(uri)
     except ConnectError as error:
         raise ValueError(f"the redirect URI is not a URL: {error.message}") from error
     if address.scheme != "http" or not is_local(address) or address.query:
@@ -145,10 +145,10 @@ def loopback(uri: str) -> WebAddress:
 
 def with_port_of(uri: str, registered: str) -> str:
     """Return `uri` with the port of the registered URI, if `uri` allows any port."""
-    address = parse(uri)
+    address = parse_web_address(uri)
     if address.port != 0 or not registered:
         return uri
-    before = parse(registered)
+    before = parse_web_address(registered)
     same = replace(before, port=0) == address
     return f"{base_of(before)}{before.path}" if same else uri
 

@@ -39,8 +39,7 @@ from accord.mcp.client.auth.registration import NONCE, Grant, TokenAttempt
 from accord.mcp.client.auth.tokens import MemoryStorage, Records, Storage, Token
 from accord.mcp.client.auth.web import Web, is_local, origin_of
 from accord.mcp.client.auth_hook import AuthRequest
-from accord.transports.urls import shown
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address, shown
 
 log = logging.getLogger("accord.mcp.auth")
 
@@ -104,7 +103,7 @@ class Authorizer:
             return False
         challenge = challenge_in(headers.get("www-authenticate", ""))
         if self._proofs is not None:
-            learned = self._proofs.learn(parse(request.url), headers)
+            learned = self._proofs.learn(parse_web_address(request.url), headers)
             if challenge.error == NONCE:
                 # RFC 9449, section 9: repeat with the same token, and a proof that contains the
                 # server's nonce.
@@ -125,7 +124,9 @@ class Authorizer:
     def _access(self, request: AuthRequest) -> _Access | None:
         """Return the state of a request's server, None for a request to another host."""
         server, url = request.server, request.url
-        if url != server and origin_of(parse(url)) != origin_of(parse(server)):
+        if url != server and origin_of(parse_web_address(url)) != origin_of(
+            parse_web_address(server)
+        ):
             return None
         return self._accesses.setdefault(request.server, _Access(request.server))
 
@@ -180,7 +181,7 @@ class Authorizer:
 
     async def _realm(self, access: _Access, token: Token, web: Web) -> Realm:
         if access.realm is None or access.realm.issuer != token.issuer:
-            local = is_local(parse(access.server))
+            local = is_local(parse_web_address(access.server))
             access.realm = Realm(
                 server=access.server,
                 resource=token.resource,
@@ -297,7 +298,7 @@ class Authorizer:
         headers = {"authorization": token.authorization}
         proofs = await self._proofs_of_possession()
         if proofs is not None:
-            address = parse(request.url)
+            address = parse_web_address(request.url)
             headers["dpop"] = proofs.proof(request.method, address, token.access_token)
         return headers
 

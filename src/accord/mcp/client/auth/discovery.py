@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from accord.mcp.client.auth.errors import DiscoveryError, UntrustedError, shown
 from accord.mcp.client.auth.web import Web, base_of, covers, is_local, trusted
-from accord.transports.urls import shown as without_query
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address, shown as without_query
 
 SCHEMES: Final = ("bearer", "dpop")
 
@@ -255,7 +254,7 @@ async def _resource_metadata(
         if found is None:
             raise DiscoveryError(f"there is no metadata where the server says: {shown(url)!r}")
         return found
-    for url in resource_metadata_urls(parse(server)):
+    for url in resource_metadata_urls(parse_web_address(server)):
         found = await _document(web, url, ResourceMetadata, local=local)
         if found is not None:
             return found
@@ -268,10 +267,10 @@ async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
     The server's own origin is the authorization server, with default endpoints if it has no
     metadata for that either.
     """
-    address = parse(server)
+    address = parse_web_address(server)
     local, base = is_local(address), base_of(address)
     found: ServerMetadata | None = None
-    for url in server_metadata_urls(parse(base)):
+    for url in server_metadata_urls(parse_web_address(base)):
         found = found or await _document(web, url, ServerMetadata, local=local)
     # No document named an issuer to compare with, so any issuer of the same origin is accepted.
     if found is not None and not f"{found.issuer}/".startswith(f"{base}/"):

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from accord.mcp.client.auth.errors import AuthorizationError
 from accord.mcp.client.auth.web import Origin, base_of, origin_of
-from accord.transports.web_address import WebAddress
+from accord.transports.urls import WebAddress
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

@@ -20,7 +20,7 @@ from accord.mcp.client.auth.authorizer import Authorizer, Credentials
 from accord.mcp.client.auth.dpop import PrivateKey
 from accord.mcp.client.auth.registration import RegisteredIdentity
 from accord.mcp.client.auth.tokens import Method, Registration, Storage
-from accord.transports.web_address import parse
+from accord.transports.urls import parse_web_address
 
 REDIRECT: Final = "http://127.0.0.1:0/callback"
 
@@ -101,11 +101,11 @@ class OAuth(Authorizer):
 def _check_redirect(redirect: str, handler: RedirectHandler | None) -> None:
     if handler is None:
         loopback(redirect)
-    elif parse(redirect).port == 0:
+    elif parse_web_address(redirect).port == 0:
         raise ValueError("a redirect_handler needs the redirect that the client is registered with")
 
 
 def _check_metadata_url(url: str | None) -> None:
     # 2026-07-28, client id metadata documents: an https URL with a path.
-    if url is not None and not (url.startswith("https://") and parse(url).path != "/"):
+    if url is not None and not (url.startswith("https://") and parse_web_address(url).path != "/"):
         raise ValueError(f"a client_metadata_url is an https URL with a path, not {url!r}")

@@ -28,7 +28,7 @@ from accord.mcp.client.auth.tokens import (
     stale_at,
 )
 from accord.mcp.client.auth.web import Reply, Web, is_local, trusted
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, parse_web_address
 
 NONCE: Final = "use_dpop_nonce"
 
@@ -198,7 +198,7 @@ def _request(
         "token_endpoint_auth_method": method,
         # 2026-07-28, client registration: the OpenID Connect default is "web", which does not allow
         # loopback redirects.
-        "application_type": "native" if is_local(parse(redirect_uri)) else "web",
+        "application_type": "native" if is_local(parse_web_address(redirect_uri)) else "web",
     }
     if identity.client_uri is not None:
         request["client_uri"] = identity.client_uri

@@ -22,9 +22,7 @@ from accord.jsonrpc.protocol.errors import ConnectError, TransportError
 from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
-from accord.transports.origins import is_loopback
-from accord.transports.urls import shown
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, is_loopback, parse_web_address, shown
 
 Origin = tuple[str, str, int]
 
@@ -52,7 +50,7 @@ def trusted(url: str, what: str, *, local: bool) -> WebAddress:
     Raises UntrustedError. Accepted URLs may be opened in a browser.
     """
     try:
-        address = parse(url if _URL.fullmatch(url) else "")
+        address = parse_web_address(url if _URL.fullmatch(url) else "")
     except ConnectError as error:
         raise UntrustedError(f"{what} is not a usable URL: {_short(url)!r}") from error
     # 2026-07-28, security considerations: endpoints of authorization servers use HTTPS.
@@ -71,7 +69,7 @@ def covers(resource: str, server: str) -> bool:
     origin or a parent path, which grants no more than the server could request itself.
     """
     try:
-        whole, part = parse(resource), parse(server)
+        whole, part = parse_web_address(resource), parse_web_address(server)
     except ConnectError:
         return False
     if origin_of(whole) != origin_of(part):
@@ -175,7 +173,7 @@ def _redirect(address: WebAddress, reply: Reply) -> WebAddress | None:
     if reply.status not in (301, 302, 303, 307, 308) or not location:
         return None
     try:
-        target = parse(urljoin(f"{base_of(address)}{address.target}", location))
+        target = parse_web_address(urljoin(f"{base_of(address)}{address.target}", location))
     except (TransportError, ValueError):
         return None
     return target if origin_of(target) == origin_of(address) else None

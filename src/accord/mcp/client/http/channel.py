@@ -32,12 +32,10 @@ from accord.mcp.client.calls import SessionGoneError
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers
 from accord.mcp.protocol.messages import CancelledParams
 from accord.mcp.protocol.versions import Era, era
-from accord.transports.http.answers import no_answer
 from accord.transports.http.requester import Requester, Response
-from accord.transports.http.responses import Response as WholeResponse
+from accord.transports.http.responses import Response as WholeResponse, no_answer
 from accord.transports.options import Options
-from accord.transports.urls import host_and_port
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 MAX_CHALLENGES: Final = 5
 """How often one request may be sent again with other credentials."""
@@ -64,7 +62,7 @@ class Endpoint:
         options: Options,
         credentials_changed: Callable[[], None],
     ) -> None:
-        self.address = parse(url)
+        self.address = parse_web_address(url)
         self.max_bytes = options.limits.max_message_bytes
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._auth = auth
@@ -135,7 +133,7 @@ def _redirected(address: WebAddress, response: Response, redirects: int) -> WebA
         )
     location = response.headers["location"]
     try:
-        target = parse(urljoin(_url(address), location).partition("#")[0])
+        target = parse_web_address(urljoin(_url(address), location).partition("#")[0])
     except (ValueError, ConnectError) as error:
         raise TransportError(
             f"the server redirected a request to no URL of HTTP: {error}",

@@ -21,8 +21,7 @@ from accord.jsonrpc.protocol.errors import (
 from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp.client.http.channel import EVENTS, JSON, Endpoint, is_stream, refusal
 from accord.transports.http.requester import Response
-from accord.transports.urls import host_and_port
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 log = logging.getLogger("accord.mcp")
 
@@ -68,7 +67,7 @@ async def _begin(endpoint: Endpoint, response: Response) -> OldSseChannel:
 
 def _target(address: WebAddress, data: bytes) -> WebAddress:
     base = f"{address.scheme}://{address.authority}{address.path}"
-    target = parse(urljoin(base, data.decode(errors="replace").strip()))
+    target = parse_web_address(urljoin(base, data.decode(errors="replace").strip()))
     if (target.scheme, target.host, target.port) != (address.scheme, address.host, address.port):
         # Whoever controls the stream must not have credentials sent elsewhere.
         raise ConnectError("the server wants messages to be sent to another host")

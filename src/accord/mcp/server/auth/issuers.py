@@ -24,7 +24,7 @@ from accord.mcp.server.auth.signatures import PublicKey, read_key
 from accord.mcp.server.auth.verifier import UnavailableError
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
-from accord.transports.web_address import WebAddress
+from accord.transports.urls import WebAddress
 
 REQUEST_SECONDS: Final = 10.0
 MAX_BODY: Final = 512 * 1024

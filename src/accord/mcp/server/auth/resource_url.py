@@ -6,8 +6,7 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from accord.jsonrpc.protocol.errors import ConnectError
-from accord.transports.origins import is_loopback
-from accord.transports.web_address import WebAddress, parse
+from accord.transports.urls import WebAddress, is_loopback, parse_web_address
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 _PORTS: Final = {"http": 80, "https": 443}
@@ -19,7 +18,7 @@ def trusted_url(url: str) -> WebAddress:
     Raises ValueError for others: 2026-07-28, authorization, communication security.
     """
     try:
-        address = parse(url)
+        address = parse_web_address(url)
     except ConnectError as error:
         raise ValueError(error.message) from None
     if address.scheme != "https" and not (address.scheme == "http" and is_loopback(address.host)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from accord.transports.http.replies import Reply, encode_reply
-from accord.transports.http.rules import (
+from accord.transports.http.admission import (
     MAX_DRAINED_BYTES,
     MAX_KNOWN_HEAD_BYTES,
     MAX_KNOWN_HEADS,
     Rules,
 )
+from accord.transports.http.replies import Reply, encode_reply
 
 TEXT = b"content-type: text/plain; charset=utf-8\r\n"
 JSON = b"content-type: application/json\r\n"

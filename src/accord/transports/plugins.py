@@ -9,8 +9,7 @@ from msgspec import Struct
 from accord.entry_points import PluginError, find
 from accord.jsonrpc.protocol.channel import Channel
 from accord.jsonrpc.protocol.errors import ConnectError
-from accord.transports.listener import Accept, Listener
-from accord.transports.options import Options
+from accord.transports.options import Accept, Listener, Options
 
 
 class Transport(Struct, frozen=True, kw_only=True):

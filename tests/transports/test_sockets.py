@@ -11,11 +11,10 @@ import ssl
 
 import pytest
 
-from accord.transports import arrivals as module
-from accord.transports.arrivals import Arrivals
+from accord.transports import sockets as module
 from accord.transports.options import Options
-from accord.transports.sockets import bind_inet
-from accord.transports.stream.address import parse
+from accord.transports.sockets import Arrivals, bind_inet
+from accord.transports.urls import parse_stream_address
 
 
 class Greeter(asyncio.Protocol):
@@ -44,7 +43,10 @@ async def test_a_system_without_room_is_asked_again(
     monkeypatch.setattr(loop, "sock_accept", accept_later)
     monkeypatch.setattr(module, "ACCEPT_PAUSE_SECONDS", 0.01)
     arrivals = Arrivals(
-        parse("tls://127.0.0.1:0"), Greeter, Options(tls=server_tls), has_room=lambda: True
+        parse_stream_address("tls://127.0.0.1:0"),
+        Greeter,
+        Options(tls=server_tls),
+        has_room=lambda: True,
     )
     sockets = await bind_inet("127.0.0.1", 0, reuse_port=False)
     with caplog.at_level(logging.ERROR, "accord.transports"):

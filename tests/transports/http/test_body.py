@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.transports.http.chunked import MAX_SMALL_CHUNKS, MAX_TRAILERS, ChunkedBody
+from accord.transports.http.body import MAX_SMALL_CHUNKS, MAX_TRAILERS, ChunkedBody
 from accord.transports.http.heads import MalformedError
 from tests.transports.http.smuggling import MALFORMED_BODIES
 
