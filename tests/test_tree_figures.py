@@ -56,3 +56,31 @@ def test_a_call_is_followed_through_the_files_that_it_runs_through() -> None:
     assert any(file.startswith("accord/transports/http/") for file in found.files)
     assert any(file.startswith("accord/mcp/server/") for file in found.files)
     assert len(found.files) <= found.changes + 1
+
+
+CEILINGS = {
+    "files above 600 lines": 0,
+    "import cycles": 0,
+    "import cycles with TYPE_CHECKING and functions": 0,
+    # These are on their way down: lower a number when it can be lowered, never raise one.
+    "packages above 15 modules": 3,
+    "shared class names": 69,
+    "participle classes": 55,
+    "docstrings opening with a wh-word": 486,
+}
+
+
+@pytest.fixture(scope="module")
+def source_tree() -> Figures:
+    return measure(PROJECT)
+
+
+@pytest.mark.parametrize("name", CEILINGS)
+def test_the_source_tree_stays_below_its_ceilings(source_tree: Figures, name: str) -> None:
+    found = source_tree.lists[name]
+    assert len(found) <= CEILINGS[name], "\n".join(found)
+
+
+def test_no_package_has_more_than_twenty_modules(source_tree: Figures) -> None:
+    most = source_tree.values["most modules in a package"]
+    assert int(most.partition(" ")[0]) <= 20, most

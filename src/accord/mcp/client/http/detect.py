@@ -19,9 +19,9 @@ from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from accord.jsonrpc.runtime.calls import Call
 from accord.jsonrpc.runtime.peer import Peer
-from accord.mcp.client.connection import HandshakeOnlyError, begin_as, discover, shake_hands
 from accord.mcp.client.http.channel import Endpoint, HttpChannel
 from accord.mcp.client.http.legacy_sse import open_old_sse
+from accord.mcp.client.negotiation import HandshakeOnlyError, begin_as, discover, shake_hands
 from accord.mcp.client.wire import Agreement, ClientIdentity, DuplexWire, Wire
 from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE, Era, era
 
