@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from importlib import import_module
@@ -83,3 +84,18 @@ def test_no_module_of_accord_uses_an_old_path() -> None:
         if f"from {old} import" in text or f"import {old}\n" in text
     ]
     assert users == []
+
+
+def test_the_page_of_moved_modules_has_every_old_path_and_no_new_one_that_is_gone() -> None:
+    page = (Path(__file__).parents[1] / "docs/operate/moved-modules.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w.]+)` \| (?:`([\w.]+)`|–) \|", page, re.MULTILINE)
+    assert set(deprecated.MOVED.items()) <= set(rows)
+    source = Path(deprecated.__file__).parent.parent
+    gone = [
+        new
+        for _, new in rows
+        if new
+        and not (source / f"{new.replace('.', '/')}.py").exists()
+        and not (source / new.replace(".", "/") / "__init__.py").exists()
+    ]
+    assert gone == []

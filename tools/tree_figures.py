@@ -65,7 +65,7 @@ def main() -> int:
     options = parser.parse_args()
     columns: dict[str, Figures] = {}
     for commit in options.commits or [""]:
-        with _source(commit) as root:
+        with commit_source(commit) as root:
             columns[commit or "working tree"] = measure(root, traces=options.traces)
     if options.list:
         for title, figures in columns.items():
@@ -229,7 +229,7 @@ def _statements(tree: ast.Module) -> int:
 
 
 @contextmanager
-def _source(commit: str) -> Iterator[Path]:
+def commit_source(commit: str) -> Iterator[Path]:
     """Provide a folder with the source of a commit."""
     if not commit:
         yield PROJECT
