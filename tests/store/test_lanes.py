@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store
-from accord.store.store import ConstraintError, UnavailableError
+from accord.store.store import ConstraintError, StoreUnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 from tests.store.program import count
@@ -87,7 +87,7 @@ async def test_what_was_begun_in_a_lane_is_finished_before_a_store_closes(
     assert await asyncio.gather(*begun) == [None] * 100
     async with open_store(url) as again:
         assert await counted(again) == 100
-    with pytest.raises(UnavailableError, match="the store is closed"):
+    with pytest.raises(StoreUnavailableError, match="the store is closed"):
         await store.transact(count, lane=LANE)
 
 
@@ -155,7 +155,9 @@ async def test_too_many_are_refused(cluster: Cluster, monkeypatch: pytest.Monkey
         results = await asyncio.gather(
             *(store.transact(count, lane=LANE) for _ in range(5)), return_exceptions=True
         )
-        assert [type(result) for result in results] == [type(None)] * 3 + [UnavailableError] * 2
+        assert [type(result) for result in results] == [type(None)] * 3 + [
+            StoreUnavailableError
+        ] * 2
         assert await counted(store) == 3
 
 
@@ -193,7 +195,7 @@ async def test_a_lost_connection_fails_those_who_are_not_committed(cluster: Clus
             *(store.transact(work, lane=LANE) for work in (count, lose, count)),
             return_exceptions=True,
         )
-        assert [type(result) for result in results] == [UnavailableError] * 3
+        assert [type(result) for result in results] == [StoreUnavailableError] * 3
         assert await counted(store) == 0
         await store.transact(count, lane=LANE)
         assert await counted(store) == 1

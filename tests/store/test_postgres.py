@@ -13,16 +13,16 @@ import pytest
 
 from accord.store import Transaction, open_store
 from accord.store.postgres import PostgresStore
-from accord.store.postgres_lane import together
-from accord.store.store import Reading, UnavailableError
+from accord.store.postgres_lane import combined
+from accord.store.store import ReadTransaction, StoreUnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 
 
 async def test_a_database_that_is_not_there_is_said(cluster: Cluster) -> None:
-    with pytest.raises(UnavailableError, match="does not exist"):
+    with pytest.raises(StoreUnavailableError, match="does not exist"):
         await open_store(cluster.url("nowhere"))
-    with pytest.raises(UnavailableError, match="the database cannot be used"):
+    with pytest.raises(StoreUnavailableError, match="the database cannot be used"):
         await open_store("postgresql://me@127.0.0.1:1/x")
 
 
@@ -46,14 +46,14 @@ async def test_a_lost_connection_is_made_again_and_everybody_woken(cluster: Clus
 async def test_a_connection_that_is_lost_while_it_is_read_is_said(
     cluster: Cluster, snapshot: bool
 ) -> None:
-    async def read(db: Reading) -> None:
+    async def read(db: ReadTransaction) -> None:
         [row] = await db.fetch("SELECT pg_backend_pid() AS pid")
         await other.fetch("SELECT pg_terminate_backend($1)", row["pid"])
         await db.fetch("SELECT 1")
 
     url = cluster.database()
     async with open_store(url) as store, open_store(url) as other:
-        with pytest.raises(UnavailableError, match="the database cannot be used"):
+        with pytest.raises(StoreUnavailableError, match="the database cannot be used"):
             await store.read(read, snapshot=snapshot)
         assert len(await store.fetch("SELECT 1")) == 1
 
@@ -89,14 +89,14 @@ async def test_a_store_closes_though_its_connection_broke_a_moment_ago(cluster: 
         await store.close()
     finally:
         os.kill(backend, signal.SIGCONT)
-    with pytest.raises(UnavailableError, match="the store is closed"):
+    with pytest.raises(StoreUnavailableError, match="the store is closed"):
         await store.fetch("SELECT 1")
 
 
 def test_statements_are_put_together_with_arguments_of_their_own() -> None:
     insert, update = "INSERT INTO a VALUES ($1, $2)", "UPDATE b SET x = $1 || $2 || $1"
-    assert together(((insert, 2),)) == insert
-    assert together(((insert, 2), (update, 2), ("DELETE FROM c WHERE x = $1", 1))) == (
+    assert combined(((insert, 2),)) == insert
+    assert combined(((insert, 2), (update, 2), ("DELETE FROM c WHERE x = $1", 1))) == (
         "WITH later_0 AS (INSERT INTO a VALUES ($1, $2)), "
         "later_1 AS (UPDATE b SET x = $3 || $4 || $3)\n"
         "DELETE FROM c WHERE x = $5"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store, sqlite_reader
-from accord.store.store import Reading, UnavailableError
+from accord.store.store import ReadTransaction, StoreUnavailableError
 from accord.store.wake import WakeFolder
 from tests.patience import PATIENCE
 
@@ -33,7 +33,7 @@ async def test_nobody_else_can_read_the_files(tmp_path: Path) -> None:
 
 
 async def test_a_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match="cannot open"):
+    with pytest.raises(StoreUnavailableError, match="cannot open"):
         await open_store(url(tmp_path / "nowhere"))
 
 
@@ -110,7 +110,7 @@ async def test_a_database_that_is_locked_for_too_long_is_said(
         await store.execute("CREATE TABLE t (x integer)")
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(UnavailableError, match="locked"):
+        with pytest.raises(StoreUnavailableError, match="locked"):
             await store.execute("INSERT INTO t VALUES (1)")
         other.execute("ROLLBACK")
         other.close()
@@ -149,7 +149,7 @@ COUNT_TO = (
 async def test_a_read_that_takes_long_leaves_the_event_loop(tmp_path: Path) -> None:
     threads: list[str] = []
 
-    async def read(db: Reading) -> int:
+    async def read(db: ReadTransaction) -> int:
         threads.append(threading.current_thread().name)
         [row] = await db.fetch(COUNT_TO, 300_000)
         number: int = row["n"]
@@ -167,7 +167,7 @@ async def test_a_read_that_takes_long_leaves_the_event_loop(tmp_path: Path) -> N
 async def test_a_read_that_is_short_stays_on_the_event_loop(tmp_path: Path) -> None:
     threads: set[str] = set()
 
-    async def read(db: Reading) -> None:
+    async def read(db: ReadTransaction) -> None:
         threads.add(threading.current_thread().name)
         await db.fetch(COUNT_TO, 3)
 
@@ -183,7 +183,7 @@ async def test_what_is_long_now_and_then_only_stays_on_the_event_loop(
     threads: list[str] = []
     seconds = count()
 
-    async def read(db: Reading) -> None:
+    async def read(db: ReadTransaction) -> None:
         threads.append(threading.current_thread().name)
         await db.fetch(COUNT_TO, 3)
 
@@ -203,7 +203,7 @@ async def test_only_what_is_long_by_what_it_takes_of_the_processor_leaves_the_ev
 ) -> None:
     threads: list[str] = []
 
-    async def read(db: Reading) -> None:
+    async def read(db: ReadTransaction) -> None:
         threads.append(threading.current_thread().name)
         await db.fetch(COUNT_TO, 3)
 
@@ -227,7 +227,7 @@ async def test_a_snapshot_does_not_change_while_others_write(tmp_path: Path) -> 
         await store.execute("CREATE TABLE t (x integer)")
         begun, written = threading.Event(), threading.Event()
 
-        async def read(db: Reading) -> list[int]:
+        async def read(db: ReadTransaction) -> list[int]:
             first = len(await db.fetch("SELECT x FROM t"))
             begun.set()
             assert written.wait(30)
@@ -246,7 +246,7 @@ async def test_all_statements_of_a_read_see_one_state(tmp_path: Path) -> None:
         await store.execute("CREATE TABLE t (x integer)")
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
 
-        async def read(db: Reading) -> list[int]:
+        async def read(db: ReadTransaction) -> list[int]:
             first = len(await db.fetch("SELECT x FROM t"))
             other.execute("INSERT INTO t VALUES (1)")
             within = await store.read(lambda nested: nested.fetch("SELECT x FROM t"))
@@ -263,7 +263,7 @@ async def test_what_takes_too_long_for_now_is_not_fetched_now(tmp_path: Path) ->
         assert store.fetch_now(COUNT_TO, 300_000) is None
         [row] = await store.fetch(COUNT_TO, 300_000)
         assert row["n"] == 300_000
-    with pytest.raises(UnavailableError, match="closed"):
+    with pytest.raises(StoreUnavailableError, match="closed"):
         store.fetch_now("SELECT 1")
 
 

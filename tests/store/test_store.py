@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from accord.store import Row, Store, StoreError, Transaction, open_store
-from accord.store.sqlite_reader import translation
-from accord.store.store import ConstraintError, Reading, UnavailableError
+from accord.store.sqlite_reader import translate_error
+from accord.store.store import ConstraintError, ReadTransaction, StoreUnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.program import count
 
@@ -154,7 +154,7 @@ async def test_a_closed_store_says_so(store: Store) -> None:
     await store.close()
     await store.close()
     for use in (store.fetch, store.execute):
-        with pytest.raises(UnavailableError, match="the store is closed"):
+        with pytest.raises(StoreUnavailableError, match="the store is closed"):
             await use("SELECT 1")
 
 
@@ -303,11 +303,11 @@ async def test_one_statement_writes_and_gives_its_rows(store: Store) -> None:
 
 
 async def test_a_read_gives_its_result_and_raises_what_it_raises(store: Store) -> None:
-    async def read(db: Reading) -> int:
+    async def read(db: ReadTransaction) -> int:
         rows = await db.fetch("SELECT value FROM counters WHERE name = $1", "all")
         return len(rows)
 
-    async def fail(db: Reading) -> None:
+    async def fail(db: ReadTransaction) -> None:
         await db.fetch("SELECT value FROM counters")
         raise LookupError
 
@@ -373,7 +373,7 @@ async def test_a_relative_path_is_where_the_program_runs(
 
 
 def test_a_sqlite_without_full_text_search_is_told_by_name() -> None:
-    error = translation(sqlite3.OperationalError("no such module: fts5"))
+    error = translate_error(sqlite3.OperationalError("no such module: fts5"))
     assert type(error) is StoreError
     assert str(error) == (
         f"SQLite {sqlite3.sqlite_version} of this Python has no full text search (FTS5): use "

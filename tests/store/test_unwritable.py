@@ -13,7 +13,7 @@ import pytest
 
 from accord.store import Store, Transaction, open_store
 from accord.store.sqlite import MIN_FREE
-from accord.store.store import UnavailableError, UnwritableError
+from accord.store.store import StoreUnavailableError, StoreUnwritableError
 from tests.patience import PATIENCE
 from tests.store.unwritable import TROUBLES, Trouble, unwritable
 
@@ -48,9 +48,9 @@ async def test_a_write_that_cannot_be_made_says_why(
     await write(store, "before", lane=lane)
     assert await store.writing_fault() == ""
     async with unwritable(store, trouble, "notes"):
-        with pytest.raises(UnwritableError) as raised:
+        with pytest.raises(StoreUnwritableError) as raised:
             await write(store, "lost", lane=lane)
-        assert isinstance(raised.value, UnavailableError)
+        assert isinstance(raised.value, StoreUnavailableError)
         assert raised.value.told == f"the database cannot be written at the moment: {trouble}"
         for _ in range(3):
             assert await store.writing_fault() == trouble
@@ -69,7 +69,7 @@ async def test_of_writes_that_are_committed_together_each_is_told_the_truth(
         names = [f"{number:02}" for number in range(20)]
         writes = (write(store, name, lane="writes") for name in names)
         results = await asyncio.gather(*writes, return_exceptions=True)
-        assert {type(result) for result in results} <= {type(None), UnwritableError}
+        assert {type(result) for result in results} <= {type(None), StoreUnwritableError}
         done = [name for name, result in zip(names, results, strict=True) if result is None]
         assert await ids(store) == done
     await write(store, "after", lane="writes")
@@ -80,7 +80,7 @@ FEW_BYTES = 600_000
 LIMITED = f"""
 import asyncio, resource, signal, sys
 from accord.store import open_store
-from accord.store.store import UnwritableError
+from accord.store.store import StoreUnwritableError as UnwritableError
 
 async def main():
     async with open_store(f"sqlite://{{sys.argv[1]}}") as store:

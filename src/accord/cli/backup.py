@@ -35,7 +35,7 @@ from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
 from accord.operations.audit.verify import VerificationReport, verify
 from accord.operations.errors import ConflictError
 from accord.store import open_store
-from accord.store.migrations import migrations, missing
+from accord.store.migrations import migrations, pending_migrations
 from accord.store.store import Engine, Row
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ async def migrations_of(store: Readable) -> list[Migration]:
     for part, folder in MIGRATIONS.items():
         known = migrations(folder, store.engine)
         applied = await store.applied(part)
-        missing(known, applied, part)
+        pending_migrations(known, applied, part)
         found += [Migration(part, each.number, each.name, each.number in applied) for each in known]
     return found
 

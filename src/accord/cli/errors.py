@@ -23,7 +23,7 @@ from accord.cli.exits import (
 from accord.cli.output import complain, print_error_line, print_json
 from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from accord.operations.errors import NotFoundError, ServiceError
-from accord.store.store import StoreError, UnavailableError
+from accord.store.store import StoreError, StoreUnavailableError
 
 NO_DATABASE: Final = (
     "check that the database runs and that --database, or ACCORD_DATABASE, is right: accord doctor"
@@ -84,7 +84,7 @@ def error_report(error: Exception, command: str | None) -> ErrorReport:
         case ServiceError():
             return _of_operation(error, command or "")
         case StoreError():
-            unavailable = isinstance(error, UnavailableError)
+            unavailable = isinstance(error, StoreUnavailableError)
             code = "database_unavailable" if unavailable else "database_refuses"
             return ErrorReport(code, str(error), advice=NO_DATABASE)
         case CallError():

@@ -65,9 +65,9 @@ def _exit_code_of_call(error: BaseException) -> int:
     from accord.a2a.protocol.errors import UnknownOutcomeError
     from accord.jsonrpc.protocol.errors import AccordError, CallTimeoutError, TransportError
     from accord.operations.errors import ServiceError
-    from accord.store.store import StoreError, UnavailableError
+    from accord.store.store import StoreError, StoreUnavailableError
 
-    if isinstance(error, TransportError | UnavailableError):
+    if isinstance(error, TransportError | StoreUnavailableError):
         return NO_CONNECTION
     if isinstance(error, UnknownOutcomeError) and error.code == "unreachable":
         return NO_CONNECTION

@@ -33,7 +33,7 @@ from accord.operations.audit.states import (
 )
 from accord.operations.audit.verify import AuditFinding, Evidence, record_of
 from accord.operations.context import Action
-from accord.store.store import Reading
+from accord.store.store import ReadTransaction
 
 Fields = dict[str, Any]
 Key = tuple[str, str]
@@ -104,7 +104,7 @@ class RevisionCheck:
         """Take the hub's operations; each of their changes has revisions."""
         self._operations = tuple(operations)
 
-    async def check(self, db: Reading, evidence: Evidence, kept: StoredStates) -> None:
+    async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None:
         migrated = await proof.migrations(db)
         if migrated:
             tables = {each.name for each in REPLAYED_TABLES.values()}
@@ -116,7 +116,11 @@ class _Replay:
     """One run of the check."""
 
     def __init__(
-        self, db: Reading, evidence: Evidence, kept: StoredStates, operations: tuple[str, ...]
+        self,
+        db: ReadTransaction,
+        evidence: Evidence,
+        kept: StoredStates,
+        operations: tuple[str, ...],
     ) -> None:
         self._db = db
         self._evidence = evidence

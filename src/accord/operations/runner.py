@@ -48,12 +48,7 @@ from accord.operations.operation import (
 )
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.storage import LANE
-from accord.store.store import (
-    ConstraintError,
-    Store,
-    Transaction,
-    UnavailableError as StoreUnavailableError,
-)
+from accord.store.store import ConstraintError, Store, StoreUnavailableError, Transaction
 
 log = logging.getLogger("accord.operations")
 

@@ -61,7 +61,9 @@ def migrations(folder: Traversable, engine: Engine) -> list[Migration]:
     return found
 
 
-def missing(known: list[Migration], applied: dict[int, str], part: str) -> list[Migration]:
+def pending_migrations(
+    known: list[Migration], applied: dict[int, str], part: str
+) -> list[Migration]:
     """Those that have not been run. Raises StoreError for a database that is of another history."""
     for number, name in applied.items():
         if number > len(known):

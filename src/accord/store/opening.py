@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from accord.store.store import Store, UnavailableError
+from accord.store.store import Store, StoreUnavailableError
 
 SQLITE: Final = "sqlite"
 POSTGRES: Final = ("postgresql", "postgres")
@@ -47,7 +47,7 @@ class open_store:  # noqa: N801 - reads as the verb it is: `async with open_stor
         try:
             from accord.store.postgres import open_postgres
         except ModuleNotFoundError as error:
-            raise UnavailableError(_MISSING) from error
+            raise StoreUnavailableError(_MISSING) from error
 
         return await open_postgres(self._url, durable=self._durable)
 

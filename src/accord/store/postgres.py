@@ -21,15 +21,21 @@ from zlib import crc32
 import asyncpg
 
 from accord.store import migrations
-from accord.store.postgres_lane import FOREIGN, ConflictError, Lane, PostgresTransaction, translated
+from accord.store.postgres_lane import (
+    DRIVER_ERRORS,
+    Lane,
+    PostgresTransaction,
+    TransactionConflictError,
+    translate_errors,
+)
 from accord.store.store import (
     Engine,
-    Load,
     ReadWork,
     Row,
     StoreCounts,
-    UnavailableError,
-    UnwritableError,
+    StoreLoad,
+    StoreUnavailableError,
+    StoreUnwritableError,
     Work,
     Writability,
     try_writing,
@@ -113,16 +119,16 @@ class PostgresStore:
         self._writability = Writability()
 
     @property
-    def load(self) -> Load:
+    def load(self) -> StoreLoad:
         waiting = sum(lane.waiting for lane in self._lanes.values())
         pool = self._pool
         if pool is None:
-            return Load(waiting)
+            return StoreLoad(waiting)
         idle = pool.get_idle_size()
-        return Load(waiting, pool.get_size() - idle, idle, CONNECTIONS)
+        return StoreLoad(waiting, pool.get_size() - idle, idle, CONNECTIONS)
 
     async def connect(self) -> None:
-        with translated():
+        with translate_errors():
             self._pool = await asyncpg.create_pool(
                 self._url,
                 min_size=1,
@@ -149,7 +155,7 @@ class PostgresStore:
     async def migrate(self, part: str, folder: Traversable) -> None:
         known = migrations.migrations(folder, self.engine)
         lock = crc32(b"accord_migrations")
-        with translated():
+        with translate_errors():
             async with self._open.acquire() as connection:
                 # Taken before the transaction, which then sees what the one before it did.
                 await connection.execute("SELECT pg_advisory_lock($1)", lock)
@@ -174,13 +180,13 @@ class PostgresStore:
             if found is None:
                 found = self._lanes[lane] = Lane(lane, pool, self.counts)
             return await found.submit(work)
-        except UnwritableError as error:
+        except StoreUnwritableError as error:
             self._writability.reason = error.reason
             raise
 
     async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
         async with self._rehearsing:
-            with translated():
+            with translate_errors():
                 # Prepared statements of other connections would go on to use the real tables.
                 connection = await asyncpg.connect(
                     self._url,
@@ -191,7 +197,7 @@ class PostgresStore:
                     max_cached_statement_lifetime=0,
                 )
             try:
-                with translated():
+                with translate_errors():
                     await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                     for table in tables:
                         await connection.execute(SHADOW.format(table=table))
@@ -204,7 +210,7 @@ class PostgresStore:
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
         pool = self._open
-        with translated():
+        with translate_errors():
             connection = await pool.acquire()
         try:
             if not snapshot:
@@ -217,7 +223,7 @@ class PostgresStore:
         asked = monotonic()
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with translated():
+                with translate_errors():
                     async with (
                         self._open.acquire() as connection,
                         connection.transaction(isolation="serializable"),
@@ -229,7 +235,7 @@ class PostgresStore:
                         await transaction.finish()
                     self.counts.commits += 1
                     return result
-            except ConflictError:
+            except TransactionConflictError:
                 self.counts.conflicts += 1
                 if attempt == ATTEMPTS:
                     raise
@@ -240,7 +246,7 @@ class PostgresStore:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        with translated():
+        with translate_errors():
             rows: list[Row] = await self._open.fetch(sql, *arguments)
             return rows
 
@@ -250,7 +256,7 @@ class PostgresStore:
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
         try:
             return await self.fetch(sql, *arguments)
-        except UnwritableError as error:
+        except StoreUnwritableError as error:
             self._writability.reason = error.reason
             raise
 
@@ -260,12 +266,12 @@ class PostgresStore:
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)
-        with translated():
+        with translate_errors():
             await self._open.execute("SELECT pg_notify($1, '')", channel)
 
     async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
         check_channel(channel)
-        with translated():
+        with translate_errors():
             async with self._lock:
                 if self._listener is None or self._listener.is_closed():
                     await self._connect_listener()
@@ -290,16 +296,18 @@ class PostgresStore:
             await asyncio.gather(self._reconnecting, return_exceptions=True)
         listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(*FOREIGN):
+            with suppress(*DRIVER_ERRORS):
                 await listener.close(timeout=CONNECT_SECONDS)
         if pool is not None:
-            with suppress(*FOREIGN):  # of which the pool ends its connections without a farewell
+            with suppress(
+                *DRIVER_ERRORS
+            ):  # of which the pool ends its connections without a farewell
                 await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
 
     @property
     def _open(self) -> asyncpg.Pool[asyncpg.Record]:
         if self._pool is None:
-            raise UnavailableError("the store is closed")
+            raise StoreUnavailableError("the store is closed")
         return self._pool
 
     # Listening
@@ -334,7 +342,7 @@ class PostgresStore:
                 async with self._lock:
                     await self._connect_listener()
                 break
-            except FOREIGN as error:
+            except DRIVER_ERRORS as error:
                 log.warning("cannot listen to the database: %s", error)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)
@@ -347,15 +355,15 @@ async def _read_snapshot(connection: Any, work: ReadWork[T]) -> T:
     """Read in a transaction that sees one state. Its end is no `async with`: that fails in its own
     way where the connection was lost, and would hide that from the caller."""
     transaction = connection.transaction(isolation="repeatable_read", readonly=True)
-    with translated():
+    with translate_errors():
         await transaction.start()
     try:
         result = await work(PostgresTransaction(connection))
     except BaseException:
-        with suppress(*FOREIGN):
+        with suppress(*DRIVER_ERRORS):
             await transaction.rollback()
         raise
-    with translated():
+    with translate_errors():
         await transaction.commit()
     return result
 
@@ -364,6 +372,6 @@ async def _migrate(connection: Any, part: str, known: list[migrations.Migration]
     await connection.execute(migrations.TABLE)
     rows = await connection.fetch(migrations.APPLIED, part)
     applied = {row["number"]: row["name"] for row in rows}
-    for migration in migrations.missing(known, applied, part):
+    for migration in migrations.pending_migrations(known, applied, part):
         await connection.execute(migration.sql)
         await connection.execute(migrations.RECORD, part, migration.number, migration.name)

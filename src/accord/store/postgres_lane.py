@@ -42,13 +42,13 @@ from accord.store.store import (
     Row,
     StoreCounts,
     StoreError,
-    UnavailableError,
-    UnwritableError,
+    StoreUnavailableError,
+    StoreUnwritableError,
     Work,
 )
 from accord.store.wake import check_channel
 
-FOREIGN: Final = (
+DRIVER_ERRORS: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # the first use of a connection that the server has closed
@@ -58,7 +58,7 @@ FOREIGN: Final = (
 _PARAMETER: Final = re.compile(r"\$([0-9]+)")
 
 
-class ConflictError(UnavailableError):
+class TransactionConflictError(StoreUnavailableError):
     """Two transactions were in each other's way; this one did nothing."""
 
 
@@ -78,7 +78,7 @@ class PostgresTransaction:
         if self._later:
             later, self._later = self._later, []
             await self.execute(
-                together(tuple((sql, len(arguments)) for sql, arguments in later)),
+                combined(tuple((sql, len(arguments)) for sql, arguments in later)),
                 *[each for _, arguments in later for each in arguments],
             )
 
@@ -86,9 +86,9 @@ class PostgresTransaction:
         if self._later:
             await self.finish()
         try:
-            return changed(await self._connection.execute(sql, *arguments))
-        except FOREIGN as error:
-            raise translation(error) from error
+            return changed_rows(await self._connection.execute(sql, *arguments))
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
         if any(sql == other for other, _ in self._later):
@@ -100,8 +100,8 @@ class PostgresTransaction:
             await self.finish()
         try:
             await self._connection.executemany(sql, rows)
-        except FOREIGN as error:
-            raise translation(error) from error
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         if self._later:
@@ -109,8 +109,8 @@ class PostgresTransaction:
         try:
             rows: list[Row] = await self._connection.fetch(sql, *arguments)
             return rows
-        except FOREIGN as error:
-            raise translation(error) from error
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)
@@ -118,7 +118,7 @@ class PostgresTransaction:
 
 
 @lru_cache(256)
-def together(statements: tuple[tuple[str, int], ...]) -> str:
+def combined(statements: tuple[tuple[str, int], ...]) -> str:
     """Statements that change rows as one, given how many arguments each has."""
     *others, (last, _) = statements
     parts, before = [], 0
@@ -134,34 +134,34 @@ def _shifted(sql: str, by: int) -> str:
     return _PARAMETER.sub(lambda found: f"${int(found[1]) + by}", sql) if by else sql
 
 
-def changed(status: str) -> int:
+def changed_rows(status: str) -> int:
     """How many rows a statement changed, as its status ends: `UPDATE 3`."""
     count = status.rpartition(" ")[2]
     return int(count) if count.isdecimal() else 0
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turns the errors of the database and of its driver into ours."""
     try:
         yield
-    except FOREIGN as error:
-        raise translation(error) from error
+    except DRIVER_ERRORS as error:
+        raise translate_error(error) from error
 
 
-def translation(error: Exception) -> StoreError:
+def translate_error(error: Exception) -> StoreError:
     """What one of the foreign errors is called here."""
     match error:
         case asyncpg.SerializationError() | asyncpg.DeadlockDetectedError():
-            return ConflictError(str(error))
+            return TransactionConflictError(str(error))
         case asyncpg.IntegrityConstraintViolationError():
             return ConstraintError(str(error))
         case asyncpg.DiskFullError():
-            return UnwritableError(str(error), FULL)
+            return StoreUnwritableError(str(error), FULL)
         case asyncpg.ReadOnlySQLTransactionError():
-            return UnwritableError(str(error), READ_ONLY)
+            return StoreUnwritableError(str(error), READ_ONLY)
         case asyncpg.PostgresIOError():
-            return UnwritableError(str(error), DISK_FAILS)
+            return StoreUnwritableError(str(error), DISK_FAILS)
         case ValueError():  # an argument that is not of the type of its parameter
             return StoreError(str(error))
         case (
@@ -175,7 +175,7 @@ def translation(error: Exception) -> StoreError:
             | asyncpg.InsufficientResourcesError()
             | asyncpg.IdleInTransactionSessionTimeoutError()
         ):
-            return UnavailableError(f"the database cannot be used: {error}")
+            return StoreUnavailableError(f"the database cannot be used: {error}")
         case _:
             return StoreError(str(error))
 
@@ -189,7 +189,7 @@ MAX_WAITING: Final = 10_000
 ATTEMPTS: Final = 5
 """How often one is run that transactions outside of the lane get in the way of."""
 
-LOST: Final = (
+LOST_CONNECTION_ERRORS: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.AdminShutdownError,
     asyncpg.InterfaceError,
@@ -203,8 +203,8 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT pg_advisory_xact_lock({lock});
 SAVEPOINT job
 """
-KEEP: Final = "RELEASE SAVEPOINT job;"
-TAKE_BACK: Final = "ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job;"
+RELEASE: Final = "RELEASE SAVEPOINT job;"
+ROLLBACK: Final = "ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job;"
 AGAIN: Final = "ROLLBACK TO SAVEPOINT job"
 NEXT: Final = "SAVEPOINT job"
 COMMIT: Final = "COMMIT"
@@ -262,7 +262,7 @@ class Lane:
 
     async def submit(self, work: Work[T]) -> T:
         if len(self._waiting) >= MAX_WAITING:
-            raise UnavailableError(f"more than {MAX_WAITING:,} transactions wait already")
+            raise StoreUnavailableError(f"more than {MAX_WAITING:,} transactions wait already")
         job = _Job(work)
         self._waiting.append(job)
         if self._task is None:
@@ -292,7 +292,7 @@ class Lane:
         finally:
             self._task = None
             for job in (*batch, *self._waiting):
-                job.error = UnavailableError("the store is closed")
+                job.error = StoreUnavailableError("the store is closed")
                 job.finish()
             self._waiting.clear()
 
@@ -303,7 +303,7 @@ class Lane:
     async def _commit(self, batch: list[_Job]) -> None:
         """Run a batch. What goes wrong is kept for whoever waits for it."""
         try:
-            with translated():
+            with translate_errors():
                 connection = await self._begun()
                 self._counts.begun((job.asked for job in batch), monotonic())
                 try:
@@ -327,7 +327,7 @@ class Lane:
                 return connection
             except BaseException as error:
                 await self._discard(connection)
-                if is_last or not isinstance(error, LOST):
+                if is_last or not isinstance(error, LOST_CONNECTION_ERRORS):
                     raise
         raise AssertionError("the last attempt returns or raises")
 
@@ -355,7 +355,7 @@ class Lane:
                 await transaction.finish()
                 job.channels = transaction.channels
                 return
-            except ConflictError as error:
+            except TransactionConflictError as error:
                 self._counts.conflicts += 1
                 if attempt == ATTEMPTS:
                     job.error = error
@@ -370,7 +370,7 @@ class Lane:
         if job.error is None:
             try:
                 notify = "".join(f'NOTIFY "{channel}";' for channel in job.channels)
-                return str(await connection.execute(KEEP + notify + then))
+                return str(await connection.execute(RELEASE + notify + then))
             except asyncpg.InFailedSQLTransactionError as error:
-                job.error = translation(error)
-        return str(await connection.execute(TAKE_BACK + then))
+                job.error = translate_error(error)
+        return str(await connection.execute(ROLLBACK + then))

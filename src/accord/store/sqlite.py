@@ -29,24 +29,24 @@ from typing import Any, Final, TypeVar
 from accord.store import migrations
 from accord.store.sqlite_reader import (
     STATEMENTS,
-    Reader,
+    SqliteReader,
     SqliteTransaction,
     connect,
-    driven,
+    run_coroutine,
     statements,
-    translated,
+    translate_errors,
 )
 from accord.store.store import (
     FULL,
     Engine,
-    Load,
     ReadWork,
     Row,
     StoreCounts,
     StoreError,
+    StoreLoad,
+    StoreUnavailableError,
+    StoreUnwritableError,
     Transaction,
-    UnavailableError,
-    UnwritableError,
     Work,
     Writability,
     remove_filler,
@@ -69,7 +69,7 @@ def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
     target = Path(name)
     try:
         with (
-            translated(),
+            translate_errors(),
             closing(connect(source, durable=True)) as reading,
             closing(_scratch(target)) as writing,
         ):
@@ -98,7 +98,7 @@ def copy_sqlite(
     """Copy the file `source`; `progress` is told how many of how many bytes are done. Raises
     StoreError, also where the file is damaged."""
     with (
-        translated(),
+        translate_errors(),
         closing(connect(source, durable=True)) as reading,
         closing(sqlite3.connect(target, isolation_level=None)) as writing,
     ):
@@ -149,13 +149,13 @@ class SqliteStore:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._wake = WakeFolder(path.with_name(f"{path.name}.wake"))
         except OSError as error:
-            raise UnavailableError(f"cannot open {path}: {error.strerror}") from None
+            raise StoreUnavailableError(f"cannot open {path}: {error.strerror}") from None
         # SQLite does not wait for another that makes the same new file a WAL one.
         with self._wake.alone():
             self._writer = _Writer(
                 partial(connect, path, durable=durable), self._wake.notify, self.counts
             )
-        self._reader = Reader(path)
+        self._reader = SqliteReader(path)
         self._path = path
         self._rehearsing = asyncio.Lock()
         self._writability = Writability()
@@ -163,8 +163,8 @@ class SqliteStore:
         self._closed = False
 
     @property
-    def load(self) -> Load:
-        return Load(self._writer.waiting)
+    def load(self) -> StoreLoad:
+        return StoreLoad(self._writer.waiting)
 
     async def __aenter__(self) -> SqliteStore:
         return self
@@ -184,7 +184,7 @@ class SqliteStore:
             await transaction.execute(migrations.TABLE)
             rows = await transaction.fetch(migrations.APPLIED, part)
             applied = {row["number"]: row["name"] for row in rows}
-            for migration in migrations.missing(known, applied, part):
+            for migration in migrations.pending_migrations(known, applied, part):
                 for statement in statements(migration.sql):
                     await transaction.execute(statement)
                 await transaction.execute(migrations.RECORD, part, migration.number, migration.name)
@@ -200,7 +200,7 @@ class SqliteStore:
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         try:
             return await self._writer.submit(work)  # one lane for all
-        except UnwritableError as error:
+        except StoreUnwritableError as error:
             self._writability.reason = error.reason
             raise
 
@@ -216,7 +216,7 @@ class SqliteStore:
 
     def _rehearse(self, work: Work[T]) -> T:
         with scratch_copy(self._path) as connection:
-            return driven(work(SqliteTransaction(connection)))
+            return run_coroutine(work(SqliteTransaction(connection)))
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
@@ -304,7 +304,7 @@ class _Writer:
         notify: Callable[[str], None],
         counts: StoreCounts,
     ) -> None:
-        with translated():
+        with translate_errors():
             self._connection = connect()
         self._notify = notify
         self._counts = counts
@@ -321,7 +321,7 @@ class _Writer:
         if self._closed:
             raise _closed()
         if self._jobs.qsize() >= MAX_WAITING:
-            raise UnavailableError(f"more than {MAX_WAITING:,} transactions wait already")
+            raise StoreUnavailableError(f"more than {MAX_WAITING:,} transactions wait already")
         job = _Job(work, asyncio.get_running_loop())
         self._jobs.put(job)
         result: T = await job.future
@@ -363,7 +363,7 @@ class _Writer:
     def _commit(self, batch: list[_Job]) -> None:
         channels: dict[str, None] = {}
         try:
-            with translated():
+            with translate_errors():
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._counts.begun((job.asked for job in batch), monotonic())
                 for job in batch:
@@ -389,7 +389,7 @@ class _Writer:
         transaction = SqliteTransaction(self._connection)
         self._connection.execute("SAVEPOINT job")
         try:
-            job.result = driven(job.work(transaction))
+            job.result = run_coroutine(job.work(transaction))
             self._connection.execute("RELEASE job")
         except Exception as error:
             job.error = error
@@ -410,4 +410,4 @@ def _free_bytes(folder: Path) -> int:
 
 
 def _closed() -> StoreError:
-    return UnavailableError("the store is closed")
+    return StoreUnavailableError("the store is closed")

@@ -28,8 +28,8 @@ from accord.store.store import (
     ReadWork,
     Row,
     StoreError,
-    UnavailableError,
-    UnwritableError,
+    StoreUnavailableError,
+    StoreUnwritableError,
 )
 from accord.store.wake import check_channel
 
@@ -84,31 +84,31 @@ class SqliteTransaction:
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         try:
-            return max(self._connection.execute(sql, bound(arguments)).rowcount, 0)
+            return max(self._connection.execute(sql, named_arguments(arguments)).rowcount, 0)
         except sqlite3.Error as error:
-            raise translation(error) from error
+            raise translate_error(error) from error
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
         await self.execute(sql, *arguments)
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
         try:
-            self._connection.executemany(sql, [bound(row) for row in rows])
+            self._connection.executemany(sql, [named_arguments(row) for row in rows])
         except sqlite3.Error as error:
-            raise translation(error) from error
+            raise translate_error(error) from error
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         try:
-            return self._connection.execute(sql, bound(arguments)).fetchall()
+            return self._connection.execute(sql, named_arguments(arguments)).fetchall()
         except sqlite3.Error as error:
-            raise translation(error) from error
+            raise translate_error(error) from error
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)
         self.channels[channel] = None
 
 
-def driven(work: Coroutine[Any, Any, T]) -> T:
+def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that waits for nothing but the statements of its transaction,
     which never take their time."""
     try:
@@ -120,7 +120,7 @@ def driven(work: Coroutine[Any, Any, T]) -> T:
     raise StoreError("a transaction waits for nothing but its own statements")
 
 
-def bound(arguments: Sequence[Any]) -> dict[str, Any]:
+def named_arguments(arguments: Sequence[Any]) -> dict[str, Any]:
     """`$1` is a name to SQLite. Raises StoreError for more than the name of one can tell."""
     if len(arguments) > len(_NAMES):
         raise StoreError(f"a statement takes {len(_NAMES)} arguments, not {len(arguments):,}")
@@ -140,22 +140,22 @@ def statements(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turns the errors of SQLite into ours."""
     try:
         yield
     except sqlite3.Error as error:
-        raise translation(error) from error
+        raise translate_error(error) from error
 
 
-def translation(error: sqlite3.Error) -> StoreError:
+def translate_error(error: sqlite3.Error) -> StoreError:
     if isinstance(error, sqlite3.IntegrityError):
         return ConstraintError(str(error))
     if is_busy(error):
-        return UnavailableError(str(error))
+        return StoreUnavailableError(str(error))
     reason = _UNWRITABLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
     if reason is not None:
-        return UnwritableError(str(error), reason)
+        return StoreUnwritableError(str(error), reason)
     if str(error) == "no such module: fts5":
         return StoreError(
             f"SQLite {sqlite3.sqlite_version} of this Python has no full text search (FTS5): use "
@@ -170,9 +170,9 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 THREADS: Final = 2
-STEPS: Final = 1000
+STEPS_PER_CHECK: Final = 1000
 """Instructions of SQLite between two looks at what a statement does."""
-MOST_STEPS: Final = 20
+MAX_CHECKS: Final = 20
 """How many times so many instructions a statement may take on the event loop: about 2 ms. Not
 counted by a clock, which would blame a statement for what others do on the same machine."""
 LONG_SECONDS: Final = 0.02
@@ -188,12 +188,12 @@ MAX_SLOW: Final = 1000
 """How many statements are remembered to be slow."""
 
 
-class Reader:
+class SqliteReader:
     """Reads what is committed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._here: _Here | None = None
+        self._here: _LoopReader | None = None
         self._local = threading.local()
         self._threads = ThreadPoolExecutor(THREADS, "accord-store-reader")
         self._connections: list[sqlite3.Connection] = []
@@ -202,7 +202,7 @@ class Reader:
         if not snapshot:
             try:
                 return self._on_the_loop().run(work)
-            except _TooSlow:
+            except _TooSlowError:
                 pass
         return await self._elsewhere(work)
 
@@ -216,8 +216,8 @@ class Reader:
     def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
         """The same; None where it takes too long for the event loop."""
         try:
-            return driven(self._on_the_loop().fetch(sql, *arguments))
-        except _TooSlow:
+            return run_coroutine(self._on_the_loop().fetch(sql, *arguments))
+        except _TooSlowError:
             return None
 
     def close(self) -> None:
@@ -226,9 +226,9 @@ class Reader:
         for connection in self._connections:
             connection.close()
 
-    def _on_the_loop(self) -> _Here:
+    def _on_the_loop(self) -> _LoopReader:
         if self._here is None:
-            self._here = _Here(self._connect(wait=0.0))
+            self._here = _LoopReader(self._connect(wait=0.0))
         return self._here
 
     async def _elsewhere(self, work: ReadWork[T]) -> T:
@@ -240,27 +240,27 @@ class Reader:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect()
-        with translated():
+        with translate_errors():
             connection.execute("BEGIN")
         try:
-            return driven(work(SqliteTransaction(connection)))
+            return run_coroutine(work(SqliteTransaction(connection)))
         finally:
             connection.execute("ROLLBACK")
 
     def _connect(self, *, wait: float | None = None) -> sqlite3.Connection:
-        with translated():
+        with translate_errors():
             connection = connect(self._path, durable=False, wait=wait)
             connection.execute("PRAGMA query_only = ON")
         self._connections.append(connection)
         return connection
 
 
-class _TooSlow(BaseException):
+class _TooSlowError(BaseException):
     """A statement takes more than it may on the event loop. Not an Exception, so that a function
     that handles those of its statements does not handle this."""
 
 
-class _Here:
+class _LoopReader:
     """Statements on the event loop, with a limit; implements `Reading`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -269,16 +269,16 @@ class _Here:
         """What counts against statements that took long."""
         self._looks = 0
         self._reading = False
-        connection.set_progress_handler(self._is_over, STEPS)
+        connection.set_progress_handler(self._is_over, STEPS_PER_CHECK)
 
     def run(self, work: ReadWork[T]) -> T:
         """The result of a read of one state."""
         if self._reading:  # a read within another sees the same
-            return driven(work(self))
+            return run_coroutine(work(self))
         self._reading = True
         try:
             self._execute("BEGIN")
-            return driven(work(self))
+            return run_coroutine(work(self))
         finally:
             self._reading = False
             if self._connection.in_transaction:
@@ -287,20 +287,20 @@ class _Here:
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         counts = self._long.get(sql, 0)
         if counts >= TOO_LONG:
-            raise _TooSlow
+            raise _TooSlowError
         self._looks = 0
         clock = thread_time if counts else perf_counter
         begun = clock()
         try:
-            rows = self._connection.execute(sql, bound(arguments)).fetchall()
+            rows = self._connection.execute(sql, named_arguments(arguments)).fetchall()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 self._remember(sql, TOO_LONG)
             elif not is_busy(error):
-                raise translation(error) from error
-            raise _TooSlow from None
+                raise translate_error(error) from error
+            raise _TooSlowError from None
         except sqlite3.Error as error:
-            raise translation(error) from error
+            raise translate_error(error) from error
         if clock() - begun > LONG_SECONDS:
             self._remember(sql, counts + LONG_COUNTS)
         elif counts:
@@ -311,11 +311,11 @@ class _Here:
         try:
             self._connection.execute(sql)
         except sqlite3.Error as error:
-            raise translation(error) from error
+            raise translate_error(error) from error
 
     def _is_over(self) -> bool:
         self._looks += 1
-        return self._looks > MOST_STEPS
+        return self._looks > MAX_CHECKS
 
     def _remember(self, sql: str, counts: int) -> None:
         if len(self._long) >= MAX_SLOW:

@@ -35,14 +35,14 @@ class ConstraintError(StoreError):
     """A row would break a rule of its table, such as a key that is taken."""
 
 
-class UnavailableError(StoreError):
+class StoreUnavailableError(StoreError):
     """The database cannot be reached, is locked by others for too long, or was closed."""
 
     told: str = "the database is not available at the moment"
     """What callers are told, who need not know where it is."""
 
 
-class UnwritableError(UnavailableError):
+class StoreUnwritableError(StoreUnavailableError):
     """The database can be read but not written, for a reason such as `its disk is full`."""
 
     def __init__(self, message: str, reason: str) -> None:
@@ -71,7 +71,7 @@ class StoreCounts(Struct):
             self.waited += now - each
 
 
-class Load(Struct, frozen=True):
+class StoreLoad(Struct, frozen=True):
     """How busy a store is right now."""
 
     waiting: int
@@ -123,7 +123,7 @@ class Transaction(Protocol):
         is committed."""
 
 
-class Reading(Protocol):
+class ReadTransaction(Protocol):
     """A connection that only reads, for the function that it was given to."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
@@ -131,7 +131,7 @@ class Reading(Protocol):
 
 
 Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
-ReadWork: TypeAlias = Callable[[Reading], Coroutine[Any, Any, T]]
+ReadWork: TypeAlias = Callable[[ReadTransaction], Coroutine[Any, Any, T]]
 
 
 class Store(Protocol):
@@ -141,7 +141,7 @@ class Store(Protocol):
     counts: StoreCounts
 
     @property
-    def load(self) -> Load:
+    def load(self) -> StoreLoad:
         """How busy it is."""
 
     async def __aenter__(self) -> Store: ...
@@ -206,7 +206,7 @@ class Store(Protocol):
         """Finish what was begun, and let go of the database."""
 
 
-NOW: Final[dict[Engine, str]] = {
+DATABASE_CLOCK: Final[dict[Engine, str]] = {
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
     "postgresql": "(extract(epoch FROM clock_timestamp())::double precision)",
 }
@@ -240,9 +240,9 @@ class Writability:
             return ""
         try:
             await probe()
-        except UnwritableError as error:
+        except StoreUnwritableError as error:
             self.reason = error.reason
-        except UnavailableError:
+        except StoreUnavailableError:
             raise
         except StoreError:
             self.reason = ""  # it cannot be tried: the next write will tell

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import msgspec
 from msgspec import Struct
 
-from accord.store.store import Reading, Row, Store, StoreError
+from accord.store.store import ReadTransaction, Row, Store, StoreError
 from accord.telemetry.metrics import Exposition, Histogram, Kind as MetricKind, Labels
 from accord.workflows.membership import MemberKind
 from accord.workflows.storage.runs import (
@@ -340,7 +340,7 @@ class Backlog:
         for gauge in self._gauges:
             page.family(gauge.name, "gauge", gauge.about, gauge.samples)
 
-    async def _read(self, db: Reading) -> list[_Gauge]:
+    async def _read(self, db: ReadTransaction) -> list[_Gauge]:
         now = self._now()
         runs = _by_label("state", LIVE_STATUSES, await db.fetch(COUNT_LIVE_RUNS))
         tasks = _by_label("state", OPEN_TASK_STATES, await db.fetch(COUNT_OPEN_TASKS))

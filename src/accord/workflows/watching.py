@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, TypeAlias
 
-from accord.store.store import Reading, Store, StoreError
+from accord.store.store import ReadTransaction, Store, StoreError
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import FINAL
 from accord.workflows.storage.history import (
@@ -175,7 +175,7 @@ def _number(each: NumberedEvent) -> int:
     return each[0]
 
 
-async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
+async def _read(db: ReadTransaction, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
     """The number of the last event, and the events after number `after`."""
     last = await last_number(db, run_id)
     events = await read_recorded(db, run_id, after)

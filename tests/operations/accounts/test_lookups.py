@@ -11,7 +11,7 @@ import pytest
 from accord.operations.auth.storage import HASH_CONDITION
 from accord.operations.auth.tokens import BatchedLookup
 from accord.store import Store, open_store
-from accord.store.store import Row, StoreError, UnavailableError
+from accord.store.store import Row, StoreError, StoreUnavailableError
 
 STATEMENTS = {
     engine: f"SELECT hash, value FROM things WHERE hash {equals}"
@@ -89,7 +89,7 @@ async def test_an_error_is_everybodys_and_the_next_may_succeed(store: Store) -> 
     await store.execute("ALTER TABLE hidden RENAME TO things")
     assert await lookups.find("h1") is not None
     await store.close()
-    with pytest.raises(UnavailableError):
+    with pytest.raises(StoreUnavailableError):
         await lookups.find("h1")
 
 

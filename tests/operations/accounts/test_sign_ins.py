@@ -8,7 +8,7 @@ import pytest
 
 from accord.operations.auth.attempts import FORGET_SECONDS, FREE_ATTEMPTS, SignInAttempts
 from accord.store import open_store
-from accord.store.store import NOW
+from accord.store.store import DATABASE_CLOCK
 
 SECRET = b"s" * 32
 
@@ -42,7 +42,7 @@ async def test_what_is_forgotten_is_removed(migrated_url: str) -> None:
     async with open_store(migrated_url) as store:
         await store.execute(
             "INSERT INTO sign_in_failures (key, count, last) "
-            f"VALUES ('old', 9, {NOW[store.engine]} - {FORGET_SECONDS + 1})"
+            f"VALUES ('old', 9, {DATABASE_CLOCK[store.engine]} - {FORGET_SECONDS + 1})"
         )
         await SignInAttempts(store, SECRET).succeeded("ada", "A")
         assert await store.fetch("SELECT key FROM sign_in_failures") == []

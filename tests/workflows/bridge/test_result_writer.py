@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.store import Store, open_store
-from accord.store.store import UnavailableError
+from accord.store.store import StoreUnavailableError
 from accord.workflows.bridge.agents import AgentCache
 from accord.workflows.bridge.result_writer import ResultWriter
 from accord.workflows.bus.bus import EmbeddedBus
@@ -68,5 +68,5 @@ async def test_an_agent_is_as_it_was_while_the_database_is_away(migrated_url: st
         await store.close()
         agents.expire()
         assert await agents.get("a") == before
-        with pytest.raises(UnavailableError):
+        with pytest.raises(StoreUnavailableError):
             await agents.get("b")

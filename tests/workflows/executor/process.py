@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from accord.store import open_store
-from accord.store.store import Reading, Transaction
+from accord.store.store import ReadTransaction, Transaction
 from accord.workflows.bus.bus import EmbeddedBus, RunAnnouncement
 from accord.workflows.core.program import Program
 from accord.workflows.executor.executor import Executor
@@ -29,7 +29,7 @@ def stop() -> None:
 class StoppingDefinitions(Definitions):
     """The process stops once it has read what arrived, and before it decides on it."""
 
-    async def get(self, db: Reading, name: str, version: int) -> Program:
+    async def get(self, db: ReadTransaction, name: str, version: int) -> Program:
         found = await super().get(db, name, version)
         stop()
         return found

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord.store import Store, open_store
-from accord.store.store import NOW
+from accord.store.store import DATABASE_CLOCK
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor
@@ -98,7 +98,7 @@ async def test_what_one_lets_go_of_is_taken_at_once(store: Store) -> None:
 async def test_what_belongs_to_one_that_is_gone_is_taken_when_its_lease_is_over(
     store: Store,
 ) -> None:
-    await store.execute(GONE.format(now=NOW[store.engine]))
+    await store.execute(GONE.format(now=DATABASE_CLOCK[store.engine]))
     await store.execute("UPDATE shards SET owner = 'gone', fence = 3")
     async with executing(store, lease=0.3) as executor, Bridge(store):
         assert executor.metrics.shards == 0

@@ -48,7 +48,7 @@ from accord.store import open_store
 from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
 from accord.store.migrations import ALL_APPLIED, EXISTS
 from accord.store.sqlite import copy_sqlite
-from accord.store.store import Engine, Reading, UnavailableError
+from accord.store.store import Engine, ReadTransaction, StoreUnavailableError
 
 
 class DatabaseFacts(Struct, frozen=True):
@@ -58,7 +58,7 @@ class DatabaseFacts(Struct, frozen=True):
     key_fingerprint: str
 
 
-async def read_database_facts(db: Reading, engine: Engine) -> DatabaseFacts:
+async def read_database_facts(db: ReadTransaction, engine: Engine) -> DatabaseFacts:
     """Return the facts for the manifest.
 
     Raises BackupError if it is no database of Accord, and StoreError.
@@ -72,7 +72,7 @@ async def read_database_facts(db: Reading, engine: Engine) -> DatabaseFacts:
         raise BackupError("the database is none of Accord: there is nothing to back up")
     fingerprint = await stored_fingerprint(db)
     if fingerprint is None:
-        raise UnavailableError("the database is just being made: try again in a moment")
+        raise StoreUnavailableError("the database is just being made: try again in a moment")
     return DatabaseFacts(found, fingerprint)
 
 
@@ -164,7 +164,7 @@ async def _copy_database(settings: Settings, folder: Path, progress: Progress) -
         return await _copy_sqlite(settings.database_url, folder, progress)
     target = folder / manifests.DATABASE_FILES["postgresql"]
 
-    async def work(db: Reading) -> _DatabaseCopy:
+    async def work(db: ReadTransaction) -> _DatabaseCopy:
         found = await read_database_facts(db, "postgresql")
         await db.fetch(NO_IDLE_TIMEOUT)
         [row] = await db.fetch(EXPORT_SNAPSHOT)

@@ -47,7 +47,7 @@ from accord.operations.auth.server_key import (
     load_key,
 )
 from accord.store import Store, StoreError, open_store
-from accord.store.migrations import migrations, missing
+from accord.store.migrations import migrations, pending_migrations
 
 ASIDE_PREFIX: Final = "before-restore-"
 """What the names of folders begin with that hold what was there before."""
@@ -248,7 +248,9 @@ async def _finish(
     """Migrate a database, seal records that were pending, and verify the trail."""
     migrated = []
     for part, folder in MIGRATIONS.items():
-        pending = missing(migrations(folder, store.engine), await store.applied(part), part)
+        pending = pending_migrations(
+            migrations(folder, store.engine), await store.applied(part), part
+        )
         await store.migrate(part, folder)
         migrated += [f"{each.number:04d}_{each.name} of {part}" for each in pending]
     try:
@@ -276,7 +278,7 @@ def _check_fits(manifest: Manifest, settings: Settings) -> None:
     for part, folder in MIGRATIONS.items():
         try:
             known = migrations(folder, manifest.engine)
-            missing(known, manifest.migrations.get(part, {}), part)
+            pending_migrations(known, manifest.migrations.get(part, {}), part)
         except StoreError as error:
             raise BackupError(
                 f"this backup was taken by release {manifest.release}: {error}"

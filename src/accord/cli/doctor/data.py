@@ -27,7 +27,7 @@ from accord.operations.auth.server_key import KEY_FILE, ServerKeyError, stored_f
 from accord.store import StoreError, open_store
 from accord.store.catalog import QUICK_CHECK, SERVER_CLOCK
 from accord.store.migrations import APPLIED, EXISTS
-from accord.store.store import Engine, Row, UnavailableError
+from accord.store.store import Engine, Row, StoreUnavailableError
 
 # The data directory
 
@@ -247,7 +247,7 @@ class SqliteFile:
         try:
             return [dict(row) for row in self._connection.execute(sql, given)]
         except sqlite3.OperationalError as error:
-            raise UnavailableError(str(error)) from None
+            raise StoreUnavailableError(str(error)) from None
         except sqlite3.DatabaseError as error:
             raise StoreError(str(error)) from None
 
@@ -277,7 +277,7 @@ async def open_readable(settings: Settings) -> AsyncIterator[Readable]:
             with open_file(file_of(settings)) as connection:
                 yield SqliteFile(connection)
         except sqlite3.Error as error:
-            raise UnavailableError(str(error)) from None
+            raise StoreUnavailableError(str(error)) from None
         return
     async with open_store(settings.database_url) as store:
         yield store

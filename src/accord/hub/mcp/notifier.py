@@ -30,7 +30,7 @@ from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Serv
 from accord.mcp.server.server import Server
 from accord.operations.adapters.mcp_tools import known_caller
 from accord.operations.auth.revocation import find_revoked
-from accord.store.store import Reading, Store, StoreError
+from accord.store.store import ReadTransaction, Store, StoreError
 
 log = logging.getLogger("accord.hub")
 
@@ -147,13 +147,13 @@ class ChangeNotifier:
         self._again = self._again or len(revisions) > MAX_NOTIFIED
 
 
-async def _last(db: Reading) -> Mark:
+async def _last(db: ReadTransaction) -> Mark:
     """Return the current read position."""
     return await revisions.last_sequence(db), AFTER_ALL
 
 
 async def _unannounced(
-    db: Reading, since: Mark, known: frozenset[str]
+    db: ReadTransaction, since: Mark, known: frozenset[str]
 ) -> tuple[list[ChangedEntity], dict[str, ItemPlace], Mark]:
     """Return the revisions after `since` that are not of a known change.
 
@@ -170,7 +170,7 @@ async def _unannounced(
     return found, await _places(db, {id for each in found for id in each.items}), since
 
 
-async def _places(db: Reading, ids: Iterable[str]) -> dict[str, ItemPlace]:
+async def _places(db: ReadTransaction, ids: Iterable[str]) -> dict[str, ItemPlace]:
     found: dict[str, ItemPlace] = {}
     for row in await resources.places_of(db, sorted(ids)):
         for prefix in ("", "p_", "g_"):

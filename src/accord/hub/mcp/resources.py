@@ -28,7 +28,7 @@ from accord.operations.arguments import convert
 from accord.operations.context import is_uuid
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.operations.runner import InternalError, Runner
-from accord.store.store import Reading, Row, Store
+from accord.store.store import ReadTransaction, Row, Store
 
 LISTS: Final = "requirements://"
 TREES: Final = frozenset[Kind](("epic", "user_story"))
@@ -380,7 +380,7 @@ class ListedItems:
     async def page(self, after: str) -> SourcePage[Resource]:
         kind, number = _parsed(after)
 
-        async def read(db: Reading) -> list[Row]:
+        async def read(db: ReadTransaction) -> list[Row]:
             found: list[Row] = []
             behind = number
             for each in LISTED_KINDS[LISTED_KINDS.index(kind) :]:

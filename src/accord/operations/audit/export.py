@@ -17,7 +17,7 @@ from msgspec import Struct
 from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.storage import EXPORT_SEALED, EXPORT_UNSEALED, READ_HEAD
 from accord.operations.audit.verify import value_in
-from accord.store.store import Reading, Row, Store
+from accord.store.store import ReadTransaction, Row, Store
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ async def export_trail(
     chain = Chain(key)
     lines = _json_line if format == "jsonl" else _csv_line
 
-    async def read(db: Reading) -> ChainHead | None:
+    async def read(db: ReadTransaction) -> ChainHead | None:
         rows = await db.fetch(READ_HEAD)
         head = chain.head(rows[0]["value"]) if rows else None
         if format == "csv":
@@ -88,7 +88,7 @@ async def export_trail(
     return await store.read(read, snapshot=True)
 
 
-async def _write_all(db: Reading, give: Callable[[Row], object]) -> None:
+async def _write_all(db: ReadTransaction, give: Callable[[Row], object]) -> None:
     after = 0
     while rows := await db.fetch(EXPORT_SEALED, after, PAGE):
         for row in rows:

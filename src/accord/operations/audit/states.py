@@ -35,7 +35,7 @@ from accord.operations.context import SYSTEM, Database, OperationContext
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.operation import RecordedChange
 from accord.operations.storage import LANE
-from accord.store.store import Reading, Store, Transaction
+from accord.store.store import ReadTransaction, Store, Transaction
 
 ADOPT: Final = "adopt_states"
 """The operation of the record that adopts the rows of an older release."""
@@ -262,7 +262,7 @@ class StoredStates:
         self.last: dict[tuple[str, str], StoredState] = {}
         """The newest state by kind and id."""
 
-    async def read(self, db: Reading, evidence: Evidence) -> None:
+    async def read(self, db: ReadTransaction, evidence: Evidence) -> None:
         """Read all states, and report changed or missing ones."""
         after: Any = _BEFORE_ALL
         expected = 1
@@ -287,7 +287,7 @@ class StoredStates:
 class FurtherCheck(Protocol):
     """A check that needs the stored states as well."""
 
-    async def check(self, db: Reading, evidence: Evidence, kept: StoredStates) -> None: ...
+    async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None: ...
 
 
 class StateCheck:
@@ -315,7 +315,7 @@ class StateCheck:
             return bool(record.states) or record.operation in self._operations | self._others
         return bool(record.after_hash)
 
-    async def check(self, db: Reading, evidence: Evidence) -> None:
+    async def check(self, db: ReadTransaction, evidence: Evidence) -> None:
         kept = StoredStates()
         if await db.fetch(STATES_MIGRATED):
             await kept.read(db, evidence)
@@ -366,7 +366,7 @@ class StateCheck:
         return adopted, older
 
     async def _check_rows(
-        self, db: Reading, evidence: Evidence, kept: StoredStates, older: set[str]
+        self, db: ReadTransaction, evidence: Evidence, kept: StoredStates, older: set[str]
     ) -> None:
         left = dict(kept.last)
         kinds = set()

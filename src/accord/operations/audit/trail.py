@@ -44,11 +44,11 @@ from accord.operations.audit.verify import DataCheck, VerificationReport, verify
 from accord.operations.errors import UnavailableError
 from accord.store.store import (
     Engine,
-    Reading,
+    ReadTransaction,
     Store,
     StoreError,
+    StoreUnavailableError,
     Transaction,
-    UnavailableError as StoreUnavailableError,
 )
 from accord.telemetry.metrics import Exposition, Kind
 
@@ -288,7 +288,7 @@ class AuditTrail:
         for name, kind, about, value in families:
             page.family(f"accord_audit_{name}", kind, about, [((), value)])
 
-    async def verify(self, db: Reading) -> VerificationReport:
+    async def verify(self, db: ReadTransaction) -> VerificationReport:
         """Verify the trail, inside a read of one snapshot."""
         known = () if self._known is None else (self._known,)
         return await verify_snapshot(db, self._chain, known, checks=self._checks)

@@ -25,7 +25,7 @@ from accord.operations.audit.storage import (
     SEALED_RECORDS,
     UNSEALED_RECORDS,
 )
-from accord.store.store import Reading, Row, Store, StoreError
+from accord.store.store import ReadTransaction, Row, Store, StoreError
 
 PAGE: Final = 1000
 MAX_FINDINGS: Final = 1000
@@ -129,7 +129,7 @@ class DataCheck(Protocol):
     def keeps(self, record: Record) -> bool:
         """Return True if the check needs this record in the evidence."""
 
-    async def check(self, db: Reading, evidence: Evidence) -> None:
+    async def check(self, db: ReadTransaction, evidence: Evidence) -> None:
         """Compare the data, and report differences."""
 
 
@@ -152,7 +152,7 @@ async def verify(
 
 
 async def verify_snapshot(
-    db: Reading,
+    db: ReadTransaction,
     chain: Chain,
     anchors: Iterable[ChainHead],
     progress: Progress | None = None,
@@ -168,7 +168,7 @@ class _Verification:
 
     def __init__(
         self,
-        db: Reading,
+        db: ReadTransaction,
         chain: Chain,
         anchors: Iterable[ChainHead],
         oldest: str,

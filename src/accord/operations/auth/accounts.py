@@ -35,13 +35,7 @@ from accord.operations.errors import (
 )
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.storage import LANE
-from accord.store.store import (
-    Row,
-    Store,
-    StoreError,
-    Transaction,
-    UnavailableError as StoreUnavailableError,
-)
+from accord.store.store import Row, Store, StoreError, StoreUnavailableError, Transaction
 from accord.telemetry.metrics import Exposition
 
 MAX_PASSWORD: Final = 256

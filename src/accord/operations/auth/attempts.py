@@ -24,7 +24,7 @@ from accord.operations.auth.storage import (
     SET_FAILURES,
     SWEEP_FAILURES,
 )
-from accord.store.store import NOW, Store, Transaction
+from accord.store.store import DATABASE_CLOCK, Store, Transaction
 
 FREE_ATTEMPTS: Final = 5
 """Wrong passwords without a penalty, for one name from one address, or for one name."""
@@ -128,7 +128,7 @@ class SignInAttempts:
     def __init__(self, store: Store, secret: bytes) -> None:
         self._store = store
         self._secret = secret
-        self._find = FIND_FAILURES.format(now=NOW[store.engine])
+        self._find = FIND_FAILURES.format(now=DATABASE_CLOCK[store.engine])
 
     async def begin(self, name: str, address: str) -> SignInDelay:
         """Decide on an attempt, and count it.

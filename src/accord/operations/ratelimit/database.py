@@ -17,7 +17,7 @@ from typing import Final
 from accord.operations.errors import Allowance
 from accord.operations.ratelimit.bucket import ROUNDING, checked_bucket
 from accord.operations.storage import READ_BUCKET, SWEEP_BUCKETS, TAKE_FROM_BUCKET
-from accord.store.store import NOW, Row, Store
+from accord.store.store import DATABASE_CLOCK, Row, Store
 
 SWEEP_SECONDS: Final = 60.0
 MAX_SWEPT: Final = 1000
@@ -127,7 +127,7 @@ class StoreLimiter:
     def _now_of(self, arguments: int) -> str:
         """SQL for the time, in a statement with so many arguments."""
         if self._clock is None:
-            return NOW[self._store.engine]
+            return DATABASE_CLOCK[self._store.engine]
         return f"CAST(${arguments + 1} AS double precision)"
 
     def _of(self, key: str) -> _BucketState:

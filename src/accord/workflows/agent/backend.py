@@ -48,7 +48,7 @@ from accord.operations.errors import (
 from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
-from accord.store.store import Reading
+from accord.store.store import ReadTransaction
 from accord.workflows.agent.operations import operations
 from accord.workflows.agent.tasks import SKILL, TaskRun, task_events, task_of, task_run
 from accord.workflows.operations.run_views import load_run_or_fail
@@ -220,7 +220,7 @@ class WorkflowBackend:
         This is no call of theirs, so it is neither counted nor audited.
         """
 
-        async def read(db: Reading) -> TaskRun:
+        async def read(db: ReadTransaction) -> TaskRun:
             run = await load_run_or_fail(self._runner.work(db, self._caller), task_id)
             return task_run(run, await read_conversation(db, task_id))
 

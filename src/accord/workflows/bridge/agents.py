@@ -39,7 +39,7 @@ from accord.a2a.protocol.model import Task
 from accord.a2a.protocol.outcome import poll_intervals
 from accord.operations.identifiers import utc_now
 from accord.operations.logs import REDACTED, redact
-from accord.store.store import Store, StoreError, UnavailableError
+from accord.store.store import Store, StoreError, StoreUnavailableError
 from accord.workflows.bridge.client_pool import ClientPool, PlainClient, Secrets
 from accord.workflows.bridge.task import (
     ClaimedTask,
@@ -107,7 +107,7 @@ class AgentCache:
             return kept[1]
         try:
             rows = await self._store.fetch(ONE_NAMED, name)
-        except UnavailableError:
+        except StoreUnavailableError:
             if kept is None:
                 raise
             return kept[1]

@@ -24,7 +24,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.store import Store, StoreError, Transaction, UnavailableError
+from accord.store.store import Store, StoreError, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import Bus
 from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
 from accord.workflows.storage.inbox import RunMessage
@@ -170,7 +170,7 @@ class ResultWriter:
                 try:
                     await self._write(await self._offer(self._next()))
                     pause = RETRY_SECONDS[0]
-                except UnavailableError as error:
+                except StoreUnavailableError as error:
                     log.warning("the ends of %d tasks wait: %s", len(self._waiting), error)
                     await asyncio.sleep(pause)
                     pause = min(pause * 2, longest)
@@ -220,7 +220,7 @@ class ResultWriter:
             return
         try:
             done = await self._commit(batch)
-        except UnavailableError:
+        except StoreUnavailableError:
             raise
         except StoreError as error:
             if len(batch) > 1:  # one of them is at fault, and must not take the others along

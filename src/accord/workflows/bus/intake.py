@@ -19,7 +19,7 @@ from msgspec import UNSET, Struct
 
 from accord.operations.auth.storage import find_user_row
 from accord.operations.context import RULES
-from accord.store.store import Row, Store, Transaction, UnavailableError
+from accord.store.store import Row, Store, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import DeferredHandoff, EnvelopeError, LocalExecutor, LocalWorker
 from accord.workflows.bus.dead_letters import RejectedMessage, TopicRecord, store_rejected
 from accord.workflows.bus.envelope import (
@@ -273,7 +273,7 @@ class Intake:
         while True:
             try:
                 stored = await self._keep_now(read, letters)
-            except UnavailableError as error:
+            except StoreUnavailableError as error:
                 log.warning("messages wait for the database: %s", error)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)

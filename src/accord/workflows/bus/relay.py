@@ -20,7 +20,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError
 
-from accord.store.store import Row, Store, StoreError, UnavailableError
+from accord.store.store import Row, Store, StoreError, StoreUnavailableError
 from accord.workflows.bus.outbox import (
     OutboxBatch,
     OutboxCache,
@@ -88,7 +88,7 @@ class Relay:
             while True:
                 try:
                     await self._turn()
-                except UnavailableError as error:
+                except StoreUnavailableError as error:
                     log.warning("nothing can be published: %s", error)
                     await asyncio.sleep(POLL_SECONDS)
                 except Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import NAMESPACE_URL, uuid5
 
-from accord.store.store import Reading
+from accord.store.store import ReadTransaction
 from accord.workflows.core.events import (
     CancelChild,
     CancelRequested,
@@ -34,7 +34,7 @@ def child_id(run_id: str, task: str) -> str:
 class Children:
     """Runs that the runs of one decision start; each workflow is looked up once."""
 
-    def __init__(self, db: Reading, definitions: Definitions) -> None:
+    def __init__(self, db: ReadTransaction, definitions: Definitions) -> None:
         self._db = db
         self._definitions = definitions
         self._found: dict[tuple[str, int | None], tuple[int, Program] | Failure] = {}

@@ -15,7 +15,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from accord.store.store import Store, Transaction, UnavailableError
+from accord.store.store import Store, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import Bus, LocalWorker
 from accord.workflows.core.errors import CoreError, NewerSchemaError
 from accord.workflows.core.events import Arrival, RunStarted, decode_event, type_of
@@ -211,7 +211,7 @@ class Decider:
                     self._store, self._store.engine, decision.cached.row.id, decision.commands
                 )
                 batch.append(compose_writes(decision, begun, groups, now))
-            except UnavailableError:
+            except StoreUnavailableError:
                 raise
             except Exception as error:
                 troubles.append(_trouble(decision.cached.row, decision.messages, error))
@@ -234,7 +234,7 @@ class Decider:
             return []
         try:
             await self._write(batch, strays, fences)
-        except (FencedError, UnavailableError):
+        except (FencedError, StoreUnavailableError):
             raise
         except Exception as error:
             log.warning("a decision on %d runs is written run by run: %s", len(batch), error)
@@ -262,7 +262,7 @@ class Decider:
             match result:
                 case None:
                     written.append(writes)
-                case FencedError() | UnavailableError():
+                case FencedError() | StoreUnavailableError():
                     raise result
                 case Exception():
                     troubles.append(

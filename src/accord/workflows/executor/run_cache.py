@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from accord.store.store import Store, UnavailableError
+from accord.store.store import Store, StoreUnavailableError
 from accord.workflows.core.events import (
     Event,
     RunStarted,
@@ -199,7 +199,7 @@ async def _load(
         try:
             program = await definitions.get(store, row.workflow, row.version)
             cached = cached_run(row, program, later.get(row.id, ()))
-        except UnavailableError:
+        except StoreUnavailableError:
             raise
         except Exception as error:
             taken.troubles.append(DecisionProblem(row.id, todo[row.id], error, row=row))

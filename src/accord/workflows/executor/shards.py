@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.store import Reading, Store, Transaction
+from accord.store.store import ReadTransaction, Store, Transaction
 from accord.workflows.membership import WAKE, Membership
 from accord.workflows.storage.bulk import as_parameter
 from accord.workflows.storage.leases import (
@@ -81,7 +81,7 @@ class Shards:
         if lost:
             raise FencedError(lost)
 
-    async def _look(self, db: Reading, lock: str = "") -> _Membership:
+    async def _look(self, db: ReadTransaction, lock: str = "") -> _Membership:
         live = [row["id"] for row in await db.fetch(EXECUTORS[self._engine])]
         rows = await db.fetch(ALL_SHARDS + lock)
         mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}

@@ -13,7 +13,7 @@ from accord.operations.context import Caller
 from accord.operations.errors import RateLimitedError, ServiceError, UnavailableError
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError, Runner
-from accord.store.store import Reading, Row, UnavailableError as StoreUnavailableError
+from accord.store.store import ReadTransaction, Row, StoreUnavailableError
 from accord.workflows.bridge.task import (
     ClaimedTask,
     Outcome,
@@ -82,7 +82,7 @@ class OperationCaller:
         return TaskSuccess(output=msgspec.to_builtins(outcome.result))
 
 
-async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
+async def _caller(db: ReadTransaction, task: ClaimedTask, traceparent: str) -> Caller:
     """Return the starter of the run, with present rights. Raise _Refusal if inactive."""
     rows = await db.fetch(STARTER, task.run_id)
     if not rows:
@@ -111,7 +111,7 @@ async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
     )
 
 
-async def _check_token(db: Reading, run: Row) -> None:
+async def _check_token(db: ReadTransaction, run: Row) -> None:
     if not run["token_id"]:
         return
     rows = await db.fetch(storage.TOKEN_REVOKED_AT, run["token_id"])

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.store import Reading, Transaction
+from accord.store.store import ReadTransaction, Transaction
 
 MAX_MESSAGES: Final = 200
 """How many messages of one run are read: the latest."""
@@ -52,7 +52,7 @@ class TaskConversation(Struct, frozen=True):
     next_place: int = 0
 
 
-async def read_conversation(db: Reading, run_id: str) -> TaskConversation:
+async def read_conversation(db: ReadTransaction, run_id: str) -> TaskConversation:
     """Return the conversation of a run; one that has none is a context of its own."""
     rows = await db.fetch(_MESSAGES, run_id)
     known = await db.fetch(_CONTEXT, run_id)
@@ -76,7 +76,7 @@ async def add_messages(db: Transaction, run_id: str, place: int, messages: Seque
         await db.execute(_SAY, run_id, place + offset, message)
 
 
-async def latest_workflow(db: Reading, user_id: str, context_id: str) -> str | None:
+async def latest_workflow(db: ReadTransaction, user_id: str, context_id: str) -> str | None:
     """Return the workflow that ran last in a context of this user."""
     rows = await db.fetch(_LATEST, user_id, context_id)
     # Before contexts were stored, that of a run was its id.

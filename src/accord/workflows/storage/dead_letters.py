@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from accord.store.store import Reading, Row, Transaction
+from accord.store.store import ReadTransaction, Row, Transaction
 
 MAX_BODY: Final = 4_000
 """Characters of a reason."""
@@ -83,7 +83,7 @@ class LetterFilter(Struct, frozen=True, kw_only=True):
         return " AND ".join(wanted), given
 
 
-async def count_letters(db: Reading, wanted: LetterFilter) -> int:
+async def count_letters(db: ReadTransaction, wanted: LetterFilter) -> int:
     """Return the number of letters."""
     where, given = wanted.where()
     [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM dead_letters WHERE {where}", *given)
@@ -92,7 +92,7 @@ async def count_letters(db: Reading, wanted: LetterFilter) -> int:
 
 
 async def list_letters(
-    db: Reading, wanted: LetterFilter, before: tuple[float, str], limit: int
+    db: ReadTransaction, wanted: LetterFilter, before: tuple[float, str], limit: int
 ) -> list[Row]:
     """Return the newest letters that are older than the time and id `before`."""
     where, given = wanted.where()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.store.store import Reading
+from accord.store.store import ReadTransaction
 from accord.workflows.core.program import Program, compile_program
 from accord.workflows.core.reading import decode_definition
 
@@ -103,7 +103,7 @@ class Definitions:
     def __init__(self) -> None:
         self._programs: dict[tuple[str, int], Program] = {}
 
-    async def get(self, db: Reading, name: str, version: int) -> Program:
+    async def get(self, db: ReadTransaction, name: str, version: int) -> Program:
         """Return a version, ready to run. Raise UnknownWorkflowError."""
         found = self._programs.get((name, version))
         if found is not None:
@@ -117,14 +117,16 @@ class Definitions:
         self._programs[name, version] = program
         return program
 
-    async def newest(self, db: Reading, name: str) -> int:
+    async def newest(self, db: ReadTransaction, name: str) -> int:
         """Return the newest active version. Raise UnknownWorkflowError."""
         [row] = await db.fetch(_NEWEST, name)
         if row["version"] is None:
             raise UnknownWorkflowError(name)
         return int(row["version"])
 
-    async def startable(self, db: Reading, name: str, version: int | None) -> tuple[int, Program]:
+    async def startable(
+        self, db: ReadTransaction, name: str, version: int | None
+    ) -> tuple[int, Program]:
         """Return the version for a new run, by default the newest active one.
 
         Raise UnknownWorkflowError if there is none.

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, json
 
 from accord.operations.context import Database
-from accord.store.store import Engine, Reading, Transaction
+from accord.store.store import Engine, ReadTransaction, Transaction
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event, decode_event
 from accord.workflows.core.state import SCHEMA
@@ -80,7 +80,7 @@ async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> N
         await db.notify(WAKE)
 
 
-async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+async def read_history(db: ReadTransaction, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
     """Return the events after number `after`, with numbers. Raise NewerSchemaError."""
     rows = await db.fetch(_READ, run_id, after)
     numbered = [
@@ -92,7 +92,7 @@ async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[i
 
 
 async def read_recorded(
-    db: Reading, run_id: str, after: int = 0
+    db: ReadTransaction, run_id: str, after: int = 0
 ) -> list[tuple[int, Event | UnreadEvent]]:
     """Return the events for display; unreadable events as they are stored."""
     rows = await db.fetch(_READ, run_id, after)

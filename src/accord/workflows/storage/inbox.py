@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.store import Engine, Reading, Row, Transaction
+from accord.store.store import Engine, ReadTransaction, Row, Transaction
 from accord.workflows.core.events import Arrival, encode_event
 from accord.workflows.storage.bulk import IN_NUMBERS, Insertion, as_parameter
 from accord.workflows.storage.leases import shard_of
@@ -107,7 +107,7 @@ async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
 
 
 async def read_messages(
-    db: Reading, engine: Engine, shards: Iterable[int], after: int, now: float
+    db: ReadTransaction, engine: Engine, shards: Iterable[int], after: int, now: float
 ) -> list[InboxMessage]:
     """Return the messages for runs of these shards, in order, from id `after` on.
 
@@ -121,14 +121,14 @@ def _received(row: Row) -> InboxMessage:
     return InboxMessage(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
 
 
-async def read_postponed(db: Reading, run_id: str) -> list[InboxMessage]:
+async def read_postponed(db: ReadTransaction, run_id: str) -> list[InboxMessage]:
     """Return the postponed messages of a run, in order."""
     rows = await db.fetch(_READ_POSTPONED, run_id)
     return [_received(row) for row in rows]
 
 
 async def read_due(
-    db: Reading, engine: Engine, shards: Iterable[int], until: float
+    db: ReadTransaction, engine: Engine, shards: Iterable[int], until: float
 ) -> dict[str, float]:
     """Return the runs of these shards in which something may be due, and when."""
     rows = await db.fetch(_READ_DUE[engine], as_parameter(shards), until)

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import uuid4
 from zlib import crc32
 
-from accord.store.store import NOW, Engine, Store
+from accord.store.store import DATABASE_CLOCK, Engine, Store
 from accord.workflows.storage.bulk import IN_NUMBERS
 
 SHARDS: Final = 32
@@ -19,24 +19,24 @@ INSERT INTO members (id, kind, name, since, until) VALUES ($1, $2, $3, {now}, {n
 ON CONFLICT (id) DO UPDATE SET until = excluded.until
 RETURNING id
 """
-    for engine, now in NOW.items()
+    for engine, now in DATABASE_CLOCK.items()
 }
 DELETE_MEMBER: Final = "DELETE FROM members WHERE id = $1 RETURNING id"
 DELETE_MEMBERS: Final = "DELETE FROM members RETURNING id"
 ANY_MEMBER: Final = {
     engine: f"SELECT 1 FROM members WHERE kind = $1 AND until > {now} LIMIT 1"
-    for engine, now in NOW.items()
+    for engine, now in DATABASE_CLOCK.items()
 }
 FORGET_SECONDS: Final = 3600.0
 """How long a member is remembered whose lease is over."""
 
 EXECUTORS: Final = {
     engine: f"SELECT id FROM members WHERE kind = 'executor' AND until > {now} ORDER BY id"
-    for engine, now in NOW.items()
+    for engine, now in DATABASE_CLOCK.items()
 }
 FORGET_MEMBERS: Final = {
     engine: f"DELETE FROM members WHERE until < {now} - {FORGET_SECONDS}"
-    for engine, now in NOW.items()
+    for engine, now in DATABASE_CLOCK.items()
 }
 ALL_SHARDS: Final = "SELECT shard, owner, fence FROM shards ORDER BY shard"
 # A process that was stopped in the middle of a transaction still holds some: others go on.
@@ -95,7 +95,7 @@ class Lease:
         self._name = name
         self._seconds = seconds
         self._owner = str(uuid4())
-        self._take = _TAKE.format(now=NOW[store.engine])
+        self._take = _TAKE.format(now=DATABASE_CLOCK[store.engine])
         self._until = 0.0
         self._may_be_held = False
 

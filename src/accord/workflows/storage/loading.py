@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.store.store import Engine, Reading, Row, StoreError
+from accord.store.store import Engine, ReadTransaction, Row, StoreError
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.machine import fold
@@ -149,7 +149,7 @@ class LoadedRun(Struct, frozen=True):
         return self.unreadable if kept is None else decode_problem(kept)
 
 
-async def load_run(db: Reading, definitions: Definitions, run_id: str) -> LoadedRun:
+async def load_run(db: ReadTransaction, definitions: Definitions, run_id: str) -> LoadedRun:
     """Load a run; an unreadable one as its row shows it. Raise UnknownRunError."""
     rows = await db.fetch(_ONE, run_id)
     if not rows:
@@ -202,12 +202,14 @@ def begun_run(run: NewRun, program: Program) -> LoadedRun:
     return LoadedRun(row, program, State(input=run.input))
 
 
-async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
+async def read_rows(db: ReadTransaction, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
     """Return the rows of the runs that exist."""
     return [run_row(row) for row in await db.fetch(_MANY[engine], as_parameter(run_ids))]
 
 
-async def read_later(db: Reading, engine: Engine, run_ids: Iterable[str]) -> dict[str, list[str]]:
+async def read_later(
+    db: ReadTransaction, engine: Engine, run_ids: Iterable[str]
+) -> dict[str, list[str]]:
     """Return the events of runs since their snapshots."""
     found: dict[str, list[str]] = {}
     for row in await db.fetch(_LATER[engine], as_parameter(run_ids)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accord.store.store import NOW, Row, Store, Transaction
+from accord.store.store import DATABASE_CLOCK, Row, Store, Transaction
 
 WAKE: Final = "outbox"
 """The channel on which relays hear that there is something to publish."""
@@ -18,7 +18,7 @@ MAX_ROWS: Final = 1_000
 MAX_BYTES: Final = 16 * 1_048_576
 """How large they are together, at most with one that is larger by itself."""
 
-_NOW: Final = NOW["postgresql"]
+_NOW: Final = DATABASE_CLOCK["postgresql"]
 _INSERT: Final = """
 INSERT INTO outbox (topic, run_id, message_id, message, count) VALUES ($1, $2, $3, $4, $5)
 RETURNING id

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, json
 
-from accord.store.store import NOW, Reading, Row, Transaction
+from accord.store.store import DATABASE_CLOCK, ReadTransaction, Row, Transaction
 from accord.workflows.core.events import RunStarted, encode_event
 from accord.workflows.core.state import RunStatus
 from accord.workflows.storage.inbox import WAKE, RunMessage, deliver
@@ -147,7 +147,7 @@ def _beginning(run: NewRun) -> RunMessage:
     return RunMessage(f"{run.id}/started", run.id, started)
 
 
-async def chain_after(db: Reading, run_id: str) -> int:
+async def chain_after(db: ReadTransaction, run_id: str) -> int:
     """Return how many runs led to a run that this one triggers; 0 without a run."""
     if not run_id:
         return 0
@@ -155,12 +155,12 @@ async def chain_after(db: Reading, run_id: str) -> int:
     return int(row["chain"] or 0) + 1
 
 
-async def run_exists(db: Reading, run_id: str) -> bool:
+async def run_exists(db: ReadTransaction, run_id: str) -> bool:
     """Return True if there is such a run."""
     return bool(await db.fetch(_EXISTS, run_id))
 
 
-async def count_rows(db: Reading, wanted: Mapping[str, Any]) -> int:
+async def count_rows(db: ReadTransaction, wanted: Mapping[str, Any]) -> int:
     """Return the number of runs with these values, by column."""
     where = _where(wanted) or "1 = 1"
     [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *wanted.values())
@@ -169,7 +169,7 @@ async def count_rows(db: Reading, wanted: Mapping[str, Any]) -> int:
 
 
 async def list_rows(
-    db: Reading, wanted: Mapping[str, Any], before: tuple[float, str], limit: int
+    db: ReadTransaction, wanted: Mapping[str, Any], before: tuple[float, str], limit: int
 ) -> list[Row]:
     """Return the newest runs with these values that are older than the time and id `before`."""
     where, place = _where(wanted), len(wanted)
@@ -252,7 +252,7 @@ _REMOVE: Final = (
 )
 
 
-async def read_old(db: Reading, before: float) -> list[dict[str, Any]]:
+async def read_old(db: ReadTransaction, before: float) -> list[dict[str, Any]]:
     """Return runs that ended before a time, each with its whole history; the first to end first."""
     runs = []
     for row in await db.fetch(_OLD, before):
@@ -304,7 +304,7 @@ COUNT_MEMBERS: Final = {
     engine: f"""
 SELECT kind AS label, COUNT(*) AS value FROM members WHERE until > {now} GROUP BY kind
 """
-    for engine, now in NOW.items()
+    for engine, now in DATABASE_CLOCK.items()
 }
 COUNT_RUNS_SINCE: Final = " UNION ALL ".join(
     f"SELECT '{status}' AS status, COUNT(*) AS total FROM runs "

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, json
 
-from accord.store.store import NOW, Engine, Reading, Row, Store, Transaction
+from accord.store.store import DATABASE_CLOCK, Engine, ReadTransaction, Row, Store, Transaction
 from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
@@ -109,7 +109,7 @@ def _row(
 
 
 async def attempt_groups(
-    db: Reading, engine: Engine, run_id: str, commands: Iterable[Command]
+    db: ReadTransaction, engine: Engine, run_id: str, commands: Iterable[Command]
 ) -> dict[str, int]:
     """Return the attempt group of the call that each command repeats, by task."""
     groups: dict[str, int] = {}
@@ -311,7 +311,7 @@ UPDATE tasks SET owner = $1, fence = fence + 1
 WHERE id IN (
     SELECT id FROM tasks
     WHERE state = 'running' AND owner <> $1 AND kind {among.format("$2")}
-        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW[engine]})
+        AND owner NOT IN (SELECT id FROM members WHERE until > {DATABASE_CLOCK[engine]})
     LIMIT $3 {_SKIP[engine]})
 RETURNING {COLUMNS}
 """

@@ -25,7 +25,7 @@ from accord.operations.auth.storage import USER_BY_ID
 from accord.operations.errors import ConflictError
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.logs import redact_value
-from accord.store.store import Reading, Row, Transaction
+from accord.store.store import ReadTransaction, Row, Transaction
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.reading import decode_definition
@@ -304,7 +304,7 @@ def _input(trigger: SavedTrigger, seen: Any) -> Any:
     return value
 
 
-async def require_active(db: Reading, starter: Starter) -> None:
+async def require_active(db: ReadTransaction, starter: Starter) -> None:
     """Raise NotStartedError if the user who saved a trigger is not active."""
     if not starter.user_id:
         return

@@ -35,7 +35,7 @@ from accord.operations.errors import (
     ServiceError,
     UnavailableError,
 )
-from accord.store.store import UnavailableError as StoreUnavailableError
+from accord.store.store import StoreUnavailableError
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, Underway, WebRequest
 from accord.workflows.triggers.deliveries import (

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from accord.mcp.server.cluster import mailbox
 from accord.mcp.server.cluster.mailbox import Mail, WorkerGone
 from accord.store import Store, StoreError, Transaction
-from accord.store.store import NOW
+from accord.store.store import DATABASE_CLOCK
 
 log = logging.getLogger("accord.mcp.shared")
 
@@ -68,7 +68,7 @@ class ClusterWorker:
 
     async def join(self) -> None:
         """Join the cluster."""
-        register = _REGISTER.format(now=NOW[self.store.engine])
+        register = _REGISTER.format(now=DATABASE_CLOCK[self.store.engine])
         [row] = await self.store.transact(lambda transaction: transaction.fetch(register))
         self.number = row["id"]
         self._stop = await self.store.listen(channel_of(self.number), self._wake)
@@ -169,7 +169,7 @@ class ClusterWorker:
 
     async def _show_life(self, transaction: Transaction) -> list[int]:
         """Write a heartbeat, and remove dead workers; return their numbers."""
-        show_life = _SHOW_LIFE.format(now=NOW[self.store.engine])
+        show_life = _SHOW_LIFE.format(now=DATABASE_CLOCK[self.store.engine])
         [row] = await transaction.fetch(show_life, self.number)
         now: float = row["seen"]
         self._slow = now - time.time()
