@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from accord.jsonrpc.protocol.channel import Limits, ServerLimits
-from accord.jsonrpc.protocol.messages import Refused
+from accord.jsonrpc.protocol.messages import InvalidMessageReply
 from accord.jsonrpc.protocol.session import Statistics
-from accord.jsonrpc.runtime.requests import Source
+from accord.jsonrpc.runtime.requests import RequestSource
 from accord.transports.http.connection import CallSite
 from accord.transports.http.server import CallConnection
 from accord.transports.options import Options
@@ -77,12 +77,12 @@ class Methods:
     def __init__(self) -> None:
         self.statistics = Statistics()
 
-    def handle(self, data: bytes, source: Source) -> bytes | None | Waiting:
+    def handle(self, data: bytes, source: RequestSource) -> bytes | None | Waiting:
         match data[:1]:
             case b"n":
                 return None
             case b"r":
-                return Refused(ECHO + data)
+                return InvalidMessageReply(ECHO + data)
             case b"w":
                 return Waiting(source, ECHO + data)
             case b"c":
@@ -95,7 +95,7 @@ class Waiting:
 
     latest: Waiting | None = None
 
-    def __init__(self, source: Source, answer: bytes) -> None:
+    def __init__(self, source: RequestSource, answer: bytes) -> None:
         self._source = source
         self._answer = answer
         Waiting.latest = self

@@ -29,7 +29,12 @@ from accord.exposure.serialization import (
     plain,
     segment,
 )
-from accord.jsonrpc.methods.params_errors import Problem, invalid_params, json_kind, unexpected
+from accord.jsonrpc.methods.params_errors import (
+    ParamsProblem,
+    invalid_params,
+    json_kind,
+    unexpected,
+)
 from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import DEFINITIONS, Schema
 
@@ -143,9 +148,9 @@ class _Arguments:
         }
         self._required = [each for each in parameters if each.required]
 
-    def put(self, draft: _Draft, values: Mapping[str, Any]) -> list[Problem]:
+    def put(self, draft: _Draft, values: Mapping[str, Any]) -> list[ParamsProblem]:
         """Put every value where it belongs, and say what is wrong."""
-        problems: list[Problem] = []
+        problems: list[ParamsProblem] = []
         known = 0
         for name, value in values.items():
             step = self._steps.get(name)
@@ -166,7 +171,7 @@ class _Arguments:
     def _nested(self, part: RouteParameter, step: Callable[[RouteParameter], _Step]) -> _Step:
         inside = _Arguments(part.members, step, part.name)
 
-        def put(draft: _Draft, value: Any) -> list[Problem]:
+        def put(draft: _Draft, value: Any) -> list[ParamsProblem]:
             value = plain(value)
             if not isinstance(value, dict):
                 raise UnspellableError("object")
@@ -174,15 +179,15 @@ class _Arguments:
 
         return put
 
-    def _unexpected(self, names: list[str]) -> list[Problem]:
+    def _unexpected(self, names: list[str]) -> list[ParamsProblem]:
         # Comparing names takes long, so it is done for one name and not for thousands.
         suggest = len(names) == 1
         return [self._placed(unexpected(name, self._names, suggest=suggest)) for name in names]
 
-    def _problem(self, name: str, expected: str, got: str) -> Problem:
-        return self._placed(Problem(name, name, expected, got))
+    def _problem(self, name: str, expected: str, got: str) -> ParamsProblem:
+        return self._placed(ParamsProblem(name, name, expected, got))
 
-    def _placed(self, problem: Problem) -> Problem:
+    def _placed(self, problem: ParamsProblem) -> ParamsProblem:
         if not self._part:
             return problem
         return replace(problem, parameter=self._part, path=f"{self._part}.{problem.path}")

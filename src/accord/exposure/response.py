@@ -15,7 +15,12 @@ from msgspec import Raw, Struct
 
 from accord.exposure.routes import Route, RouteParameter
 from accord.exposure.serialization import UnspellableError, plain
-from accord.jsonrpc.methods.params_errors import MAX_PROBLEMS, Problem, invalid_params, json_kind
+from accord.jsonrpc.methods.params_errors import (
+    MAX_PROBLEMS,
+    ParamsProblem,
+    invalid_params,
+    json_kind,
+)
 from accord.jsonrpc.protocol.codec import REFUSALS, NestingError, check_nesting, decode_json
 from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
 
@@ -63,7 +68,7 @@ sent a number."""
 
 def read_problems(
     route: Route, body: Any, arguments: Mapping[str, Any] = _NOTHING
-) -> list[Problem]:
+) -> list[ParamsProblem]:
     """The problems that a body lists; none where it lists none in this way.
 
     `arguments` are those of the call. What came is told by them: the application has seen a text
@@ -83,7 +88,7 @@ def _is_rejection(entry: Any) -> bool:
     )
 
 
-def _problem(route: Route, entry: dict[str, Any], arguments: Mapping[str, Any]) -> Problem:
+def _problem(route: Route, entry: dict[str, Any], arguments: Mapping[str, Any]) -> ParamsProblem:
     parameter, path, inside = _place(route, entry["loc"])
     kind, message = entry.get("type"), entry["msg"]
     members = {"type": kind} if isinstance(kind, str) else {}
@@ -92,12 +97,12 @@ def _problem(route: Route, entry: dict[str, Any], arguments: Mapping[str, Any]) 
         path, inside = parameter + _path(inside[1:]), inside[1:]
     came = _came(arguments, parameter, inside)
     if kind == "missing":
-        return Problem(parameter, path, "a value", came or "nothing", members=members)
+        return ParamsProblem(parameter, path, "a value", came or "nothing", members=members)
     got = came or (json_kind(entry["input"]) if "input" in entry else "another value")
     if message.startswith(_SHOULD_BE):
         expected = _PARSING.split(message.removeprefix(_SHOULD_BE), maxsplit=1)[0]
-        return Problem(parameter, path, expected, got, members=members)
-    return Problem(parameter, path, message, got, message, members)
+        return ParamsProblem(parameter, path, expected, got, members=members)
+    return ParamsProblem(parameter, path, message, got, message, members)
 
 
 def _is_single(value: Any) -> bool:

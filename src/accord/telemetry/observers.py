@@ -7,7 +7,7 @@ from msgspec import UnsetType
 from accord.jsonrpc.methods.context import MakeContext, Observation, Observer, Outcome
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.jsonrpc.protocol.messages import Id
-from accord.jsonrpc.runtime.requests import log_failure, tell_batch, tell_ended, tell_refused
+from accord.jsonrpc.runtime.requests import log_failure, notify_batch, notify_ended, notify_refused
 
 
 def all_of(*observers: Observer) -> Observer:
@@ -33,11 +33,11 @@ class _All:
 
     def batch_received(self, size: int) -> None:
         for observer in self._observers:
-            tell_batch(observer, size)
+            notify_batch(observer, size)
 
     def refused(self, error: RpcError) -> None:
         for observer in self._observers:
-            tell_refused(observer, error)
+            notify_refused(observer, error)
 
 
 class _SeenByAll:
@@ -48,7 +48,7 @@ class _SeenByAll:
 
     def ended(self, outcome: Outcome, error: BaseException | None) -> None:
         for each in self._seen:
-            tell_ended(each, outcome, error)
+            notify_ended(each, outcome, error)
 
     def left(self) -> None:
         for each in reversed(self._seen):  # as context variables are reset

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from accord import Router, serve
 from accord.jsonrpc.protocol.catalogue import CATALOGUE
 from accord.jsonrpc.protocol.errors import (
-    LONGEST,
+    MAX_LOGGED_CHARACTERS,
     AccordError,
     BusyError,
     CallTimeoutError,
@@ -31,7 +31,7 @@ from accord.jsonrpc.protocol.errors import (
     ServerError,
     TransportError,
     from_wire,
-    is_foreseen,
+    is_expected,
     log_line,
     own_error,
     to_wire,
@@ -248,7 +248,7 @@ def test_the_cause_of_an_error_is_kept() -> None:
 @pytest.mark.req("F-09", "F-26")
 def test_an_rpc_error_is_told_as_it_was_raised() -> None:
     for error in (RpcError("no", code=4711, data={"a": 1}), InvalidParamsError("bad")):
-        assert is_foreseen(error)
+        assert is_expected(error)
         assert to_wire(error, correlation_id="c") is error
 
 
@@ -257,7 +257,7 @@ def test_an_rpc_error_is_told_as_it_was_raised() -> None:
 def test_anything_else_is_told_as_an_internal_error_with_a_correlation_id_only(
     error: Exception,
 ) -> None:
-    assert not is_foreseen(error)
+    assert not is_expected(error)
     told = to_wire(error, correlation_id="c0ffee")
     assert (told.code, told.message) == (-32603, "Internal error")
     assert told.data == {"reason": "internal_error", "correlationId": "c0ffee"}
@@ -295,8 +295,8 @@ def test_error_data_that_cannot_be_decoded_is_kept_as_text(raw: Any, data: Any) 
         ("one\nERROR two", "one\\nERROR two"),
         ("\x1b[31mred", "\\x1b[31mred"),
         ("a\u2028b\x85c", "a\\u2028b\\x85c"),
-        ("x" * LONGEST, "x" * LONGEST),
-        ("x" * (LONGEST + 1), "x" * LONGEST + "…"),
+        ("x" * MAX_LOGGED_CHARACTERS, "x" * MAX_LOGGED_CHARACTERS),
+        ("x" * (MAX_LOGGED_CHARACTERS + 1), "x" * MAX_LOGGED_CHARACTERS + "…"),
         (ValueError("what\n"), "what\\n"),
     ],
 )

@@ -21,9 +21,9 @@ from accord.jsonrpc.protocol.messages import (
     Failure,
     Id,
     Invalid,
+    InvalidMessageReply,
     Message,
     Notification,
-    Refused,
     Request,
     Success,
     encode_failure,
@@ -137,7 +137,7 @@ async def test_method_and_member_names_match_in_the_same_letter_case_only() -> N
     "data", [b"nonsense", b"[]", b"{}", request('"add"', "5"), request('"x"', "5")]
 )
 async def test_an_answer_to_what_is_no_message_says_so_by_its_type(data: bytes) -> None:
-    assert type(Dispatcher(router, limits=Limits()).handle(data, Source())) is Refused
+    assert type(Dispatcher(router, limits=Limits()).handle(data, Source())) is InvalidMessageReply
 
 
 async def test_an_answer_to_a_message_is_plain_bytes_even_if_it_is_an_error() -> None:

@@ -12,9 +12,9 @@ from msgspec import Struct
 from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, ServerLimits
 from accord.jsonrpc.protocol.errors import InvalidRequestError
-from accord.jsonrpc.protocol.messages import Invalid, Refused, Success
+from accord.jsonrpc.protocol.messages import Invalid, InvalidMessageReply, Success
 from accord.jsonrpc.protocol.session import Statistics
-from accord.jsonrpc.runtime.requests import Source
+from accord.jsonrpc.runtime.requests import RequestSource
 from accord.transports.http.server import HttpListener, listen_http
 from accord.transports.options import Options
 from tests.patience import PATIENCE as PATIENCE
@@ -23,7 +23,7 @@ from tests.patience import PATIENCE as PATIENCE
 class Held:
     """A message whose answer the test gives when it likes."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: RequestSource) -> None:
         self.answer = source.answer
         self.cancelled = asyncio.Event()
 
@@ -41,12 +41,12 @@ class Service:
         """That of the last message."""
         self._held: asyncio.Queue[Held] = asyncio.Queue()
 
-    def handle(self, data: bytes, source: Source) -> bytes | None | Held:
+    def handle(self, data: bytes, source: RequestSource) -> bytes | None | Held:
         self.seen.append(data)
         self.context = source.context("method", 1)
         match data[:6]:
             case b"refuse":
-                return Refused(data)
+                return InvalidMessageReply(data)
             case b"ignore":
                 return None
             case b"wait:-":

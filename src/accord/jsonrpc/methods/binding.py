@@ -21,7 +21,7 @@ from accord.jsonrpc.methods.msgspec_types import REFUSALS, Json, MsgspecType
 from accord.jsonrpc.methods.params_errors import (
     MAX_DIAGNOSED_BYTES,
     MAX_PROBLEMS,
-    Problem,
+    ParamsProblem,
     ValueRefusedError,
     by_position_only,
     expected,
@@ -52,7 +52,10 @@ class ParamsForm:
     """
 
     def __init__(
-        self, names: list[str] | None, places: int | None, unexpected: Callable[[str], Problem]
+        self,
+        names: list[str] | None,
+        places: int | None,
+        unexpected: Callable[[str], ParamsProblem],
     ) -> None:
         self._names = names
         self._places = places
@@ -99,7 +102,7 @@ class ParamsForm:
         pairs = zip(self._names or (), values, strict=True)
         return {name: value for name, value in pairs if value is not UNSET}
 
-    def _problem(self, said: str, error: Exception) -> Problem:
+    def _problem(self, said: str, error: Exception) -> ParamsProblem:
         if found := _UNKNOWN.match(said):
             return self._unexpected(found[1])
         if said.startswith("Expected `array`") and self._places is not None:
@@ -320,7 +323,7 @@ class Binder:
         given = {each.name: raw for each, raw in zip(self._positional, form, strict=False)}
         return given, rest, {}
 
-    def _unexpected(self, name: str, *, suggest: bool) -> Problem:
+    def _unexpected(self, name: str, *, suggest: bool) -> ParamsProblem:
         if any(each.name == name for each in self._positional):
             return by_position_only(name)
         return unexpected(name, self._names, suggest=suggest)
@@ -346,9 +349,9 @@ class _Faults:
     """The problems of one call. Raises as soon as `MAX_PROBLEMS` are collected."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self._problems: list[ParamsProblem] = []
 
-    def extend(self, problems: Iterable[Problem]) -> None:
+    def extend(self, problems: Iterable[ParamsProblem]) -> None:
         for problem in problems:
             self._problems.append(problem)
             if len(self._problems) >= MAX_PROBLEMS:

@@ -11,7 +11,7 @@ from msgspec import Raw
 from accord.jsonrpc.methods.params_errors import (
     MAX_DIAGNOSED_BYTES,
     MAX_TEXT,
-    Problem,
+    ParamsProblem,
     ValueRefusedError,
     expected,
     json_kind,
@@ -42,7 +42,7 @@ class MsgspecType:
             problem = undecodable(name, path, expected(self.annotation), error)
         raise ValueRefusedError([problem])
 
-    def problem(self, data: Json, name: str, path: str, said: str) -> Problem:
+    def problem(self, data: Json, name: str, path: str, said: str) -> ParamsProblem:
         """What msgspec said of `data`, as a problem of the parameter `name`."""
         return _Fault(self.annotation, data, name, path, said).problem()
 
@@ -78,7 +78,7 @@ class _Fault:
         self._inner = located["path"] if located else ""
         self._in_key = located is not None and located["key"] is not None
 
-    def problem(self) -> Problem:
+    def problem(self) -> ParamsProblem:
         what = self._what
         if found := _EXPECTED_GOT.fullmatch(what):
             noun = f"{found['expected']} as key" if self._in_key else found["expected"]
@@ -97,8 +97,8 @@ class _Fault:
         text = "" if _CHOICE.fullmatch(what) else what
         return self._at("", noun, self._came(), text)
 
-    def _at(self, field: str, noun: str, got: str, text: str = "") -> Problem:
-        return Problem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
+    def _at(self, field: str, noun: str, got: str, text: str = "") -> ParamsProblem:
+        return ParamsProblem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
 
     def _came(self, sized: str = "") -> str:
         """What stands at the fault, with its length if it is of the kind that is measured."""

@@ -27,7 +27,7 @@ _MAX_COMPARED: Final = 64
 """Longest name, and most allowed names, for which a close match is looked for."""
 
 
-class Problem(Struct, frozen=True):
+class ParamsProblem(Struct, frozen=True):
     """One thing that is wrong with the params."""
 
     parameter: str
@@ -57,12 +57,12 @@ class Problem(Struct, frozen=True):
 class ValueRefusedError(Exception):
     """A value is not of the type that its parameter has. Caught where parameters are bound."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[ParamsProblem]) -> None:
         super().__init__()
         self.problems = list(problems)
 
 
-def invalid_params(problems: Sequence[Problem]) -> RpcError:
+def invalid_params(problems: Sequence[ParamsProblem]) -> RpcError:
     """The error for a call with these problems, of which there is at least one.
 
     Its `data` has the members of the first, and all of them as `problems` if there are more.
@@ -79,11 +79,11 @@ def invalid_params(problems: Sequence[Problem]) -> RpcError:
     )
 
 
-def missing(name: str, expected: str) -> Problem:
-    return Problem(name, name, expected, "nothing")
+def missing(name: str, expected: str) -> ParamsProblem:
+    return ParamsProblem(name, name, expected, "nothing")
 
 
-def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> Problem:
+def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> ParamsProblem:
     """A named parameter that the method does not take."""
     members: dict[str, Any] = {"allowed": list(allowed)}
     close = _closest(name, allowed) if suggest else None
@@ -93,25 +93,27 @@ def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> Problem:
         members["suggestion"] = close
     names = ", ".join(f"'{each}'" for each in allowed) or "none"
     text = f"no such parameter{hint} (allowed by name: {names})"
-    return Problem(name, name, "no such parameter", "one", text, members)
+    return ParamsProblem(name, name, "no such parameter", "one", text, members)
 
 
-def by_position_only(name: str) -> Problem:
+def by_position_only(name: str) -> ParamsProblem:
     text = "it is taken by position only: send params as an array"
-    return Problem(name, name, "a value by position", "one by name", text)
+    return ParamsProblem(name, name, "a value by position", "one by name", text)
 
 
-def too_many(takes: int, came: int | None) -> Problem:
+def too_many(takes: int, came: int | None) -> ParamsProblem:
     """More positional parameters than the method has; None if they were not counted."""
     got = "more" if came is None else f"{came:,}"
     text = f"the method takes {_count(takes)} by position, {got} came"
-    return Problem("params", "params", f"at most {_count(takes)}", got, text)
+    return ParamsProblem("params", "params", f"at most {_count(takes)}", got, text)
 
 
-def undecodable(parameter: str, path: str, expected: str, error: Exception) -> Problem:
+def undecodable(parameter: str, path: str, expected: str, error: Exception) -> ParamsProblem:
     """A value that is no JSON which can be decoded, whatever its type."""
     why = "nested too deep" if isinstance(error, RecursionError) else str(error)
-    return Problem(parameter, path, expected, "what cannot be decoded", f"not decodable: {why}")
+    return ParamsProblem(
+        parameter, path, expected, "what cannot be decoded", f"not decodable: {why}"
+    )
 
 
 def shorten(text: str) -> str:

@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from accord.jsonrpc.methods.msgspec_types import REFUSALS, Json
 from accord.jsonrpc.methods.params_errors import (
     MAX_PROBLEMS,
-    Problem,
+    ParamsProblem,
     ValueRefusedError,
     expected,
     json_kind,
@@ -52,20 +52,22 @@ class PydanticType:
             problems = self._problems(error, name, path)
         raise ValueRefusedError(problems)
 
-    def _problems(self, error: ValidationError, name: str, path: str) -> list[Problem]:
+    def _problems(self, error: ValidationError, name: str, path: str) -> list[ParamsProblem]:
         count = error.error_count()
         if count > _MOST_LISTED:
             text = f"{count:,} faults, too many to list"
-            return [Problem(name, path, expected(self.annotation), f"{count:,} faults", text)]
+            return [ParamsProblem(name, path, expected(self.annotation), f"{count:,} faults", text)]
         faults = error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]
         return [_problem(fault, name, path) for fault in faults]
 
 
-def _problem(fault: Mapping[str, Any], name: str, path: str) -> Problem:
+def _problem(fault: Mapping[str, Any], name: str, path: str) -> ParamsProblem:
     path += "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
     message: str = fault["msg"]
     if fault["type"] == "missing":
-        return Problem(name, path, "a value", "nothing")
+        return ParamsProblem(name, path, "a value", "nothing")
     if message.startswith(_SHOULD_BE):
-        return Problem(name, path, message.removeprefix(_SHOULD_BE), json_kind(fault["input"]))
-    return Problem(name, path, message, json_kind(fault["input"]), message)
+        return ParamsProblem(
+            name, path, message.removeprefix(_SHOULD_BE), json_kind(fault["input"])
+        )
+    return ParamsProblem(name, path, message, json_kind(fault["input"]), message)

@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _ATTRIBUTE = "__accord_method__"
 
 
-class Mark(Struct, frozen=True):
+class MethodDeclaration(Struct, frozen=True):
     """How a function is to be served."""
 
     name: str | None = None
@@ -57,21 +57,21 @@ def method(
     registered. The function itself is left as it is.
     """
     if callable(name):
-        return _put_mark(name, Mark())
+        return _declare(name, MethodDeclaration())
 
     def decorate(function: F) -> F:
-        return _put_mark(function, Mark(name, thread, deadline, about))
+        return _declare(function, MethodDeclaration(name, thread, deadline, about))
 
     return decorate
 
 
-def mark_of(function: Any) -> Mark | None:
+def declaration_of(function: Any) -> MethodDeclaration | None:
     """The mark of a function, a bound method or what wraps one in a class."""
     found = getattr(getattr(function, "__func__", function), _ATTRIBUTE, None)
-    return found if isinstance(found, Mark) else None
+    return found if isinstance(found, MethodDeclaration) else None
 
 
-def marked_in(thing: object) -> Iterator[tuple[str, Any]]:
+def declared_in(thing: object) -> Iterator[tuple[str, Any]]:
     """The marked functions of an object, a class or a module, ready to be called, with their
     names. Looks at classes and never evaluates a property."""
     if isinstance(thing, ModuleType):
@@ -80,11 +80,11 @@ def marked_in(thing: object) -> Iterator[tuple[str, Any]]:
         classes = (thing if isinstance(thing, type) else type(thing)).__mro__
         found = {name: it for cls in reversed(classes) for name, it in vars(cls).items()}
     for name, it in found.items():
-        if mark_of(it) is not None:
+        if declaration_of(it) is not None:
             yield name, getattr(thing, name)
 
 
-def _put_mark(function: F, mark: Mark) -> F:
+def _declare(function: F, mark: MethodDeclaration) -> F:
     setattr(getattr(function, "__func__", function), _ATTRIBUTE, mark)
     return function
 
@@ -177,7 +177,7 @@ class Router:
         `about` is what its description says beyond the signature and the docstring.
         `protocol` is for the protocol's own methods, whose names begin with `rpc.`.
         """
-        mark = mark_of(function) or Mark()
+        mark = declaration_of(function) or MethodDeclaration()
         method = make_method(
             function,
             _name(function, mark.name if name is None else name),
@@ -200,8 +200,8 @@ class Router:
         registered the same way.
         """
         methods = []
-        for attribute, function in marked_in(instance):
-            mark = mark_of(function) or Mark()
+        for attribute, function in declared_in(instance):
+            mark = declaration_of(function) or MethodDeclaration()
             name = prefix + _name(function, attribute if mark.name is None else mark.name)
             methods.append(
                 make_method(

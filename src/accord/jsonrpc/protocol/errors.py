@@ -8,7 +8,7 @@ from __future__ import annotations
 import traceback
 from typing import Any, ClassVar, Final
 
-from accord.jsonrpc.protocol.catalogue import CATALOGUE, Entry
+from accord.jsonrpc.protocol.catalogue import CATALOGUE, CatalogueEntry
 
 
 class AccordError(Exception):
@@ -42,7 +42,7 @@ class RpcError(AccordError):
         return f"{self.message} ({self.code})"
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> CatalogueEntry | None:
         """The catalogue's entry for this error, None for an application's own code.
 
         Several failures may share a code; then `data.reason`, which Accord sends, tells which.
@@ -134,7 +134,7 @@ class TransportError(RpcError):
             self.advice = advice
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> CatalogueEntry | None:
         # The reason that a WebSocket was closed with is the other end's own word.
         return CATALOGUE.get(self.code)
 
@@ -214,7 +214,7 @@ def from_wire(code: int, message: str, data: Any = None) -> RpcError:
     return cls(message, data=data)
 
 
-def is_foreseen(error: BaseException, *, strict: bool = False) -> bool:
+def is_expected(error: BaseException, *, strict: bool = False) -> bool:
     """Whether the caller may see this error as it is.
 
     A transport error met by a handler concerns a third party: it is not the caller's to
@@ -225,9 +225,9 @@ def is_foreseen(error: BaseException, *, strict: bool = False) -> bool:
     return not strict or CATALOGUE.get(error.code) is not None
 
 
-def told_code(error: BaseException, *, strict: bool = False) -> int:
+def wire_code(error: BaseException, *, strict: bool = False) -> int:
     """The code that the caller is told about `error`."""
-    if isinstance(error, RpcError) and is_foreseen(error, strict=strict):
+    if isinstance(error, RpcError) and is_expected(error, strict=strict):
         return error.code
     return CATALOGUE.named("internal_error").code
 
@@ -236,7 +236,7 @@ def to_wire(
     error: BaseException, *, correlation_id: str, strict: bool = False, debug: bool = False
 ) -> RpcError:
     """What the caller is told about `error`."""
-    if is_foreseen(error, strict=strict):
+    if is_expected(error, strict=strict):
         assert isinstance(error, RpcError)
         return error
     members: dict[str, Any] = {"correlationId": correlation_id}
@@ -246,7 +246,7 @@ def to_wire(
     return own_error("internal_error", None, **members)
 
 
-LONGEST: Final = 200
+MAX_LOGGED_CHARACTERS: Final = 200
 LOGGED_AT_FIRST: Final = 10
 LOGGED_THEN: Final = 1_000
 
@@ -261,6 +261,6 @@ def is_worth_logging(count: int) -> bool:
 def log_line(text: object) -> str:
     """`text` cut to a length that fits, on one line: nobody outside can forge a line of ours."""
     shown = str(text)
-    if len(shown) > LONGEST:
-        shown = f"{shown[:LONGEST]}…"
+    if len(shown) > MAX_LOGGED_CHARACTERS:
+        shown = f"{shown[:MAX_LOGGED_CHARACTERS]}…"
     return shown if shown.isprintable() else shown.encode("unicode_escape").decode("ascii")

@@ -125,7 +125,7 @@ def encode_failure(id: Id, error: RpcError) -> bytes:
         return encode(Failure(id, ErrorObject(error.code, message)))
 
 
-class Refused(bytes):
+class InvalidMessageReply(bytes):
     """An answer to a payload that is no message (-32700, or a single -32600).
 
     Transports with status codes recognise it by this type: HTTP sends it with status 400.

@@ -80,7 +80,7 @@ class Statistics:
     handlers_timed_out: int = 0
 
 
-class Pending(Struct):
+class PendingCall(Struct):
     """An outgoing call that waits for its answer."""
 
     id: Id
@@ -119,7 +119,7 @@ class Session:
         self.limits = limits
         self.statistics = Statistics()
         self.state = state
-        self.pending: dict[Id, Pending] = {}
+        self.pending: dict[Id, PendingCall] = {}
         self._next_id: Callable[[], Id] = Counter() if next_id is None else next_id
         self._messages = 0
         self._given_up: dict[Id, None] = {}
@@ -144,7 +144,7 @@ class Session:
         longest: float | None = None,
         idempotent: bool = False,
         message: int | None = None,
-    ) -> tuple[Pending, bytes]:
+    ) -> tuple[PendingCall, bytes]:
         """Register a call and encode it. Raises what cannot be encoded, and nothing is registered.
 
         `longest` bounds, from now, how far `extend` may move the deadline. `message` is the
@@ -158,7 +158,7 @@ class Session:
             )
         id = self._next_id()
         data = encode(Request(id, method, params))
-        call = Pending(
+        call = PendingCall(
             id,
             method,
             token,
@@ -201,7 +201,7 @@ class Session:
         messages = {call.message for call in self.pending.values()}
         return list(self.pending) if len(messages) == 1 else []
 
-    def settle(self, id: Id) -> Pending | None:
+    def settle(self, id: Id) -> PendingCall | None:
         """An answer to `id` arrived: the call it settles, or None if nobody waits for it."""
         # Our ids are int or str; 1.0 and True equal 1 as keys and must not match (F-02).
         call = self.pending.pop(id, None) if type(id) is int or type(id) is str else None
@@ -222,7 +222,7 @@ class Session:
         self.statistics.calls_abandoned += 1
         return True
 
-    def expire(self, now: float) -> list[Pending]:
+    def expire(self, now: float) -> list[PendingCall]:
         """Take out the calls whose time has run out."""
         due = [
             call
@@ -242,7 +242,7 @@ class Session:
             default=None,
         )
 
-    def lose(self, *, keep_resendable: bool = False) -> list[Pending]:
+    def lose(self, *, keep_resendable: bool = False) -> list[PendingCall]:
         """The connection is gone: take out the pending calls, but those that can be sent again."""
         lost = [
             call for call in self.pending.values() if call.resend is None or not keep_resendable

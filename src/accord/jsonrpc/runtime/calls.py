@@ -23,8 +23,8 @@ from accord.jsonrpc.protocol.errors import (
     own_error,
 )
 from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Request, Success
-from accord.jsonrpc.protocol.session import Pending, Session
-from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, Alarm
+from accord.jsonrpc.protocol.session import PendingCall, Session
+from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, DeadlineTimer
 
 
 def decode_result(raw: Any, into: Any, method: str) -> Any:
@@ -67,7 +67,7 @@ class Call(Struct, eq=False):
     """An outgoing call. Await it for its result."""
 
     _calls: Calls
-    _pending: Pending
+    _pending: PendingCall
     _future: asyncio.Future[Any]
 
     @property
@@ -121,7 +121,7 @@ class Calls:
         self._session = session
         self._timeout = timeout
         self._loop = asyncio.get_running_loop()
-        self._alarm = Alarm(self._loop, self._sweep)
+        self._alarm = DeadlineTimer(self._loop, self._sweep)
         self.on_abandoned: Callable[[Id, str], None] | None = None
 
     def seconds(self, timeout: float | None | UnsetType) -> float | None:
@@ -154,7 +154,7 @@ class Calls:
             self._alarm.set(pending.deadline)
         return Call(self, pending, future), data
 
-    def extend(self, call: Pending) -> None:
+    def extend(self, call: PendingCall) -> None:
         """Restart a call's timeout."""
         deadline = self._session.extend(call.id, now=self._loop.time())
         if deadline is not None:
@@ -191,7 +191,7 @@ class Calls:
             if isinstance(item, Request) and item.id in self._session.pending:
                 self._fail(item.id, copy(error))
 
-    def fail(self, call: Pending, error: RpcError) -> None:
+    def fail(self, call: PendingCall, error: RpcError) -> None:
         """Fail one call, if it is still pending."""
         if call.id in self._session.pending:
             self._fail(call.id, error)
@@ -201,7 +201,7 @@ class Calls:
         for id in self._session.only_message():
             self._fail(id, copy(error))
 
-    def abandon(self, call: Pending) -> None:
+    def abandon(self, call: PendingCall) -> None:
         """Give up a call that no task waits for any more."""
         if self._session.abandon(call.id):
             self._tell_abandoned(call)
@@ -238,7 +238,7 @@ class Calls:
         if pending is not None:
             _settle(pending, error)
 
-    def _tell_abandoned(self, call: Pending) -> None:
+    def _tell_abandoned(self, call: PendingCall) -> None:
         if self.on_abandoned is not None:
             self.on_abandoned(call.id, call.method)
 
@@ -258,7 +258,7 @@ def checked(params: Any) -> Any:
     return params
 
 
-def _settle(pending: Pending, error: RpcError) -> None:
+def _settle(pending: PendingCall, error: RpcError) -> None:
     if not pending.token.done():
         pending.token.set_exception(error)
 

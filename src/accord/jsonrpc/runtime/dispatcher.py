@@ -40,19 +40,19 @@ from accord.jsonrpc.protocol.diagnosis import (
 )
 from accord.jsonrpc.protocol.errors import (
     RpcError,
-    is_foreseen,
+    is_expected,
     is_worth_logging,
     log_line,
     own_error,
     to_wire,
-    told_code,
+    wire_code,
 )
 from accord.jsonrpc.protocol.messages import (
     Envelope,
     Id,
     Invalid,
+    InvalidMessageReply,
     Notification,
-    Refused,
     Request,
     Success,
     encode,
@@ -62,22 +62,22 @@ from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.requests import (
     CHUNK,
     BatchRun,
+    BatchSlot,
     Cancellable,
     DirectRun,
-    Running,
-    RunningCalls,
-    Slot,
-    Source,
+    RequestSource,
+    RunningRequest,
+    RunningRequests,
     encode_together,
     log_failure,
-    log_unforeseen,
+    log_unexpected,
+    notify_batch,
+    notify_ended,
+    notify_refused,
     start_task,
-    tell_batch,
-    tell_ended,
-    tell_refused,
     unknown_method,
 )
-from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, Alarm, ThreadPool, shared_pool
+from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, DeadlineTimer, ThreadPool, shared_pool
 
 log = logging.getLogger("accord.jsonrpc")
 
@@ -89,7 +89,9 @@ _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
 """The types of ids where each must be unique."""
 
-_Serve: TypeAlias = Callable[[Id | UnsetType, str, Any, Source], bytes | None | Running]
+_Serve: TypeAlias = Callable[
+    [Id | UnsetType, str, Any, RequestSource], bytes | None | RunningRequest
+]
 
 
 class Dispatcher:
@@ -160,9 +162,9 @@ class Dispatcher:
         self._in_thread: InThread = self._submit
         self._strict = strict_codes
         self._debug = debug
-        self._running = RunningCalls()
+        self._running = RunningRequests()
         self._loop = asyncio.get_running_loop()
-        self._alarm = Alarm(self._loop, self._sweep)
+        self._alarm = DeadlineTimer(self._loop, self._sweep)
         self._idle: asyncio.Future[None] | None = None
         self.draining = False
         """While set, new requests are refused and what runs may finish."""
@@ -171,7 +173,7 @@ class Dispatcher:
     def in_flight(self) -> int:
         return len(self._running)
 
-    def handle(self, data: bytes, source: Source) -> bytes | None | Cancellable:
+    def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
         """Serve what arrived: its answer, None for nothing to say, or what is running for it.
 
         `source.answer` gets the answer of what is running, once, never before this returns. A
@@ -209,11 +211,11 @@ class Dispatcher:
         return self._serve_other(what, source)
 
     def _serve_unique(
-        self, id: Id | UnsetType, name: str, params: Any, source: Source
-    ) -> bytes | None | Running:
+        self, id: Id | UnsetType, name: str, params: Any, source: RequestSource
+    ) -> bytes | None | RunningRequest:
         """Serve a request if its id is a string or an integer that no other in flight has."""
         if id is UNSET or (
-            type(id) in _UNIQUE and id not in self._running and type(source) is not Slot
+            type(id) in _UNIQUE and id not in self._running and type(source) is not BatchSlot
         ):
             return self._serve_any(id, name, params, source)  # the common case
         fault = id_fault(id, lambda id: self._is_in_use(id, source))
@@ -223,18 +225,18 @@ class Dispatcher:
         error = self._request_errors(fault, params, source.context(name, id))
         return self._refuse_invalid(Invalid(error, id if fault == "id_conflict" else None))
 
-    def _is_in_use(self, id: Id, source: Source) -> bool:
+    def _is_in_use(self, id: Id, source: RequestSource) -> bool:
         # The answers to a batch come together: its ids must differ even where one is answered
         # before the next is begun.
-        if isinstance(source, Slot) and not source.takes(id):
+        if isinstance(source, BatchSlot) and not source.takes(id):
             return True
         running = self._running.get(id)
         # A cancelled handler may still be cleaning up. Its id is free: it is never answered.
         return running is not None and not running.answered
 
     def _serve_observed(
-        self, id: Id | UnsetType, name: str, params: Any, source: Source
-    ) -> bytes | None | Running:
+        self, id: Id | UnsetType, name: str, params: Any, source: RequestSource
+    ) -> bytes | None | RunningRequest:
         assert self._observer is not None
         known = self._find(name) is not None
         seen = None
@@ -256,9 +258,9 @@ class Dispatcher:
         id: Id | UnsetType,
         name: str,
         params: Any,
-        source: Source,
+        source: RequestSource,
         seen: Observation | None = None,
-    ) -> bytes | None | Running:
+    ) -> bytes | None | RunningRequest:
         """Serve a request, or a notification if `id` is UNSET."""
         if id is UNSET:
             self.statistics.notifications_received += 1
@@ -279,11 +281,11 @@ class Dispatcher:
         except _FAULTS as error:
             return self._malformed(id, params, seen) or self._failed(id, name, error, seen)
         if seen is not None:
-            tell_ended(seen, None)
+            notify_ended(seen, None)
         return answer
 
     def _serve_batch(
-        self, items: list[Item] | list[Envelope], source: Source
+        self, items: list[Item] | list[Envelope], source: RequestSource
     ) -> bytes | None | Cancellable:
         if not items:
             # JSON-RPC 2.0, section 6: an empty array is one Invalid Request.
@@ -291,7 +293,7 @@ class Dispatcher:
         if len(items) > self._max_items:
             return self._refuse_invalid(self._named(too_many_items(self._max_items), source))
         if self._observer is not None:
-            tell_batch(self._observer, len(items))
+            notify_batch(self._observer, len(items))
         room = self._limits.max_batch_response_bytes
         if type(items[0]) is Invalid:
             answer = self._refuse_all(items, room)
@@ -327,7 +329,7 @@ class Dispatcher:
         self.statistics.invalid_received += len(items)
         if self._observer is not None:
             for item in items:
-                tell_refused(self._observer, item.error)
+                notify_refused(self._observer, item.error)
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
@@ -347,7 +349,7 @@ class Dispatcher:
         self.statistics.requests_received += len(results)
         return results
 
-    def _serve_other(self, what: Item, source: Source) -> bytes | None | Running:
+    def _serve_other(self, what: Item, source: RequestSource) -> bytes | None | RunningRequest:
         if type(what) is Envelope and what.method:
             return self.serve(what.id, what.method, what.params, source)
         message = sort(what)
@@ -365,7 +367,7 @@ class Dispatcher:
                 source.settle(message)
                 return None
 
-    def _named(self, message: Invalid, source: Source) -> Invalid:
+    def _named(self, message: Invalid, source: RequestSource) -> Invalid:
         """A refusal with the error that the protocol above has for it."""
         errors = self._request_errors
         if errors is None:
@@ -391,9 +393,9 @@ class Dispatcher:
         method: Method,
         params: Any,
         id: Id | UnsetType,
-        source: Source,
+        source: RequestSource,
         seen: Observation | None,
-    ) -> bytes | None | Running:
+    ) -> bytes | None | RunningRequest:
         if self.draining or len(self._running) >= self._max_in_flight:
             return self._refuse(id, self._no_room(), seen)
         try:
@@ -409,7 +411,7 @@ class Dispatcher:
                 if method.mode == "either" and type(work) is not CoroutineType:
                     answer = encode(Success(id, work)) if id is not UNSET else None
                     if seen is not None:
-                        tell_ended(seen, None)
+                        notify_ended(seen, None)
                     return answer
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
@@ -417,9 +419,9 @@ class Dispatcher:
         if self._by_id and id is not UNSET:
             if id in calls:  # cancelled, and still cleaning up: its id is free
                 calls.free(id)
-            running = calls[id] = Running(method, id, source, calls, seen, work, id)
+            running = calls[id] = RunningRequest(method, id, source, calls, seen, work, id)
         else:
-            running = Running(method, id, source, calls, seen, work)
+            running = RunningRequest(method, id, source, calls, seen, work)
             calls[running] = running
         seconds = self._call_seconds if method.deadline is UNSET else method.deadline
         if seconds is not None:
@@ -432,7 +434,7 @@ class Dispatcher:
         running.task = task
         return running
 
-    async def _drive(self, running: Running, work: Awaitable[Any]) -> None:
+    async def _drive(self, running: RunningRequest, work: Awaitable[Any]) -> None:
         running.work = None
         answer: bytes | None = None
         try:
@@ -440,7 +442,7 @@ class Dispatcher:
             if running.id is not UNSET and not running.answered:
                 answer = encode(Success(running.id, result))
             if running.seen is not None:
-                tell_ended(running.take_seen(), None)
+                notify_ended(running.take_seen(), None)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if running.answered or (task is not None and task.cancelling()):
@@ -458,7 +460,7 @@ class Dispatcher:
             key = running.key
             self._running.pop(running if key is None else key, None)
             if running.seen is not None:
-                tell_ended(running.take_seen(), CANCELLED)
+                notify_ended(running.take_seen(), CANCELLED)
             running.answer = answer
             if running.task is not None and not running.answered:
                 running.answered = True
@@ -487,7 +489,7 @@ class Dispatcher:
         if ahead:
             self._alarm.set(max(min(ahead), now + SWEEP_SECONDS))
 
-    def _time_out(self, running: Running) -> None:
+    def _time_out(self, running: RunningRequest) -> None:
         running.deadline = None
         own = running.method.deadline
         seconds = self._call_seconds if own is UNSET else own
@@ -496,7 +498,7 @@ class Dispatcher:
         log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)
         self._give_up(running, error)
 
-    def _give_up(self, running: Running, error: RpcError) -> None:
+    def _give_up(self, running: RunningRequest, error: RpcError) -> None:
         """Answer with `error` now, whatever the handler does about its cancellation."""
         if running.answered:
             return
@@ -516,7 +518,7 @@ class Dispatcher:
             self._give_up(running, own_error("busy", "this end closes before the call has ended"))
         self.cancel_all()
 
-    def cancel(self, id: Id, source: Source) -> bool:
+    def cancel(self, id: Id, source: RequestSource) -> bool:
         """Stop the handler of one request; it is not answered. Whether it was running."""
         return self._running.cancel(id, source)
 
@@ -532,7 +534,7 @@ class Dispatcher:
     def refused(self, error: RpcError) -> None:
         """A message was refused before it was read."""
         self.statistics.messages_refused += 1
-        tell_refused(self._observer, error)
+        notify_refused(self._observer, error)
 
     def _malformed(
         self, id: Id | UnsetType, params: Any, seen: Observation | None = None
@@ -549,14 +551,14 @@ class Dispatcher:
 
     def _refuse_invalid(self, message: Invalid, seen: Observation | None = None) -> bytes:
         if seen is not None:
-            tell_ended(seen, message.error.code, message.error)
+            notify_ended(seen, message.error.code, message.error)
         else:
-            tell_refused(self._observer, message.error)
+            notify_refused(self._observer, message.error)
         if message.oversized:
             self.statistics.requests_refused += 1
             return encode_failure(None, message.error)
         self.statistics.invalid_received += 1
-        return Refused(message.answer or encode_failure(message.id, message.error))
+        return InvalidMessageReply(message.answer or encode_failure(message.id, message.error))
 
     def _failed(
         self,
@@ -567,23 +569,23 @@ class Dispatcher:
     ) -> bytes | None:
         """The answer for a handler that raised, or whose result cannot be encoded."""
         if seen is not None:
-            tell_ended(seen, told_code(error, strict=self._strict), error)
+            notify_ended(seen, wire_code(error, strict=self._strict), error)
         if id is not UNSET:
             return self._failure(id, method, error)
         self.statistics.handlers_failed += 1
-        if is_foreseen(error, strict=self._strict):
+        if is_expected(error, strict=self._strict):
             # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
             if is_worth_logging(self.statistics.handlers_failed):
                 log.warning("notification %s failed: %s", method, log_line(error))
         else:
-            log_unforeseen(method, error)
+            log_unexpected(method, error)
         return None
 
     def _failure(self, id: Id, method: object, error: BaseException) -> bytes:
         self.statistics.handlers_failed += 1
         correlation_id = ""
-        if not is_foreseen(error, strict=self._strict):
-            correlation_id = log_unforeseen(method, error)
+        if not is_expected(error, strict=self._strict):
+            correlation_id = log_unexpected(method, error)
         told = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
         return encode_failure(id, told)
 
@@ -591,7 +593,7 @@ class Dispatcher:
         self, id: Id | UnsetType, error: RpcError, seen: Observation | None
     ) -> bytes | None:
         self.statistics.requests_refused += 1
-        tell_ended(seen, error.code, error)
+        notify_ended(seen, error.code, error)
         if id is UNSET:
             if is_worth_logging(self.statistics.requests_refused):
                 log.warning("notification dropped: %s", log_line(error.message))

@@ -34,7 +34,7 @@ from accord.jsonrpc.protocol.messages import (
 log = logging.getLogger("accord.jsonrpc")
 
 
-def tell_ended(
+def notify_ended(
     seen: Observation | None, outcome: Outcome, error: BaseException | None = None
 ) -> None:
     if seen is not None:
@@ -44,14 +44,14 @@ def tell_ended(
             log_failure(failure)
 
 
-def tell_batch(observer: Observer, size: int) -> None:
+def notify_batch(observer: Observer, size: int) -> None:
     try:
         observer.batch_received(size)
     except Exception as failure:
         log_failure(failure)
 
 
-def tell_refused(observer: Observer | None, error: RpcError) -> None:
+def notify_refused(observer: Observer | None, error: RpcError) -> None:
     if observer is not None:
         try:
             observer.refused(error)
@@ -69,7 +69,7 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-class Source(Protocol):
+class RequestSource(Protocol):
     """Where requests come from."""
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
@@ -82,13 +82,13 @@ class Source(Protocol):
         """Take a response, or something that was meant to be one."""
 
 
-class Running(Struct, eq=False):
+class RunningRequest(Struct, eq=False):
     """A request whose handler has not finished."""
 
     method: Method
     id: Id | UnsetType
-    source: Source
-    _among: RunningCalls
+    source: RequestSource
+    _among: RunningRequests
     seen: Observation | None
     """Who is to be told how this ends; None when nobody is, or has been already."""
     work: Awaitable[Any] | None
@@ -108,7 +108,7 @@ class Running(Struct, eq=False):
     def cancel(self) -> None:
         """Stop the handler; its caller is gone and is not answered."""
         self.answered = True
-        tell_ended(self.take_seen(), CANCELLED)
+        notify_ended(self.take_seen(), CANCELLED)
         if self.task is not None:
             self.task.cancel()
         if self.work is not None:  # a task cancelled before its first step runs no line of its own
@@ -122,12 +122,12 @@ class Running(Struct, eq=False):
         self._among.pop(self if self.key is None else self.key, None)
 
 
-class RunningCalls(dict[object, Running]):
+class RunningRequests(dict[object, RunningRequest]):
     """Requests whose handlers have not finished: by id where ids are unique, else by themselves."""
 
     __slots__ = ()
 
-    def cancel(self, id: Id, source: Source) -> bool:
+    def cancel(self, id: Id, source: RequestSource) -> bool:
         """Stop the handler of one request without an answer; return True if it was running."""
         key = id_key(id)
         for running in self.values():
@@ -135,7 +135,7 @@ class RunningCalls(dict[object, Running]):
                 continue
             if origin(running.source) is source:
                 running.cancel()
-                if isinstance(running.source, Slot):  # the others of its batch are answered
+                if isinstance(running.source, BatchSlot):  # the others of its batch are answered
                     running.source.answer(None)
                 return True
         return False
@@ -147,7 +147,7 @@ class RunningCalls(dict[object, Running]):
         self[older] = older
 
 
-def origin(source: Source) -> Source:
+def origin(source: RequestSource) -> RequestSource:
     """Return the source that a request came from: for an item of a batch, that of the batch."""
     return getattr(source, "batch_source", source)
 
@@ -217,7 +217,7 @@ class BatchRun:
 
     __slots__ = ("_answers", "_complete", "_max_bytes", "_room", "_waiting", "ids", "source")
 
-    def __init__(self, source: Source, begun: DirectRun) -> None:
+    def __init__(self, source: RequestSource, begun: DirectRun) -> None:
         self.source = source
         self.ids: set[Id] = set()
         """The ids of the batch's requests so far, where ids must be unique."""
@@ -226,15 +226,15 @@ class BatchRun:
         self._answers: list[bytes | None] = [*begun.pieces]
         self._max_bytes = begun.max_bytes
         self._room = begun.room
-        self._waiting: dict[int, Running] = {}
+        self._waiting: dict[int, RunningRequest] = {}
 
-    def slot(self, id: Id | UnsetType) -> Slot:
+    def slot(self, id: Id | UnsetType) -> BatchSlot:
         """Reserve a place for the answer to the next message."""
         self._answers.append(None)
-        return Slot(self, len(self._answers) - 1, id)
+        return BatchSlot(self, len(self._answers) - 1, id)
 
-    def fill(self, slot: Slot, answer: bytes | None | Running) -> None:
-        if isinstance(answer, Running):
+    def fill(self, slot: BatchSlot, answer: bytes | None | RunningRequest) -> None:
+        if isinstance(answer, RunningRequest):
             self._waiting[slot.place] = answer
         elif answer is not None:
             if len(answer) > self._room and slot.id is not UNSET:
@@ -247,7 +247,7 @@ class BatchRun:
         self._complete = True
         return self if self._waiting else self._joined()
 
-    def finish(self, slot: Slot, answer: bytes | None) -> None:
+    def finish(self, slot: BatchSlot, answer: bytes | None) -> None:
         """Take the answer of a request that has ended; send the batch if it was the last."""
         del self._waiting[slot.place]
         self.fill(slot, answer)
@@ -265,7 +265,7 @@ class BatchRun:
         return b"[" + b",".join(answers) + b"]" if answers else None
 
 
-class Slot:
+class BatchSlot:
     """The source of one request in a batch: its answer fills a place in the array."""
 
     __slots__ = ("_run", "batch_source", "context", "id", "place", "settle")
@@ -307,7 +307,7 @@ def unknown_method(name: str) -> RpcError:
     return own_error("method_not_found", f"Method not found: {shown}", method=shown)
 
 
-def log_unforeseen(method: object, error: BaseException) -> str:
+def log_unexpected(method: object, error: BaseException) -> str:
     """Log an error whose details the caller must not see.
 
     Returns the correlation id under which it was logged, which the caller gets.

@@ -119,7 +119,7 @@ SWEEP_SECONDS: Final = 0.01
 """Minimum time between two checks of the deadlines: at most a hundred a second."""
 
 
-class Alarm:
+class DeadlineTimer:
     """A timer that fires once, at the earliest of the times it was set to."""
 
     __slots__ = ("_loop", "_ring", "_timer", "when")

@@ -16,9 +16,9 @@ from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
 from accord.jsonrpc.protocol.catalogue import CATALOGUE
-from accord.jsonrpc.protocol.errors import RpcError, is_foreseen
+from accord.jsonrpc.protocol.errors import RpcError, is_expected
 from accord.jsonrpc.protocol.messages import encode
-from accord.jsonrpc.runtime.threads import Alarm
+from accord.jsonrpc.runtime.threads import DeadlineTimer
 from accord.mcp.protocol.content import SERVER_INFO
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.messages import (
@@ -120,7 +120,7 @@ class _Watch:
         self.thread = get_ident()
         self.time = loop.time
         self.running: set[Deadline] = set()
-        self.alarm = Alarm(loop, self._ring)
+        self.alarm = DeadlineTimer(loop, self._ring)
 
     def _ring(self) -> None:
         now = self.time()
@@ -273,7 +273,7 @@ class HandlerRunner:
         internal error for all failures.
         """
         extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
-        if not extended or is_foreseen(error) or isinstance(error, ResourceNotFoundError):
+        if not extended or is_expected(error) or isinstance(error, ResourceNotFoundError):
             return None
         correlation_id = secrets.token_hex(8)
         log.error("%s failed [%s]", incoming.method, correlation_id, exc_info=error)

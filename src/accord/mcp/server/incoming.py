@@ -15,7 +15,7 @@ from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.methods.msgspec_types import REFUSALS, MsgspecType
 from accord.jsonrpc.methods.params_errors import (
     DuplicateMemberError,
-    Problem,
+    ParamsProblem,
     ValueRefusedError,
     check_members,
     invalid_params,
@@ -192,7 +192,7 @@ def _unreadable(error: Exception) -> Exception:
         return invalid_params([undecodable("params", "params", "object", error)])
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
     text = "is given twice" if error.path else str(error)
-    return invalid_params([Problem("params", f"params{path}", "one member", "two", text)])
+    return invalid_params([ParamsProblem("params", f"params{path}", "one member", "two", text)])
 
 
 def _refused(kind: Any, data: Any) -> Exception:

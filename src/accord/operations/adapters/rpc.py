@@ -28,7 +28,14 @@ from accord.jsonrpc.methods.method import About, ErrorAbout, Method
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.jsonrpc.protocol.errors import own_error
-from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success, encode_failure
+from accord.jsonrpc.protocol.messages import (
+    Failure,
+    Id,
+    Invalid,
+    InvalidMessageReply,
+    Success,
+    encode_failure,
+)
 from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.openrpc.api import Api
@@ -293,7 +300,7 @@ class RpcCall:
         if data is None:
             self.send(b"", 204)
             return
-        if isinstance(data, Refused):
+        if isinstance(data, InvalidMessageReply):
             self.send(data, 400)
             return
         error = self.state.get(ERROR)

@@ -12,7 +12,7 @@ from msgspec import UnsetType
 from accord.jsonrpc.methods.context import Context, Observer
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import Limits
-from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, InvalidMessageReply, Success
 from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, Peer
@@ -144,7 +144,7 @@ class Exchange:
         if answer is None:
             await self._respond(204, [], b"")
             return
-        status = 400 if type(answer) is Refused else 200
+        status = 400 if type(answer) is InvalidMessageReply else 200
         await self._respond(status, [_JSON, _length(answer)], answer)
 
     async def send_reply(self, reply: Reply) -> None:
@@ -311,7 +311,7 @@ class AsgiEndpoint:
         except Exception:
             log.exception("a request could not be handled")
             return CRASHED
-        if not (type(answer) is bytes or answer is None or type(answer) is Refused):
+        if not (type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply):
             answer = await exchange.outcome(cast(Cancellable, answer))
         most = self._limits.max_queued_bytes
         if answer is not None and len(answer) > most:

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from accord.jsonrpc.protocol.messages import Failure, Invalid, Success
 from accord.jsonrpc.protocol.session import Statistics
-from accord.jsonrpc.runtime.requests import Cancellable, Source
+from accord.jsonrpc.runtime.requests import Cancellable, RequestSource
 from accord.transports.http.admission import MAX_DRAINED_BYTES, Head, HeadRules, refuse
 from accord.transports.http.body import ChunkedBody, FixedBody
 from accord.transports.http.heads import CHUNKED, MalformedError
@@ -36,7 +36,7 @@ class Dispatch(Protocol):
     @property
     def statistics(self) -> Statistics: ...
 
-    def handle(self, data: bytes, source: Source) -> bytes | None | Cancellable:
+    def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
         """The answer, None for nothing to say, or what is running.
 
         `source.answer` gets the answer of what is running, once, never before this returns.

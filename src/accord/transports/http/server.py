@@ -10,7 +10,7 @@ from typing import cast
 from msgspec import UnsetType
 
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, InvalidMessageReply, Success
 from accord.jsonrpc.runtime.requests import Cancellable
 from accord.transports.http.admission import Head
 from accord.transports.http.connection import CallSite, HttpConnection, Site
@@ -46,7 +46,7 @@ class CallConnection(HttpConnection):
             self._release()
             self._put_reply(CRASHED.adding(head.cors))
             return
-        if type(answer) is bytes or answer is None or type(answer) is Refused:
+        if type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply:
             self._release()
             self._put(head, answer)
         else:
@@ -92,7 +92,7 @@ class CallConnection(HttpConnection):
             length = len(answer)
             response = (starts.known(length) or starts.of_length(length)) + answer
         else:
-            start = starts.refused if type(answer) is Refused else starts.answer
+            start = starts.refused if type(answer) is InvalidMessageReply else starts.answer
             response = b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(answer), extra, answer)
         self._out.append(response)
         self._out_bytes += len(response)

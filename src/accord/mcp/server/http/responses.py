@@ -13,7 +13,13 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.protocol.errors import RpcError, from_wire, own_error
-from accord.jsonrpc.protocol.messages import Id, Notification, Refused, encode, encode_failure
+from accord.jsonrpc.protocol.messages import (
+    Id,
+    InvalidMessageReply,
+    Notification,
+    encode,
+    encode_failure,
+)
 from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.headers import SESSION, VERSION
 from accord.mcp.protocol.messages import CASES, Profile, failure
@@ -105,7 +111,7 @@ BAD_REQUEST: Final = Status(400)
 
 def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
     """Return the status of the answer to the request `id`."""
-    if type(answer) is Refused:
+    if type(answer) is InvalidMessageReply:
         return BAD_REQUEST
     length = len(str(id)) if type(id) is int else len(encode(id))
     if answer[_BEFORE_ID + length + 2] != _ERROR:

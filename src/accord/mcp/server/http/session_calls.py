@@ -15,7 +15,7 @@ from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.protocol.errors import ConnectionLostError
-from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, Refused, Success
+from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, InvalidMessageReply, Success
 from accord.jsonrpc.runtime.requests import Cancellable
 from accord.mcp.protocol.headers import SESSION
 from accord.mcp.protocol.messages import RequestId
@@ -222,7 +222,7 @@ class SessionCall(SessionLink, eq=False):
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
         """Take the dispatcher's answer or running call."""
-        if type(answer) is bytes or answer is None or type(answer) is Refused:
+        if type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply:
             self.answer(answer)
         else:
             self._running = cast(Cancellable, answer)

@@ -20,9 +20,9 @@ from accord.jsonrpc.protocol.messages import (
     Failure,
     Id,
     Invalid,
+    InvalidMessageReply,
     Message,
     Notification,
-    Refused,
     Request,
     Success,
 )
@@ -55,7 +55,7 @@ class StatelessCall(Struct, eq=False):
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
         """Take the dispatcher's answer or running call."""
-        if type(answer) is bytes or answer is None or type(answer) is Refused:
+        if type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply:
             self.answer(answer)
         else:
             self._running = cast(Cancellable, answer)
@@ -248,7 +248,7 @@ class PlainPost:
     def _serve(self, place: int, request: Request) -> None:
         call = PlainCall(self._arrival, lambda data: self._answered(place, data))
         answer = self._endpoint.dispatcher.serve(request.id, request.method, request.params, call)
-        if isinstance(answer, bytes | Refused) or answer is None:
+        if isinstance(answer, bytes | InvalidMessageReply) or answer is None:
             call.answer(answer)
 
     def _answered(self, place: int, data: bytes | None) -> None:

@@ -18,7 +18,7 @@ from weakref import ref
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from accord.jsonrpc.protocol.errors import RpcError, is_foreseen, to_wire
+from accord.jsonrpc.protocol.errors import RpcError, is_expected, to_wire
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import RELATED_TASK, TextContent
 from accord.mcp.protocol.messages import CallToolParams, CallToolResult, failure
@@ -310,7 +310,7 @@ class Tasks:
 
     def _wire_error(self, id: str, error: Exception) -> RpcError:
         correlation_id = token_hex(8)
-        if not is_foreseen(error):
+        if not is_expected(error):
             log.error("task %s failed [%s]", id, correlation_id, exc_info=error)
         return to_wire(error, correlation_id=correlation_id)
 
