@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.openrpc.clients.names import Scope, camel, line, lines, pascal, snake, words
+from accord.openrpc.clients.names import IdentifierScope, camel, line, lines, pascal, snake, words
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_names_are_written_in_a_style(
 
 
 def test_a_scope_numbers_names_that_are_taken() -> None:
-    scope = Scope({"class"})
+    scope = IdentifierScope({"class"})
     names = ["a", "a", "a_2", "a", "class"]
     assert [scope.claim(name) for name in names] == ["a", "a_2", "a_2_2", "a_3", "class_2"]
 

@@ -11,17 +11,17 @@ from accord.openrpc.clients.model import (
     ANYTHING,
     NOTHING,
     NULL,
-    Api,
+    ApiModel,
     Array,
-    Constant,
+    ConstantType,
     Declaration,
-    Field,
     Map,
     Primitive,
-    Record,
-    Reference,
+    RecordField,
+    RecordType,
     Tuple,
     Type,
+    TypeReference,
     Union,
 )
 from tests.clients.documents import document, method, param, ref
@@ -33,7 +33,7 @@ BOOLEAN = Primitive("boolean")
 KEY = "#/components/schemas/"
 
 
-def read(schema: Any, **schemas: Any) -> Api:
+def read(schema: Any, **schemas: Any) -> ApiModel:
     return read_api(document(method("m", result=schema), schemas=schemas))
 
 
@@ -66,11 +66,11 @@ def declared(name: str, **schemas: Any) -> Declaration:
         ({"type": "string", "format": "email"}, STRING),
         ({"pattern": "^a"}, STRING),
         ({"minimum": 3}, NUMBER),
-        ({"const": "a"}, Constant(("a",))),
+        ({"const": "a"}, ConstantType(("a",))),
         ({"const": None}, NULL),
-        ({"enum": ["a", 1, True, None]}, Union((Constant(("a", 1, True)), NULL))),
-        ({"type": "string", "enum": ["a", 1]}, Constant(("a",))),
-        ({"type": "number", "enum": [1, 2.5, "x"]}, Constant((1, 2.5))),
+        ({"enum": ["a", 1, True, None]}, Union((ConstantType(("a", 1, True)), NULL))),
+        ({"type": "string", "enum": ["a", 1]}, ConstantType(("a",))),
+        ({"type": "number", "enum": [1, 2.5, "x"]}, ConstantType((1, 2.5))),
         ({"enum": [[1], {"a": 1}]}, Union((Array(ANYTHING), Map(ANYTHING)))),
         ({"enum": []}, NOTHING),
         ({"type": "array"}, Array(ANYTHING)),
@@ -92,14 +92,14 @@ def declared(name: str, **schemas: Any) -> Declaration:
         ({"patternProperties": {"^x": {"type": "string"}}}, Map(STRING)),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, Union((STRING, INTEGER))),
         ({"oneOf": [{"type": "string"}, {"type": "string"}]}, STRING),
-        ({"oneOf": [{"const": "a"}, {"const": "b"}]}, Constant(("a", "b"))),
+        ({"oneOf": [{"const": "a"}, {"const": "b"}]}, ConstantType(("a", "b"))),
         ({"anyOf": [{"type": "string"}, {}]}, ANYTHING),
         ({"anyOf": [{"type": "string"}, False]}, STRING),
         ({"allOf": [{"type": "string"}, {"minLength": 1}]}, STRING),
         ({"allOf": [{"type": "number"}, {"type": ["integer", "null"]}]}, INTEGER),
         ({"allOf": [{"type": "string"}, {"type": "integer"}]}, NOTHING),
-        ({"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["b", "c"]}, {"const": "c"}]}, Constant(("c",))),
-        ({"type": "string", "anyOf": [{"const": "a"}, {"const": 1}]}, Constant(("a",))),
+        ({"allOf": [{"enum": ["a", "b", "c"]}, {"enum": ["b", "c"]}, {"const": "c"}]}, ConstantType(("c",))),
+        ({"type": "string", "anyOf": [{"const": "a"}, {"const": 1}]}, ConstantType(("a",))),
         ({"allOf": [{"items": {"type": "number"}}, {"items": {"type": "integer"}}]}, Array(INTEGER)),
         ({"not": {"type": "string"}}, ANYTHING),
         ({"$ref": "https://example.com/schema.json"}, ANYTHING),
@@ -121,16 +121,16 @@ def test_an_object_with_known_members_is_a_record_named_by_its_place() -> None:
     }
     api = read(schema)
     outer = api.declarations["#/methods/0/result/schema/object"]
-    assert api.methods[0].result == Reference(outer.key)
+    assert api.methods[0].result == TypeReference(outer.key)
     inner = api.declarations["#/methods/0/result/schema/properties/b/object"]
     assert outer == Declaration(
         outer.key,
         ("m", "result"),
-        Record(
+        RecordType(
             (
-                Field("a", STRING, False, "First.", True),
-                Field("b", Reference(inner.key), True),
-                Field("c", ANYTHING, True),
+                RecordField("a", STRING, False, "First.", True),
+                RecordField("b", TypeReference(inner.key), True),
+                RecordField("c", ANYTHING, True),
             ),
             open=False,
         ),
@@ -143,7 +143,7 @@ def test_a_record_says_whether_it_has_other_members() -> None:
     known = {"type": "object", "properties": {"a": True}}
     for extra, open in ((True, True), ({"type": "string"}, True), (False, False)):
         record = declared("A", A={**known, "additionalProperties": extra}).type
-        assert record == Record((Field("a", ANYTHING, False),), open)
+        assert record == RecordType((RecordField("a", ANYTHING, False),), open)
 
 
 def test_objects_in_place_with_the_same_title_are_one_type_if_they_look_the_same() -> None:
@@ -163,7 +163,7 @@ def test_all_of_makes_one_record() -> None:
     assert declared("C", A=base, C={"allOf": [ref("A"), more], "description": "Both."}) == Declaration(
         f"{KEY}C",
         ("C",),
-        Record((Field("a", INTEGER, True), Field("b", STRING, True)), open=False),
+        RecordType((RecordField("a", INTEGER, True), RecordField("b", STRING, True)), open=False),
         "Both.",
     )  # fmt: skip
 
@@ -179,8 +179,8 @@ def test_all_of_with_alternatives_is_a_union_of_records() -> None:
     api = read(schema)
     found = api.methods[0].result
     assert isinstance(found, Union)
-    assert [api.declarations[each.key].type for each in found.members if isinstance(each, Reference)] == [
-        Record((Field("kind", Constant((kind,)), True),), open=False) for kind in "ab"
+    assert [api.declarations[each.key].type for each in found.members if isinstance(each, TypeReference)] == [
+        RecordType((RecordField("kind", ConstantType((kind,)), True),), open=False) for kind in "ab"
     ]  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_variants_that_extend_a_type_are_named_after_it() -> None:
     api = read(schema, Cat=cat, Dog=dog)
     found = api.methods[0].result
     assert isinstance(found, Union)
-    assert [api.declarations[each.key].hint for each in found.members if isinstance(each, Reference)] == [
+    assert [api.declarations[each.key].hint for each in found.members if isinstance(each, TypeReference)] == [
         ("m", "result", "Cat"),
         ("m", "result", "Dog"),
     ]  # fmt: skip
@@ -200,26 +200,28 @@ def test_variants_that_extend_a_type_are_named_after_it() -> None:
 
 def test_members_that_only_say_what_is_required_change_no_type() -> None:
     schema = {"properties": {"a": True}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    assert declared("A", A=schema).type == Record((Field("a", ANYTHING, False),), open=False)
+    assert declared("A", A=schema).type == RecordType(
+        (RecordField("a", ANYTHING, False),), open=False
+    )
 
 
 def test_recursive_schemas_refer_to_themselves() -> None:
     tree = {"type": "array", "items": ref("Tree")}
-    assert declared("Tree", Tree=tree).type == Array(Reference(f"{KEY}Tree"))
+    assert declared("Tree", Tree=tree).type == Array(TypeReference(f"{KEY}Tree"))
     p, q = ({"properties": {"next": ref(name)}} for name in "PQ")
     api = read_api(document(schemas={"P": p, "Q": q, "Both": {"allOf": [ref("P"), ref("Q")]}}))
     both = api.declarations[f"{KEY}Both"].type
-    assert isinstance(both, Record)
+    assert isinstance(both, RecordType)
     (following,) = both.fields
-    assert isinstance(following.type, Reference)
-    assert api.declarations[following.type.key].type == Record((following,), open=False)
+    assert isinstance(following.type, TypeReference)
+    assert api.declarations[following.type.key].type == RecordType((following,), open=False)
 
 
 @pytest.mark.parametrize(
     ("schemas", "types"),
     [
         ({"A": ref("A")}, {"A": ANYTHING}),
-        ({"A": ref("B"), "B": ref("A")}, {"A": Reference(f"{KEY}B"), "B": ANYTHING}),
+        ({"A": ref("B"), "B": ref("A")}, {"A": TypeReference(f"{KEY}B"), "B": ANYTHING}),
         ({"A": {"anyOf": [ref("A"), {"type": "string"}]}}, {"A": STRING}),
         ({"A": {"allOf": [ref("A"), {"type": "string"}]}}, {"A": STRING}),
         ({"A": {"allOf": [ref("A")]}}, {"A": ANYTHING}),
@@ -238,7 +240,7 @@ def test_references_may_lead_anywhere_in_the_document() -> None:
         )
     )
     key = "#/components/schemas/a~1b c/properties/x"
-    assert api.methods[0].parameters[0].type == Reference(key)
+    assert api.methods[0].parameters[0].type == TypeReference(key)
     assert api.declarations[key] == Declaration(key, ("a/b c", "x"), INTEGER)
 
 

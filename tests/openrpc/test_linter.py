@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.openrpc.linter import RULES, Finding, lint
+from accord.openrpc.linter import RULES, DocumentFinding, lint
 from accord.openrpc.linter.linter import MOST_FINDINGS
 
 
@@ -315,7 +315,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
 def test_each_rule_finds_its_fault_and_nothing_else(
     rule: str, faulty: dict[str, Any], path: str, message: str
 ) -> None:
-    assert lint(faulty) == [Finding(rule, RULES[rule].severity, path, message)]
+    assert lint(faulty) == [DocumentFinding(rule, RULES[rule].severity, path, message)]
 
 
 def test_a_result_in_an_example_of_a_notification_is_a_fault() -> None:

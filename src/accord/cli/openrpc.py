@@ -40,7 +40,7 @@ from accord.jsonrpc.protocol.channel import MIB, Limits
 from accord.jsonrpc.protocol.codec import REFUSALS, decode_json
 from accord.jsonrpc.protocol.errors import ConnectError, RegistrationError
 from accord.openrpc.info import DISCOVER
-from accord.openrpc.linter import RULES, Finding, lint
+from accord.openrpc.linter import RULES, DocumentFinding, lint
 from accord.transports.connect import connect
 from accord.transports.urls import shown
 
@@ -188,7 +188,7 @@ def _run_lint(arguments: argparse.Namespace) -> int:
     return exits.ANSWERED_WITH_ERROR if failed else exits.OK
 
 
-def _finding_line(finding: Finding) -> str:
+def _finding_line(finding: DocumentFinding) -> str:
     label = paint(finding.severity, _STYLES[finding.severity], sys.stdout)
     rule = paint(f"[{finding.rule}]", "faint", sys.stdout)
     return f"{label} {printable(finding.path)}: {printable(finding.message)} {rule}"
@@ -197,7 +197,7 @@ def _finding_line(finding: Finding) -> str:
 _STYLES: Final = {"error": "error", "warning": "number"}
 
 
-def _lint_summary(found: list[Finding]) -> str:
+def _lint_summary(found: list[DocumentFinding]) -> str:
     errors = sum(each.severity == "error" for each in found)
     return f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"
 

@@ -175,7 +175,7 @@ def _required(parameters: list[Parameter]) -> int:
 
 
 def _param(method: Method, parameter: Parameter) -> Param:
-    said = take_apart(_memoized(accepts, parameter.annotation))
+    said = split_notes(_memoized(accepts, parameter.annotation))
     variadic = _VARIADIC.get(parameter.kind, "")
     return Param(
         name=parameter.name,
@@ -187,7 +187,7 @@ def _param(method: Method, parameter: Parameter) -> Param:
     )
 
 
-class Said(Struct, frozen=True):
+class ParamNotes(Struct, frozen=True):
     """What an annotation says of its parameter, apart from what it takes."""
 
     description: str
@@ -196,12 +196,12 @@ class Said(Struct, frozen=True):
     """The rest."""
 
 
-def take_apart(schema: Schema) -> Said:
+def split_notes(schema: Schema) -> ParamNotes:
     """A parameter's schema, without what OpenRPC says beside it."""
     if not isinstance(schema.value, dict):
-        return Said("", False, schema)
+        return ParamNotes("", False, schema)
     rest = {key: it for key, it in schema.value.items() if key not in ("description", "deprecated")}
-    return Said(
+    return ParamNotes(
         str(schema.value.get("description", "")),
         schema.value.get("deprecated") is True,
         replace(schema, value=rest),
@@ -305,7 +305,7 @@ def _phrase(status: int) -> str:
 
 
 def _route_param(method: Method, parameter: RouteParameter) -> Param:
-    said = take_apart(parameter.schema)
+    said = split_notes(parameter.schema)
     return Param(
         name=parameter.name,
         schema=with_default(said.schema, parameter.default),

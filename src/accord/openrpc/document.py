@@ -39,9 +39,9 @@ class Components:
 
     def __init__(self, tags: Iterable[Tag] = ()) -> None:
         self._bundle = Bundle(refs="#/components/schemas/", dialect="draft-07")
-        self._errors = _Shared("errors")
-        self._tags = _Shared("tags")
-        self._security_schemes = _Shared("securitySchemes")
+        self._errors = _SharedComponents("errors")
+        self._tags = _SharedComponents("tags")
+        self._security_schemes = _SharedComponents("securitySchemes")
         self._described = {tag.name: tag for tag in reversed(list(tags)) if _says_more(tag)}
 
     def schema(self, schema: Schema) -> Json:
@@ -85,7 +85,7 @@ class Components:
         return {name: dict(sorted(values.items())) for name, values in groups.items() if values}
 
 
-class _Shared:
+class _SharedComponents:
     """Values under keys of their own; an equal one is put there once."""
 
     def __init__(self, group: str) -> None:
@@ -305,7 +305,7 @@ class Document:
         self._tags = tuple(tags)
         self._docs = docs
         self._openrpc = openrpc
-        self._made: _Made | None = None
+        self._made: _RenderedDocument | None = None
         self._described: dict[str, tuple[Method, Description]] = {}
         """What the methods said when the document was last made: most say it again."""
 
@@ -322,10 +322,10 @@ class Document:
         value: dict[str, Any] = msgspec.json.decode(self.page(place).body)
         return value
 
-    def _current(self) -> _Made:
+    def _current(self) -> _RenderedDocument:
         if self._made is None or self._made.version != self._router.version:
             version = self._router.version
-            self._made = _Made(version, self._head(), self._servers, self._rest())
+            self._made = _RenderedDocument(version, self._head(), self._servers, self._rest())
         return self._made
 
     def _head(self) -> Json:
@@ -356,7 +356,7 @@ class Document:
         return [description for _, description in fresh.values()]
 
 
-class _Made:
+class _RenderedDocument:
     """A document as bytes, kept for each place that it was asked for at."""
 
     def __init__(self, version: int, head: Json, servers: tuple[Server, ...], rest: Json) -> None:

@@ -24,7 +24,7 @@ def check_path(path: str) -> str:
     return trimmed
 
 
-def put_into(app: Any, endpoint: Any, path: str) -> None:
+def mount(app: Any, endpoint: Any, path: str) -> None:
     """Serve `endpoint` at `path` of `app`, before anything else that would match it.
 
     Raises `RegistrationError` for an application of another kind.
@@ -167,5 +167,5 @@ def expose(
         return Api(target, behind=in_process, **options)
     options["path"] = check_path(at)
     served = Api(target, behind=in_process, **options)
-    put_into(app, served, options["path"])
+    mount(app, served, options["path"])
     return served

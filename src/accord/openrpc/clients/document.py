@@ -10,11 +10,19 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from accord.openrpc.clients.model import ANYTHING, Api, Error, Method, Parameter, Type, cut_circles
+from accord.openrpc.clients.model import (
+    ANYTHING,
+    ApiError,
+    ApiMethod,
+    ApiModel,
+    ApiParameter,
+    Type,
+    break_alias_cycles,
+)
 from accord.openrpc.clients.resolution import (
-    Document,
     DocumentError,
     Json,
+    SourceDocument,
     below,
     dict_in,
     expect,
@@ -26,13 +34,13 @@ from accord.openrpc.clients.schemas import Schemas, description
 MOST_METHODS: Final = 20_000
 
 
-def read_api(content: Any) -> Api:
+def read_api(content: Any) -> ApiModel:
     """What an OpenRPC document says about its methods. Raises `DocumentError`."""
     expect(content, dict, "#", "an OpenRPC document is an object")
     reader = _Reader(content)
     info = dict_in(content, "info", "#")
     methods = reader.methods()
-    return Api(
+    return ApiModel(
         title=_text(info, "title"),
         version=_text(info, "version"),
         description=_text(info, "description"),
@@ -45,7 +53,7 @@ def read_api(content: Any) -> Api:
 class _Reader:
     def __init__(self, content: Json) -> None:
         self._content = content
-        self._document = Document(content)
+        self._document = SourceDocument(content)
         self._schemas = Schemas(self._document)
         components = dict_in(content, "components", "#")
         for name in dict_in(components, "schemas", "#/components"):
@@ -54,10 +62,10 @@ class _Reader:
 
     def declarations(self) -> dict[str, Any]:
         self._schemas.finish()
-        return cut_circles(self._schemas.declarations)
+        return break_alias_cycles(self._schemas.declarations)
 
-    def methods(self) -> tuple[Method, ...]:
-        found: dict[str, Method] = {}
+    def methods(self) -> tuple[ApiMethod, ...]:
+        found: dict[str, ApiMethod] = {}
         listed = expect(self._content.get("methods"), list, "#/methods", "methods are an array")
         if len(listed) > MOST_METHODS:
             raise DocumentError(
@@ -71,13 +79,13 @@ class _Reader:
             found[method.name] = method
         return tuple(found.values())
 
-    def _method(self, entry: Json, where: str) -> Method:
+    def _method(self, entry: Json, where: str) -> ApiMethod:
         name = expect(entry.get("name"), str, where, "a method has a name, a string")
         structure = entry.get("paramStructure", "either")
         if structure not in ("by-name", "by-position", "either"):
             raise DocumentError(f"{where}: paramStructure cannot be {shown(str(structure))}")
         result, result_doc = self._result(entry, where, name)
-        return Method(
+        return ApiMethod(
             name=name,
             parameters=self._parameters(entry, where, name),
             by_position=structure == "by-position",
@@ -89,15 +97,15 @@ class _Reader:
             deprecated=entry.get("deprecated") is True,
         )
 
-    def _parameters(self, entry: Json, where: str, method: str) -> tuple[Parameter, ...]:
-        found: dict[str, Parameter] = {}
+    def _parameters(self, entry: Json, where: str, method: str) -> tuple[ApiParameter, ...]:
+        found: dict[str, ApiParameter] = {}
         for index, param in enumerate(list_in(entry, "params", where)):
             at = below(where, "params", index)
             described = self._object(param, at, "a parameter")
             name = expect(described.get("name"), str, at, "a parameter has a name, a string")
             if name in found:
                 raise DocumentError(f"{at}: there are two parameters {shown(name)}")
-            found[name] = Parameter(
+            found[name] = ApiParameter(
                 name,
                 self._schema(described, at, (method, name)),
                 described.get("required") is True,
@@ -119,13 +127,13 @@ class _Reader:
             return ANYTHING
         return self._schemas.read(described["schema"], below(where, "schema"), hint)
 
-    def _errors(self, entry: Json, where: str) -> tuple[Error, ...]:
-        found: dict[int, Error] = {}
+    def _errors(self, entry: Json, where: str) -> tuple[ApiError, ...]:
+        found: dict[int, ApiError] = {}
         for index, error in enumerate(list_in(entry, "errors", where)):
             at = below(where, "errors", index)
             described = self._object(error, at, "an error")
             code = expect(described.get("code"), int, at, "an error has a code, a whole number")
-            found.setdefault(code, Error(code, _text(described, "message")))
+            found.setdefault(code, ApiError(code, _text(described, "message")))
         return tuple(found.values())
 
     def _object(self, value: Any, where: str, what: str) -> Json:

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 Scalar: TypeAlias = str | int | float | bool | None
 
 
-class Anything(Struct, frozen=True):
+class AnyType(Struct, frozen=True):
     """Any value."""
 
 
-class Nothing(Struct, frozen=True):
+class NeverType(Struct, frozen=True):
     """No value at all."""
 
 
@@ -32,7 +32,7 @@ class Primitive(Struct, frozen=True):
     """What a string holds, as `date-time`, `uuid` or `base64`; nothing for other strings."""
 
 
-class Constant(Struct, frozen=True):
+class ConstantType(Struct, frozen=True):
     """One of these very values."""
 
     values: tuple[Scalar, ...]
@@ -66,22 +66,22 @@ class Union(Struct, frozen=True):
     members: tuple[Type, ...]
 
 
-class Reference(Struct, frozen=True):
+class TypeReference(Struct, frozen=True):
     """The type that is declared under this key."""
 
     key: str
 
 
 Type: TypeAlias = (
-    Anything | Nothing | Primitive | Constant | Array | Tuple | Map | Union | Reference
+    AnyType | NeverType | Primitive | ConstantType | Array | Tuple | Map | Union | TypeReference
 )
 
-ANYTHING = Anything()
-NOTHING = Nothing()
+ANYTHING = AnyType()
+NOTHING = NeverType()
 NULL = Primitive("null")
 
 
-class Field(Struct, frozen=True):
+class RecordField(Struct, frozen=True):
     """One member of a record."""
 
     name: str
@@ -91,10 +91,10 @@ class Field(Struct, frozen=True):
     deprecated: bool = False
 
 
-class Record(Struct, frozen=True):
+class RecordType(Struct, frozen=True):
     """An object whose members are known by name."""
 
-    fields: tuple[Field, ...]
+    fields: tuple[RecordField, ...]
     open: bool
     """Whether it is said that other members may be there too."""
 
@@ -105,11 +105,11 @@ class Declaration(Struct, frozen=True):
     key: str
     hint: tuple[str, ...]
     """What to call it: a name, or names from the outside in, as `order`, `items`, `item`."""
-    type: Record | Type
+    type: RecordType | Type
     doc: str = ""
 
 
-class Parameter(Struct, frozen=True):
+class ApiParameter(Struct, frozen=True):
     """One parameter of a method."""
 
     name: str
@@ -121,18 +121,18 @@ class Parameter(Struct, frozen=True):
     """Whether it stands for any number of further params, each of its type."""
 
 
-class Error(Struct, frozen=True):
+class ApiError(Struct, frozen=True):
     """An error that a method is said to answer with."""
 
     code: int
     message: str
 
 
-class Method(Struct, frozen=True, kw_only=True):
+class ApiMethod(Struct, frozen=True, kw_only=True):
     """One method that can be called."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ApiParameter, ...]
     """In the order of an array of params."""
     by_position: bool
     """Whether params must be an array; else they are an object."""
@@ -141,11 +141,11 @@ class Method(Struct, frozen=True, kw_only=True):
     summary: str = ""
     description: str = ""
     result_doc: str = ""
-    errors: tuple[Error, ...] = ()
+    errors: tuple[ApiError, ...] = ()
     deprecated: bool = False
 
 
-class Api(Struct, frozen=True):
+class ApiModel(Struct, frozen=True):
     """All that a client is written from."""
 
     title: str
@@ -154,7 +154,7 @@ class Api(Struct, frozen=True):
     urls: tuple[str, ...]
     """Where it is served, by the document's own word."""
     declarations: Mapping[str, Declaration]
-    methods: tuple[Method, ...]
+    methods: tuple[ApiMethod, ...]
 
     def url(self, schemes: Container[str]) -> str:
         """The first URL of one of these schemes; empty if there is none."""
@@ -167,32 +167,33 @@ def union(*types: Type) -> Type:
     values: dict[tuple[type, Scalar], Scalar] = {}
     for each in types:
         for member in each.members if isinstance(each, Union) else (each,):
-            if isinstance(member, Anything):
+            if isinstance(member, AnyType):
                 return ANYTHING
-            if isinstance(member, Constant):
+            if isinstance(member, ConstantType):
                 values |= {(type(value), value): value for value in member.values}
                 members[_CONSTANTS] = None
-            elif not isinstance(member, Nothing):
+            elif not isinstance(member, NeverType):
                 members[member] = None
     if NULL in members:
         values.pop((type(None), None), None)
     found = [
-        Constant(tuple(values.values())) if member is _CONSTANTS else member for member in members
+        ConstantType(tuple(values.values())) if member is _CONSTANTS else member
+        for member in members
     ]
-    found = [member for member in found if member != Constant(())]
+    found = [member for member in found if member != ConstantType(())]
     if len(found) < 2:
         return found[0] if found else NOTHING
     return Union(tuple(found))
 
 
-_CONSTANTS = Constant(())
+_CONSTANTS = ConstantType(())
 """Stands for all constants of a union together, where the first of them stood."""
 
 
 def references(type: Type) -> Iterator[str]:
     """The keys of all declarations that a type refers to."""
     match type:
-        case Reference(key):
+        case TypeReference(key):
             yield key
         case Array(item):
             yield from references(item)
@@ -258,7 +259,7 @@ class _Sorter:
         return key
 
 
-def cut_circles(declarations: Mapping[str, Declaration]) -> dict[str, Declaration]:
+def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Declaration]:
     """The same declarations, none of which is directly itself."""
     found = dict(declarations)
     done: set[str] = set()
@@ -281,16 +282,16 @@ def cut_circles(declarations: Mapping[str, Declaration]) -> dict[str, Declaratio
     return found
 
 
-def directly(type: Record | Type) -> list[str]:
+def directly(type: RecordType | Type) -> list[str]:
     """The keys of the declarations that a type consists of, nothing in between."""
     members = type.members if isinstance(type, Union) else (type,)
-    return [member.key for member in members if isinstance(member, Reference)]
+    return [member.key for member in members if isinstance(member, TypeReference)]
 
 
 def _without(declaration: Declaration, keys: list[str]) -> Declaration:
     type = declaration.type
-    if not keys or isinstance(type, Record):
+    if not keys or isinstance(type, RecordType):
         return declaration
     members = type.members if isinstance(type, Union) else (type,)
-    kept = union(*(each for each in members if each not in [Reference(key) for key in keys]))
+    kept = union(*(each for each in members if each not in [TypeReference(key) for key in keys]))
     return replace(declaration, type=ANYTHING if kept == NOTHING else kept)

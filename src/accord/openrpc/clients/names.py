@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 from msgspec import Struct
 
-from accord.openrpc.clients.model import Method
+from accord.openrpc.clients.model import ApiMethod
 
 LONGEST: Final = 40
 """Longer identifiers are cut; numbers tell those apart that are the same then."""
@@ -47,7 +47,7 @@ def camel(text: str, otherwise: str) -> str:
     return _identifier(joined, otherwise, otherwise)
 
 
-class Scope:
+class IdentifierScope:
     """The identifiers of one place, each of which is there once."""
 
     def __init__(self, reserved: Iterable[str] = (), *, between: str = "_") -> None:
@@ -114,36 +114,36 @@ DEEPEST: Final = 8
 """How many dots of a name are places; what follows is one name."""
 
 
-class Place(Struct, frozen=True):
+class ClientNamespace(Struct, frozen=True):
     """Methods, and further places, each by its identifier."""
 
     path: tuple[str, ...]
     """The names that lead here, as the document has them."""
-    places: dict[str, Place]
-    methods: dict[str, Method]
+    places: dict[str, ClientNamespace]
+    methods: dict[str, ApiMethod]
 
 
-class _Growing:
+class _NamespaceBuilder:
     def __init__(self) -> None:
-        self.places: dict[str, _Growing] = {}
-        self.methods: dict[str, Method] = {}
+        self.places: dict[str, _NamespaceBuilder] = {}
+        self.methods: dict[str, ApiMethod] = {}
 
 
-def grow(
-    methods: Iterable[Method],
+def build_namespaces(
+    methods: Iterable[ApiMethod],
     *,
     flat: bool,
     identifier: Callable[[str], str],
     taken: Iterable[str],
-) -> Place:
+) -> ClientNamespace:
     """The place of all methods. At its top the identifiers in `taken` are not free: there an
     underscore follows."""
-    root = _Growing()
+    root = _NamespaceBuilder()
     for method in methods:
         *path, last = [method.name] if flat else _parts(method.name)
         at = root
         for part in path:
-            at = at.places.setdefault(part, _Growing())
+            at = at.places.setdefault(part, _NamespaceBuilder())
         at.methods[last if last not in at.methods else method.name] = method
     return _place(root, (), identifier, frozenset(taken))
 
@@ -154,13 +154,13 @@ def _parts(name: str) -> list[str]:
 
 
 def _place(
-    growing: _Growing,
+    growing: _NamespaceBuilder,
     path: tuple[str, ...],
     identifier: Callable[[str], str],
     taken: frozenset[str],
-) -> Place:
+) -> ClientNamespace:
     """Places are named first: theirs are the names that methods have in common."""
-    scope = Scope(taken)
+    scope = IdentifierScope(taken)
 
     def claim(name: str) -> str:
         found = identifier(name)
@@ -171,4 +171,4 @@ def _place(
         for name, below in growing.places.items()
     }
     methods = {claim(name): method for name, method in growing.methods.items()}
-    return Place(path, places, methods)
+    return ClientNamespace(path, places, methods)

@@ -9,16 +9,23 @@ from typing import Final
 
 from accord.jsonrpc.protocol.errors import RpcError, from_wire
 from accord.openrpc.clients.model import (
-    Api,
-    Constant,
+    ApiError,
+    ApiMethod,
+    ApiModel,
+    ApiParameter,
+    ConstantType,
     Declaration,
-    Error,
-    Field,
-    Method,
-    Parameter,
-    Record,
+    RecordField,
+    RecordType,
 )
-from accord.openrpc.clients.names import Place, Scope, grow, line, pascal, snake
+from accord.openrpc.clients.names import (
+    ClientNamespace,
+    IdentifierScope,
+    build_namespaces,
+    line,
+    pascal,
+    snake,
+)
 from accord.openrpc.clients.python_types import (
     BUILTINS,
     STEP,
@@ -120,19 +127,19 @@ _CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
 Block = list[str]
 
 
-def write_python(api: Api, *, command: str, flat: bool = False, blocking: bool = False) -> str:
+def write_python(api: ApiModel, *, command: str, flat: bool = False, blocking: bool = False) -> str:
     """The source of a module with a class `Client`: always the same for the same API."""
     return _Writer(api, flat=flat, blocking=blocking).write(command)
 
 
 class _Writer:
-    def __init__(self, api: Api, *, flat: bool, blocking: bool) -> None:
+    def __init__(self, api: ApiModel, *, flat: bool, blocking: bool) -> None:
         self._api = api
         self._blocking = blocking
-        self._scope = Scope({"Client", "None", "True", "False", *IMPORTED}, between="")
+        self._scope = IdentifierScope({"Client", "None", "True", "False", *IMPORTED}, between="")
         self._types = PythonTypes(api.declarations.values(), self._scope)
         self._errors = self._name_errors()
-        self._root = grow(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
+        self._root = build_namespaces(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
 
     def write(self, command: str) -> str:
         methods = [*self._place(self._root, "Client")]
@@ -158,10 +165,10 @@ class _Writer:
 
     # Types
 
-    def _record(self, name: str, declared: Declaration, record: Record) -> Block:
+    def _record(self, name: str, declared: Declaration, record: RecordType) -> Block:
         if is_dictionary(record):
             return self._open_record(name, declared, record)
-        scope = Scope()
+        scope = IdentifierScope()
         names = [scope.claim(_attribute(field.name, "field")) for field in record.fields]
         block = [f"class {name}(msgspec.Struct, kw_only=True):"]
         block += docstring([paragraph(declared.doc, STEP)], STEP)
@@ -173,7 +180,7 @@ class _Writer:
         return block
 
     def _field(
-        self, name: str, field: Field, hint: tuple[str, ...], hidden: frozenset[str]
+        self, name: str, field: RecordField, hint: tuple[str, ...], hidden: frozenset[str]
     ) -> Block:
         default = _default(field)
         options = [f"default={default}"] if default else []
@@ -191,7 +198,7 @@ class _Writer:
             return [f"{STEP}{before}", *doc]
         return [*bracketed(STEP, before, options, ")"), *doc]
 
-    def _open_record(self, name: str, declared: Declaration, record: Record) -> Block:
+    def _open_record(self, name: str, declared: Declaration, record: RecordType) -> Block:
         """A dictionary: for type checkers one with known keys, at run time a stand-in."""
         pairs = [
             (field, self._types.expression(field.type, (*declared.hint, field.name)))
@@ -210,7 +217,7 @@ class _Writer:
             f"{STEP})",
         ]
 
-    def _typed_dict(self, name: str, declared: Declaration, record: Record) -> Block:
+    def _typed_dict(self, name: str, declared: Declaration, record: RecordType) -> Block:
         names = [field.name for field in record.fields]
         in_class = all(map(_may_be_key, names))
         hidden = BUILTINS.intersection(names if in_class else ())
@@ -261,13 +268,13 @@ class _Writer:
                 f"{STEP}default_message = {string(messages[code])}",
             ]
 
-    def _raises(self, error: Error) -> str:
+    def _raises(self, error: ApiError) -> str:
         raised = self._errors.get(error.code) or type(from_wire(error.code, "")).__name__
         return f"`{raised}` ({error.code})"
 
     # Methods
 
-    def _place(self, place: Place, name: str) -> Iterator[Block]:
+    def _place(self, place: ClientNamespace, name: str) -> Iterator[Block]:
         """The classes of the places below, and then that of the place."""
         kind = "Blocking" if self._blocking else ""
         below: dict[str, str] = {}
@@ -306,8 +313,8 @@ class _Writer:
             block += ["", *bracketed(STEP, "_errors: ClassVar[Errors] = {", items, "}")]
         return block
 
-    def _method(self, name: str, method: Method, hidden: frozenset[str]) -> Block:
-        scope = Scope()
+    def _method(self, name: str, method: ApiMethod, hidden: frozenset[str]) -> Block:
+        scope = IdentifierScope()
         names = {
             each.name: scope.claim(_attribute(each.name, "param")) for each in method.parameters
         }
@@ -325,7 +332,7 @@ class _Writer:
         ]
 
     def _signature(
-        self, method: Method, names: dict[str, str], hidden: frozenset[str]
+        self, method: ApiMethod, names: dict[str, str], hidden: frozenset[str]
     ) -> list[str]:
         found, optional, further = ["self"], [], []
         for each in method.parameters:
@@ -347,7 +354,11 @@ class _Writer:
         ]
 
     def _parameter(
-        self, method: Method, parameter: Parameter, names: dict[str, str], hidden: frozenset[str]
+        self,
+        method: ApiMethod,
+        parameter: ApiParameter,
+        names: dict[str, str],
+        hidden: frozenset[str],
     ) -> str:
         name, hint = names[parameter.name], (method.name, parameter.name)
         written = self._types.expression(parameter.type, hint, hidden)
@@ -355,7 +366,7 @@ class _Writer:
             written = self._types.alias(parameter.type, hint)
         return f"{name}: {written}"
 
-    def _about(self, method: Method, names: dict[str, str]) -> Iterator[list[str]]:
+    def _about(self, method: ApiMethod, names: dict[str, str]) -> Iterator[list[str]]:
         indent = STEP * 2
         named = "" if method.description else f"Call `{method.name}`."
         yield paragraph(method.summary or named, indent)
@@ -385,12 +396,12 @@ def _attribute(name: str, otherwise: str = "method") -> str:
     return f"{found}_" if iskeyword(found) or found in _HIDDEN else found
 
 
-def _default(field: Field) -> str:
+def _default(field: RecordField) -> str:
     """What a field is unless it is given: left out, or the only value that it can have."""
     match field.type:
         case _ if not field.required:
             return "UNSET"
-        case Constant((str() | bool() | None as value,)):
+        case ConstantType((str() | bool() | None as value,)):
             return literal(value)
         case _:
             return ""
@@ -410,7 +421,7 @@ def _hanging(text: str, indent: str) -> list[str]:
     return [first, *(f"  {other}" for other in others)]
 
 
-def _body(method: Method, names: dict[str, str], returns: str, *, local: str) -> Block:
+def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str) -> Block:
     """How a method calls: in one line where that fits, else by way of the variable `local`."""
     indent, wire = STEP * 2, string(method.name)
     before = f"return self._caller.{'call' if returns else 'notify'}("
@@ -431,7 +442,7 @@ def _body(method: Method, names: dict[str, str], returns: str, *, local: str) ->
     ]
 
 
-def _listed(method: Method, names: dict[str, str]) -> list[str]:
+def _listed(method: ApiMethod, names: dict[str, str]) -> list[str]:
     """What stands in the array or object of params."""
     if method.by_position:
         return [
@@ -444,5 +455,5 @@ def _listed(method: Method, names: dict[str, str]) -> list[str]:
     ]
 
 
-def _first_of(place: Place) -> str:
+def _first_of(place: ClientNamespace) -> str:
     return f"The methods of `{'.'.join(place.path)}`."

@@ -16,23 +16,23 @@ from msgspec import Struct
 
 from accord.openrpc.clients.model import (
     NULL,
-    Anything,
+    AnyType,
     Array,
-    Constant,
+    ConstantType,
     Declaration,
     Map,
-    Nothing,
+    NeverType,
     Primitive,
-    Record,
-    Reference,
+    RecordType,
     Scalar,
     Tuple,
     Type,
+    TypeReference,
     Union,
     order,
     union,
 )
-from accord.openrpc.clients.names import Scope, lines, pascal
+from accord.openrpc.clients.names import IdentifierScope, lines, pascal
 
 WIDTH: Final = 88
 STEP: Final = "    "
@@ -135,7 +135,7 @@ class Piece(Struct, frozen=True):
         return f"{self.head}[{', '.join(self.arguments)}]" if self.arguments else self.head
 
 
-class Alias(Struct, frozen=True):
+class PythonAlias(Struct, frozen=True):
     """A name for a type that is no class."""
 
     name: str
@@ -149,7 +149,7 @@ class Alias(Struct, frozen=True):
 class PythonTypes:
     """The types of one module."""
 
-    def __init__(self, declarations: Iterable[Declaration], scope: Scope) -> None:
+    def __init__(self, declarations: Iterable[Declaration], scope: IdentifierScope) -> None:
         self._scope = scope
         self._declared = {each.key: each for each in declarations}
         self._names = {
@@ -159,14 +159,14 @@ class PythonTypes:
         """What a declared type is for msgspec."""
         self._in_place: dict[tuple[Type, Hint], str] = {}
         self._written: dict[tuple[Type, Hint, frozenset[str]], list[Piece]] = {}
-        self.aliases: list[Alias] = []
+        self.aliases: list[PythonAlias] = []
         """In the order in which they have to stand."""
         self._declare()
 
-    def records(self) -> Iterator[tuple[str, Declaration, Record]]:
+    def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
         """Those that are declared, each with its name."""
         for key, declaration in self._declared.items():
-            if isinstance(declaration.type, Record):
+            if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint, hidden: frozenset[str] = frozenset()) -> str:
@@ -179,19 +179,19 @@ class PythonTypes:
 
     def alias(self, type: Type, hint: Hint) -> str:
         """The name of the type, which it is given if it has none."""
-        if isinstance(type, Reference):
+        if isinstance(type, TypeReference):
             return self._names[type.key]
         if (type, hint) not in self._in_place:
             name = self._scope.claim(pascal(hint, "Type"))
             self._in_place[type, hint] = name
             pieces = tuple(self._pieces(type, hint, frozenset()))
-            self.aliases.append(Alias(name, pieces, not self._is_native(type)))
+            self.aliases.append(PythonAlias(name, pieces, not self._is_native(type)))
         return self._in_place[type, hint]
 
     def _declare(self) -> None:
         aliases: dict[str, Type] = {}
         for key, declaration in self._declared.items():
-            if not isinstance(declaration.type, Record):
+            if not isinstance(declaration.type, RecordType):
                 aliases[key] = declaration.type
             elif is_dictionary(declaration.type):
                 self._kinds[key] = _unknown()
@@ -209,11 +209,11 @@ class PythonTypes:
             self._declared_alias(key, aliases[key], recursive=True) for key in recursive
         ]
 
-    def _declared_alias(self, key: str, type: Type, *, recursive: bool) -> Alias:
+    def _declared_alias(self, key: str, type: Type, *, recursive: bool) -> PythonAlias:
         declared = self._declared[key]
         pieces = tuple(self._pieces(type, declared.hint, frozenset()))
         deferred = recursive or not self._is_native(type)
-        return Alias(self._names[key], pieces, deferred, recursive, declared.doc)
+        return PythonAlias(self._names[key], pieces, deferred, recursive, declared.doc)
 
     # What is written
 
@@ -235,11 +235,11 @@ class PythonTypes:
 
     def _piece(self, type: Type, hint: Hint, hidden: frozenset[str]) -> Piece:
         match type:
-            case Anything() | Nothing() | Union():
+            case AnyType() | NeverType() | Union():
                 return Piece("Any")
             case Primitive():
                 return Piece(_plain(_primitive(type)[0], hidden))
-            case Constant(values):
+            case ConstantType(values):
                 return Piece("Literal", tuple(map(literal, values)))
             case Array(item):
                 return Piece(_plain("list", hidden), (self._item(item, hint, hidden),))
@@ -256,7 +256,7 @@ class PythonTypes:
             case Tuple(items, _, rest):
                 item = union(*items, *([] if rest is None else [rest]))
                 return Piece(_plain("list", hidden), (self._item(item, hint, hidden),))
-            case Reference(key):
+            case TypeReference(key):
                 return Piece(self._names[key])
 
     def _item(self, type: Type, hint: Hint, hidden: frozenset[str]) -> str:
@@ -266,7 +266,7 @@ class PythonTypes:
 
     def _is_native(self, type: Type) -> bool:
         """Whether msgspec can decode the type, whatever stands inside of arrays and maps."""
-        if not isinstance(type, Union | Constant):
+        if not isinstance(type, Union | ConstantType):
             return True
         try:
             msgspec.json.Decoder(self._kind(type))
@@ -282,19 +282,19 @@ class PythonTypes:
         match type:
             case Primitive():
                 return _primitive(type)[1]
-            case Constant(values):
+            case ConstantType(values):
                 return Literal.__getitem__(values)
             case Array() | Tuple():
                 return list[_unknown()]  # type: ignore[misc]  # equal to no other
             case Map():
                 return dict[str, _unknown()]  # type: ignore[misc]
-            case Reference(key):
+            case TypeReference(key):
                 return self._kinds[key]
             case _:
                 return Any
 
 
-def is_dictionary(record: Record) -> bool:
+def is_dictionary(record: RecordType) -> bool:
     """Whether a record cannot be a class: it keeps members that are not known, or has names that
     msgspec does not take for fields."""
     return record.open or any(_UNFIT.search(field.name) for field in record.fields)
@@ -312,20 +312,20 @@ def _members(type: Type) -> list[Type]:
     """What a union consists of in Python, where literals are strings, integers and booleans."""
     found: dict[Type, None] = {}
     for member in type.members if isinstance(type, Union) else (type,):
-        if isinstance(member, Constant):
+        if isinstance(member, ConstantType):
             found |= dict.fromkeys(_split(member))
         else:
             found[member] = None
     plain = {each.kind for each in found if isinstance(each, Primitive) and not each.format}
     kept = [_without(member, plain) for member in found]
     kept.sort(key=lambda member: member == NULL)
-    return [member for member in kept if member != Constant(())] or [type]
+    return [member for member in kept if member != ConstantType(())] or [type]
 
 
-def _split(constant: Constant) -> list[Type]:
+def _split(constant: ConstantType) -> list[Type]:
     """A constant without what no literal can be: such values stand for their whole type."""
     literal = [value for value in constant.values if _may_be_literal(value)]
-    found: list[Type] = [Constant(tuple(literal))] if literal else []
+    found: list[Type] = [ConstantType(tuple(literal))] if literal else []
     others = [value for value in constant.values if not _may_be_literal(value)]
     return found + [Primitive("number" if type(each) is float else "integer") for each in others]
 
@@ -336,9 +336,9 @@ def _may_be_literal(value: Scalar) -> bool:
 
 def _without(member: Type, plain: Container[str]) -> Type:
     """A constant without the values that a member beside it takes anyway."""
-    if not isinstance(member, Constant):
+    if not isinstance(member, ConstantType):
         return member
-    return Constant(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
+    return ConstantType(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
 
 
 _KINDS: Final = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
@@ -352,7 +352,7 @@ def _plain(name: str, hidden: frozenset[str]) -> str:
     return f"builtins.{name}" if name in hidden else name
 
 
-def alias_lines(alias: Alias) -> list[str]:
+def alias_lines(alias: PythonAlias) -> list[str]:
     """The statements that give a type its name."""
     doc = docstring([paragraph(alias.doc, "")], "")
     if not alias.deferred:
@@ -360,7 +360,7 @@ def alias_lines(alias: Alias) -> list[str]:
     return ["if TYPE_CHECKING:", *_shown(alias, STEP), "else:", *_stand_in(alias), *doc]
 
 
-def _stand_in(alias: Alias) -> list[str]:
+def _stand_in(alias: PythonAlias) -> list[str]:
     """What there is of an alias at run time: types that are looked up when they are needed."""
     members = [str(piece) for piece in alias.members]
     inside = ", ".join(members) + ("," if len(members) == 1 else "")
@@ -375,7 +375,7 @@ def _stand_in(alias: Alias) -> list[str]:
     ]
 
 
-def _shown(alias: Alias, indent: str) -> list[str]:
+def _shown(alias: PythonAlias, indent: str) -> list[str]:
     """What type checkers see of an alias."""
     before = f"{indent}{alias.name}: TypeAlias = "
     members = [str(piece) for piece in alias.members]

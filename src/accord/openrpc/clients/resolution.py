@@ -14,7 +14,7 @@ class DocumentError(ValueError):
     """A document from which no client can be written. The message says where and why."""
 
 
-class Document:
+class SourceDocument:
     """A document, and what references in it refer to."""
 
     def __init__(self, content: Any) -> None:
@@ -116,7 +116,7 @@ STRUCTURE: Final = frozenset(
 """What in a schema decides about types, but for references and combinators."""
 
 
-class Part(Struct, frozen=True):
+class SchemaPart(Struct, frozen=True):
     """A schema without references and combinators."""
 
     schema: Json
@@ -127,7 +127,7 @@ class Part(Struct, frozen=True):
     """The one reference to what it was made of, if there is one."""
 
 
-def merge(parts: Sequence[Part], extends: str = "") -> Part | None:
+def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
     """The schema of what fits all the parts; None where nothing can."""
     if len(parts) == 1:
         return parts[0]
@@ -136,7 +136,7 @@ def merge(parts: Sequence[Part], extends: str = "") -> Part | None:
         merged = _both(merged, part.schema, part.where)
         if merged.get("type") == [] or merged.get("enum") == []:
             return None
-    return Part(merged, parts[0].where if parts else "#", merged=True, extends=extends)
+    return SchemaPart(merged, parts[0].where if parts else "#", merged=True, extends=extends)
 
 
 def kinds_of(schema: Json, where: str) -> list[str]:

@@ -20,23 +20,23 @@ from accord.openrpc.clients.model import (
     NOTHING,
     NULL,
     Array,
-    Constant,
+    ConstantType,
     Declaration,
-    Field,
     Map,
     Primitive,
-    Record,
-    Reference,
+    RecordField,
+    RecordType,
     Tuple,
     Type,
+    TypeReference,
     union,
 )
 from accord.openrpc.clients.resolution import (
     STRUCTURE,
-    Document,
     DocumentError,
     Json,
-    Part,
+    SchemaPart,
+    SourceDocument,
     below,
     dict_in,
     expect,
@@ -82,7 +82,7 @@ class _Ref(Struct, frozen=True):
     where: str
 
 
-_Alternative: TypeAlias = tuple[Part | _Ref, ...]
+_Alternative: TypeAlias = tuple[SchemaPart | _Ref, ...]
 """Parts of a schema that all hold together."""
 
 
@@ -93,7 +93,7 @@ class _TooManyError(Exception):
 class Schemas:
     """Reads the schemas of one document, and collects what they declare on the way."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: SourceDocument) -> None:
         self.declarations: dict[str, Declaration] = {}
         self._document = document
         self._queue: deque[str] = deque()
@@ -101,14 +101,14 @@ class Schemas:
         self._depth = 0
         self._steps = 0
 
-    def declare(self, reference: str, where: str) -> Reference:
+    def declare(self, reference: str, where: str) -> TypeReference:
         """The type of a schema that others refer to; `finish` reads it."""
         self._document.find(reference, where)
         key = below("#", *parts(reference, where))
         if key not in self._begun:
             self._begun.add(key)
             self._queue.append(key)
-        return Reference(key)
+        return TypeReference(key)
 
     def finish(self) -> None:
         """Read all that was referred to and is not read yet."""
@@ -140,8 +140,8 @@ class Schemas:
 
     # From a schema to alternatives, each of which is one schema without combinators
 
-    def _alternatives(self, schema: Any, where: str) -> list[Part | _Ref]:
-        found: list[Part | _Ref] = []
+    def _alternatives(self, schema: Any, where: str) -> list[SchemaPart | _Ref]:
+        found: list[SchemaPart | _Ref] = []
         for alternative in self._split(schema, where):
             if len(alternative) == 1:
                 found.append(alternative[0])
@@ -163,7 +163,7 @@ class Schemas:
         with self._deeper(where):
             found: list[_Alternative] = [()]
             if schema.keys() & STRUCTURE:
-                found = [(Part(schema, where),)]
+                found = [(SchemaPart(schema, where),)]
             for index, member in enumerate(list_in(schema, "allOf", where)):
                 found = self._product(found, self._split(member, below(where, "allOf", index)))
             for word in ("anyOf", "oneOf"):
@@ -181,11 +181,11 @@ class Schemas:
 
     def _expand(
         self, parts: _Alternative, where: str, seen: frozenset[str]
-    ) -> list[tuple[Part, ...]]:
+    ) -> list[tuple[SchemaPart, ...]]:
         """Alternatives in which everything that stands elsewhere is in its place."""
-        found: list[tuple[Part, ...]] = [()]
+        found: list[tuple[SchemaPart, ...]] = [()]
         for part in parts:
-            if isinstance(part, Part):
+            if isinstance(part, SchemaPart):
                 found = self._product(found, [(part,)])
             elif part.to not in seen:
                 with self._deeper(where):
@@ -211,7 +211,7 @@ class Schemas:
 
     def _one(
         self,
-        part: Part | _Ref,
+        part: SchemaPart | _Ref,
         hint: Hint,
         key: str | None = None,
         said: Json | None = None,
@@ -254,10 +254,10 @@ class Schemas:
             return Map(self._map_values(place))
         key = place.identity() if place.key is None else place.key
         if key in self._begun and key != place.key:
-            return Reference(key)
+            return TypeReference(key)
         self._begun.add(key)
         fields = [
-            Field(
+            RecordField(
                 name,
                 self.read(value, below(where, "properties", name), (*place.hint, name)),
                 name in required,
@@ -267,9 +267,9 @@ class Schemas:
             for name, value in properties.items()
         ]
         extra = schema.get("additionalProperties")
-        record = Record(tuple(fields), extra is True or isinstance(extra, dict))
+        record = RecordType(tuple(fields), extra is True or isinstance(extra, dict))
         self.declarations[key] = Declaration(key, place.name(), record, description(place.said))
-        return Reference(key)
+        return TypeReference(key)
 
     def _map_values(self, place: _Place) -> Type:
         schema, where, hint = place.part.schema, place.part.where, (*place.hint, "value")
@@ -323,7 +323,7 @@ class Schemas:
 class _Place(Struct, frozen=True):
     """A schema of one type, and what is known about it from around it."""
 
-    part: Part
+    part: SchemaPart
     hint: Hint
     key: str | None
     said: Json
@@ -343,14 +343,14 @@ class _Place(Struct, frozen=True):
         return below(self.part.where, "object")
 
 
-def _label(part: Part | _Ref, index: int) -> Hint:
+def _label(part: SchemaPart | _Ref, index: int) -> Hint:
     """What to call one of several alternatives: as what it adds to, or by its number."""
-    if isinstance(part, Part) and part.extends:
+    if isinstance(part, SchemaPart) and part.extends:
         return tuple(parts(part.extends, part.where)[-1:])
     return ("variant", str(index + 1))
 
 
-_NULL_PART: Final = Part({"type": "null"}, "#")
+_NULL_PART: Final = SchemaPart({"type": "null"}, "#")
 
 
 def description(schema: Any) -> str:
@@ -398,13 +398,13 @@ def _constant(value: Any) -> tuple[str, Type]:
         case None:
             return "null", NULL
         case bool():
-            return "boolean", Constant((value,))
+            return "boolean", ConstantType((value,))
         case int():
-            return "integer", Constant((value,))
+            return "integer", ConstantType((value,))
         case float():
-            return "number", Constant((value,))
+            return "number", ConstantType((value,))
         case str():
-            return "string", Constant((value,))
+            return "string", ConstantType((value,))
         case list():
             return "array", Array(ANYTHING)
         case _:

@@ -15,20 +15,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.openrpc.clients.model import (
-    Api,
+    ApiMethod,
+    ApiModel,
+    ApiParameter,
     Array,
     Declaration,
-    Field,
     Map,
-    Method,
-    Parameter,
-    Record,
+    RecordField,
+    RecordType,
 )
-from accord.openrpc.clients.names import Place, Scope, camel, grow, line, pascal
+from accord.openrpc.clients.names import (
+    ClientNamespace,
+    IdentifierScope,
+    build_namespaces,
+    camel,
+    line,
+    pascal,
+)
 from accord.openrpc.clients.typescript_types import (
     STEP,
     WIDTH,
-    Alias,
+    TypescriptAlias,
     TypescriptTypes,
     access,
     bracketed,
@@ -73,17 +80,17 @@ _OWN: Final = ("batch", "constructor", "then")
 Block = list[str]
 
 
-def write_typescript(api: Api, *, command: str, flat: bool = False) -> str:
+def write_typescript(api: ApiModel, *, command: str, flat: bool = False) -> str:
     """The source of a module with a class `Client`: always the same for the same API."""
     return _Writer(api, flat=flat).write(command)
 
 
 class _Writer:
-    def __init__(self, api: Api, *, flat: bool) -> None:
+    def __init__(self, api: ApiModel, *, flat: bool) -> None:
         self._api = api
-        self._scope = Scope({*_RUNTIME, *_GLOBALS}, between="")
+        self._scope = IdentifierScope({*_RUNTIME, *_GLOBALS}, between="")
         self._types = TypescriptTypes(api.declarations.values(), self._scope)
-        self._root = grow(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
+        self._root = build_namespaces(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
         self._params: list[Block] = []
 
     def write(self, command: str) -> str:
@@ -107,7 +114,7 @@ class _Writer:
 
     # Types
 
-    def _record(self, name: str, declared: Declaration, record: Record) -> Block:
+    def _record(self, name: str, declared: Declaration, record: RecordType) -> Block:
         block = [
             *comment([paragraph(declared.doc, "")], ""),
             f"export interface {name} {{",
@@ -118,14 +125,14 @@ class _Writer:
             block.append(f"{STEP}[key: string]: unknown;")
         return [*block, "}"]
 
-    def _member(self, field: Field | Parameter, hint: tuple[str, ...]) -> Block:
+    def _member(self, field: RecordField | ApiParameter, hint: tuple[str, ...]) -> Block:
         said = [paragraph(field.doc, STEP), ["@deprecated"] if field.deprecated else []]
         optional = "" if field.required else "?"
         written = self._types.expression(field.type, hint)
         return [*comment(said, STEP), f"{STEP}{member(field.name)}{optional}: {written};"]
 
     def _error_codes(self) -> Iterator[Block]:
-        scope, names = Scope(between=""), dict[int, str]()
+        scope, names = IdentifierScope(between=""), dict[int, str]()
         for error in (error for method in self._api.methods for error in method.errors):
             if error.code not in names:
                 names[error.code] = scope.claim(pascal([error.message], "Error"))
@@ -164,7 +171,7 @@ class _Writer:
             "}",
         ]
 
-    def _members(self, root: Place) -> Iterator[str]:
+    def _members(self, root: ClientNamespace) -> Iterator[str]:
         """What stands in the class: methods, and objects that hold methods."""
         for name, place in root.places.items():
             yield ""
@@ -180,7 +187,7 @@ class _Writer:
             yield from bracketed(STEP * 2, f"return {call.function}(", call.arguments, ");")
             yield f"{STEP}}}"
 
-    def _place(self, place: Place, indent: str) -> Iterator[str]:
+    def _place(self, place: ClientNamespace, indent: str) -> Iterator[str]:
         """The members of an object that holds methods."""
         for name, below in place.places.items():
             yield from comment([paragraph(_about_place(below), indent)], indent)
@@ -195,7 +202,7 @@ class _Writer:
             inner = f"{indent}{STEP}"
             yield from bracketed(inner, f"{call.function}(", call.arguments, "),")
 
-    def _signature(self, method: Method, indent: str) -> tuple[list[str], _Call]:
+    def _signature(self, method: ApiMethod, indent: str) -> tuple[list[str], _Call]:
         """What a method takes, and how it calls."""
         taken, params = [], "undefined"
         if method.parameters:
@@ -215,7 +222,7 @@ class _Writer:
         result = self._types.expression(method.result, (method.name, "result"))
         return taken, _Call(result, "this.#caller.call", arguments)
 
-    def _declare_params(self, method: Method) -> str:
+    def _declare_params(self, method: ApiMethod) -> str:
         name = self._scope.claim(pascal([method.name, "params"], "Params"))
         block = [
             *comment([paragraph(f"The params of `{method.name}`.", "")], ""),
@@ -248,16 +255,16 @@ def _attribute(name: str) -> str:
     return camel(name, "method")
 
 
-def _place_of(parameter: Parameter, params: str) -> str:
+def _place_of(parameter: ApiParameter, params: str) -> str:
     value = access(params, parameter.name)
     return f"...({value} ?? [])" if parameter.variadic else value
 
 
-def _about_place(place: Place) -> str:
+def _about_place(place: ClientNamespace) -> str:
     return f"The methods of `{'.'.join(place.path)}`."
 
 
-def _about(method: Method, indent: str) -> Iterator[list[str]]:
+def _about(method: ApiMethod, indent: str) -> Iterator[list[str]]:
     named = "" if method.description else f"Calls `{method.name}`."
     yield paragraph(method.summary or named, indent)
     yield paragraph(method.description, indent)
@@ -271,7 +278,7 @@ def _about(method: Method, indent: str) -> Iterator[list[str]]:
     yield tags
 
 
-def _alias(alias: Alias) -> Block:
+def _alias(alias: TypescriptAlias) -> Block:
     doc = comment([paragraph(alias.doc, "")], "")
     one = f"export type {alias.name} = {' | '.join(alias.members)};"
     if len(one) <= WIDTH or len(alias.members) == 1:

@@ -9,21 +9,21 @@ from typing import Final
 from msgspec import Struct
 
 from accord.openrpc.clients.model import (
-    Anything,
+    AnyType,
     Array,
-    Constant,
+    ConstantType,
     Declaration,
     Map,
-    Nothing,
+    NeverType,
     Primitive,
-    Record,
-    Reference,
+    RecordType,
     Scalar,
     Tuple,
     Type,
+    TypeReference,
     Union,
 )
-from accord.openrpc.clients.names import Scope, lines, pascal
+from accord.openrpc.clients.names import IdentifierScope, lines, pascal
 
 WIDTH: Final = 88
 STEP: Final = "  "
@@ -109,7 +109,7 @@ _PRIMITIVES: Final = {
 }
 
 
-class Alias(Struct, frozen=True):
+class TypescriptAlias(Struct, frozen=True):
     """A name for a type that is no interface."""
 
     name: str
@@ -121,7 +121,7 @@ class Alias(Struct, frozen=True):
 class TypescriptTypes:
     """The types of one module."""
 
-    def __init__(self, declarations: Iterable[Declaration], scope: Scope) -> None:
+    def __init__(self, declarations: Iterable[Declaration], scope: IdentifierScope) -> None:
         self._scope = scope
         self._declared = {each.key: each for each in declarations}
         self._names = {
@@ -129,16 +129,16 @@ class TypescriptTypes:
         }
         self._in_place: dict[tuple[Type, Hint], str] = {}
         self._written: dict[tuple[Type, Hint], list[str]] = {}
-        self.aliases: list[Alias] = []
+        self.aliases: list[TypescriptAlias] = []
         for key, each in self._declared.items():
-            if not isinstance(each.type, Record):
+            if not isinstance(each.type, RecordType):
                 members = tuple(self._members(each.type, each.hint))
-                self.aliases.append(Alias(self._names[key], members, each.doc))
+                self.aliases.append(TypescriptAlias(self._names[key], members, each.doc))
 
-    def records(self) -> Iterator[tuple[str, Declaration, Record]]:
+    def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
         """Those that are declared, each with its name."""
         for key, declaration in self._declared.items():
-            if isinstance(declaration.type, Record):
+            if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint) -> str:
@@ -147,11 +147,11 @@ class TypescriptTypes:
         return text if len(text) <= LONGEST else self._alias(type, hint)
 
     def _alias(self, type: Type, hint: Hint) -> str:
-        if isinstance(type, Reference):
+        if isinstance(type, TypeReference):
             return self._names[type.key]
         if (type, hint) not in self._in_place:
             self._in_place[type, hint] = name = self._scope.claim(pascal(hint, "Type"))
-            self.aliases.append(Alias(name, tuple(self._members(type, hint))))
+            self.aliases.append(TypescriptAlias(name, tuple(self._members(type, hint))))
         return self._in_place[type, hint]
 
     def _members(self, type: Type, hint: Hint) -> list[str]:
@@ -165,14 +165,14 @@ class TypescriptTypes:
         match type:
             case Union(members):
                 return [text for member in members for text in self._members(member, hint)]
-            case Constant(values):
+            case ConstantType(values):
                 return [literal(value) for value in values] or ["never"]
             case _:
                 return [self._one(type, hint)]
 
     def _one(self, type: Type, hint: Hint) -> str:
         match type:
-            case Nothing():
+            case NeverType():
                 return "never"
             case Primitive(kind):
                 return _PRIMITIVES[kind]
@@ -182,9 +182,9 @@ class TypescriptTypes:
                 return f"{{ [key: string]: {self.expression(value, (*hint, 'value'))} }}"
             case Tuple(items, least, rest):
                 return f"[{', '.join(self._places(items, least, rest, (*hint, 'item')))}]"
-            case Reference(key):
+            case TypeReference(key):
                 return self._names[key]
-            case Anything() | Constant() | Union():
+            case AnyType() | ConstantType() | Union():
                 return "unknown"
 
     def _places(

@@ -11,4 +11,4 @@ Pure: it reads a document that has been decoded, and takes nothing about it for 
 """
 
 from accord.openrpc.linter.linter import lint as lint
-from accord.openrpc.linter.shapes import RULES as RULES, Finding as Finding
+from accord.openrpc.linter.shapes import RULES as RULES, DocumentFinding as DocumentFinding

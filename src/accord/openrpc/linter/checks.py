@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from accord.jsonrpc.methods.router import RESERVED_PREFIX
 from accord.jsonrpc.protocol.catalogue import CATALOGUE, RESERVED
 from accord.openrpc.info import DISCOVER
-from accord.openrpc.linter.shapes import Finding, Path, finding, json_type
+from accord.openrpc.linter.shapes import DocumentFinding, Path, finding, json_type
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 
@@ -156,7 +156,7 @@ def _inside(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
             yield from (((key, name), each) for name, each in value.items())
 
 
-def check_schema(path: Path, schema: Any) -> Iterator[Finding]:
+def check_schema(path: Path, schema: Any) -> Iterator[DocumentFinding]:
     """What is wrong with one schema, those inside it left aside."""
     if isinstance(schema, dict):
         yield from _check_keywords(path, schema)
@@ -164,7 +164,7 @@ def check_schema(path: Path, schema: Any) -> Iterator[Finding]:
         yield from _check_required(path, schema)
 
 
-def _check_keywords(path: Path, schema: dict[str, Any]) -> Iterator[Finding]:
+def _check_keywords(path: Path, schema: dict[str, Any]) -> Iterator[DocumentFinding]:
     for key, value in schema.items():
         if key in _NEWER:
             message = f"'{key}' is not in draft 07, and is ignored by many: use {_NEWER[key]}"
@@ -176,7 +176,7 @@ def _check_keywords(path: Path, schema: dict[str, Any]) -> Iterator[Finding]:
                 yield finding("schema-keyword", (*path, key), f"must be {what}, not {shown}")
 
 
-def _check_array(path: Path, schema: dict[str, Any]) -> Iterator[Finding]:
+def _check_array(path: Path, schema: dict[str, Any]) -> Iterator[DocumentFinding]:
     types = schema.get("type")
     is_array = types == "array" or (isinstance(types, list) and "array" in types)
     if is_array and not isinstance(schema.get("items"), dict):
@@ -187,7 +187,7 @@ def _check_array(path: Path, schema: dict[str, Any]) -> Iterator[Finding]:
         yield finding("schema-array", path, message)
 
 
-def _check_required(path: Path, schema: dict[str, Any]) -> Iterator[Finding]:
+def _check_required(path: Path, schema: dict[str, Any]) -> Iterator[DocumentFinding]:
     properties, required = schema.get("properties", {}), schema.get("required")
     closed = schema.get("additionalProperties") is False and not schema.get("patternProperties")
     if closed and isinstance(properties, dict) and isinstance(required, list):
@@ -204,7 +204,7 @@ _SERVER_ERRORS = range(-32099, -32000 + 1)
 """JSON-RPC 2.0, section 5.1: what a server makes of these is its own affair."""
 
 
-class Methods:
+class MethodChecks:
     """The methods of a document, those behind references included."""
 
     def __init__(self, document: Any) -> None:
@@ -221,7 +221,7 @@ class Methods:
             if isinstance(name := method.get("name"), str)
         }
 
-    def check(self) -> Iterator[Finding]:
+    def check(self) -> Iterator[DocumentFinding]:
         names = ((path, method.get("name")) for path, method in self._listed)
         for path, name in _repeated(names):
             message = f"another method is called '{name}' already; give one of them another name"
@@ -229,7 +229,7 @@ class Methods:
         for path, method in self._listed:
             yield from self._check(path, method)
 
-    def _check(self, path: Path, method: dict[str, Any]) -> Iterator[Finding]:
+    def _check(self, path: Path, method: dict[str, Any]) -> Iterator[DocumentFinding]:
         yield from _check_name(path, method)
         yield from self._check_params(path, method)
         yield from self._check_errors(path, method)
@@ -239,7 +239,7 @@ class Methods:
         for index, link in self._items(method, "links"):
             yield from self._check_link((*path, "links", index), link)
 
-    def _check_params(self, path: Path, method: dict[str, Any]) -> Iterator[Finding]:
+    def _check_params(self, path: Path, method: dict[str, Any]) -> Iterator[DocumentFinding]:
         params = [((*path, "params", index), it) for index, it in self._items(method, "params")]
         for place, name in _repeated((place, it.get("name")) for place, it in params):
             message = f"another param is called '{name}' already; give one of them another name"
@@ -255,13 +255,13 @@ class Methods:
                 )
                 yield finding("param-order", place, message)
 
-    def _check_errors(self, path: Path, method: dict[str, Any]) -> Iterator[Finding]:
+    def _check_errors(self, path: Path, method: dict[str, Any]) -> Iterator[DocumentFinding]:
         errors = [((*path, "errors", index), it) for index, it in self._items(method, "errors")]
         for place, code in _repeated((place, it.get("code")) for place, it in errors):
             message = f"the method has an error {code} already; its codes must differ"
             yield finding("error-duplicate", place, message)
 
-    def _check_tags(self, path: Path, method: dict[str, Any]) -> Iterator[Finding]:
+    def _check_tags(self, path: Path, method: dict[str, Any]) -> Iterator[DocumentFinding]:
         tags = (((*path, "tags", index), it) for index, it in self._items(method, "tags"))
         for place, name in _repeated((place, it.get("name")) for place, it in tags):
             message = f"the method has the tag '{name}' already; take one of them away"
@@ -269,7 +269,7 @@ class Methods:
 
     def _check_example(
         self, path: Path, method: dict[str, Any], example: dict[str, Any]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[DocumentFinding]:
         params = [it for _, it in self._items(method, "params")]
         given = [it for _, it in self._items(example, "params")]
         by_position = method.get("paramStructure") == "by-position"
@@ -281,7 +281,7 @@ class Methods:
             )
             yield finding("example-result", (*path, "result"), message)
 
-    def _check_link(self, path: Path, link: dict[str, Any]) -> Iterator[Finding]:
+    def _check_link(self, path: Path, link: dict[str, Any]) -> Iterator[DocumentFinding]:
         name = link.get("method")
         if not isinstance(name, str):
             return
@@ -307,7 +307,7 @@ class Methods:
                 yield index, found
 
 
-def check_error(path: Path, error: dict[str, Any]) -> Iterator[Finding]:
+def check_error(path: Path, error: dict[str, Any]) -> Iterator[DocumentFinding]:
     """What is wrong with the code of one error."""
     code = error.get("code")
     if not isinstance(code, int) or code not in RESERVED or code in _SERVER_ERRORS:
@@ -320,7 +320,7 @@ def check_error(path: Path, error: dict[str, Any]) -> Iterator[Finding]:
         yield finding("error-reserved", (*path, "code"), message)
 
 
-def _check_name(path: Path, method: dict[str, Any]) -> Iterator[Finding]:
+def _check_name(path: Path, method: dict[str, Any]) -> Iterator[DocumentFinding]:
     name = method.get("name")
     if isinstance(name, str) and name.startswith(RESERVED_PREFIX) and name != DISCOVER:
         message = (
@@ -338,7 +338,7 @@ def _check_name(path: Path, method: dict[str, Any]) -> Iterator[Finding]:
 
 def _check_given(
     path: Path, params: list[dict[str, Any]], given: list[dict[str, Any]], *, by_position: bool
-) -> Iterator[Finding]:
+) -> Iterator[DocumentFinding]:
     variadic = any(map(_is_variadic, params))
     names = [it.get("name") for it in params]
     if by_position:

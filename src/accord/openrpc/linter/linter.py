@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from accord.openrpc.info import DISCOVER, is_absolute, url_variables
 from accord.openrpc.linter.checks import (
-    Methods,
+    MethodChecks,
     check_error,
     check_schema,
     follow,
@@ -20,7 +20,15 @@ from accord.openrpc.linter.checks import (
     resolve,
     subschemas,
 )
-from accord.openrpc.linter.shapes import Finding, Path, Visit, finding, has_shape, shown, walk
+from accord.openrpc.linter.shapes import (
+    DocumentFinding,
+    ObjectVisit,
+    Path,
+    finding,
+    has_shape,
+    shown,
+    walk,
+)
 
 MOST_FINDINGS: Final = 1000
 """Nobody reads more of them."""
@@ -31,7 +39,7 @@ _URLS: Final = {"info": "termsOfService", "contact": "url", "license": "url", "d
 """Where links to pages stand."""
 
 
-def lint(document: Any) -> list[Finding]:
+def lint(document: Any) -> list[DocumentFinding]:
     """What is wrong with a document that was decoded from JSON; an empty list if nothing."""
     return list(islice(_Linter(document).run(), MOST_FINDINGS))
 
@@ -46,17 +54,17 @@ class _Linter:
         self._tags: dict[str, tuple[Path, Any]] = {}
         self._discover: Path = ()
 
-    def run(self) -> Iterator[Finding]:
+    def run(self) -> Iterator[DocumentFinding]:
         self._discover = self._discover_path()
         for found in walk(self._document):
-            if isinstance(found, Finding):
+            if isinstance(found, DocumentFinding):
                 yield found
             else:
                 yield from self._check(found)
-        yield from Methods(self._document).check()
+        yield from MethodChecks(self._document).check()
         yield from self._check_components()
 
-    def _check(self, visit: Visit) -> Iterator[Finding]:
+    def _check(self, visit: ObjectVisit) -> Iterator[DocumentFinding]:
         if visit.kind in _URLS:
             yield from _check_url(visit, _URLS[visit.kind])
         match visit.kind:
@@ -78,7 +86,7 @@ class _Linter:
                     if isinstance(schema, dict) and "$ref" in schema:
                         yield from self._check_reference(path, schema, "schema")
 
-    def _check_reference(self, path: Path, value: Any, wanted: str) -> Iterator[Finding]:
+    def _check_reference(self, path: Path, value: Any, wanted: str) -> Iterator[DocumentFinding]:
         ref = value["$ref"]
         if not isinstance(ref, str):
             return
@@ -99,7 +107,7 @@ class _Linter:
                 "ref-kind", here, f"'{ref}' does not lead to the {wanted} that must be here"
             )
 
-    def _remote(self, path: Path, ref: str) -> Finding:
+    def _remote(self, path: Path, ref: str) -> DocumentFinding:
         if self._discover and path[: len(self._discover)] == self._discover:
             message = (
                 f"'{ref}' is another document, which those who discover this one may be unable "
@@ -109,7 +117,7 @@ class _Linter:
         message = f"'{ref}' is another document; put what it says into this one's components"
         return finding("ref-remote", path, message)
 
-    def _check_tag(self, visit: Visit) -> Iterator[Finding]:
+    def _check_tag(self, visit: ObjectVisit) -> Iterator[DocumentFinding]:
         name = visit.value.get("name")
         if not isinstance(name, str) or len(visit.value) == 1:
             return
@@ -121,14 +129,14 @@ class _Linter:
             )
             yield finding("tag-conflict", visit.path, message)
 
-    def _check_components(self) -> Iterator[Finding]:
+    def _check_components(self) -> Iterator[DocumentFinding]:
         document = self._document
         components = document.get("components") if isinstance(document, dict) else None
         for group, entries in (components if isinstance(components, dict) else {}).items():
             for key in entries if isinstance(entries, dict) and not group.startswith("x-") else ():
                 yield from self._check_component(("components", group, key), group, key)
 
-    def _check_component(self, path: Path, group: str, key: str) -> Iterator[Finding]:
+    def _check_component(self, path: Path, group: str, key: str) -> Iterator[DocumentFinding]:
         if not _KEY.fullmatch(key):
             message = f"{key!r} has other characters than letters, digits and '.', '-', '_'"
             yield finding("component-key", path, message)
@@ -144,27 +152,27 @@ class _Linter:
         return ()
 
 
-def _check_version(visit: Visit) -> Iterator[Finding]:
+def _check_version(visit: ObjectVisit) -> Iterator[DocumentFinding]:
     version = visit.value.get("openrpc")
     if isinstance(version, str) and not _VERSION.fullmatch(version):
         message = f"'{version}' is no version of OpenRPC that is known here; 1.3.2 is widely read"
         yield finding("version", (*visit.path, "openrpc"), message)
 
 
-def _check_url(visit: Visit, member: str) -> Iterator[Finding]:
+def _check_url(visit: ObjectVisit, member: str) -> Iterator[DocumentFinding]:
     url = visit.value.get(member)
     if isinstance(url, str) and not is_absolute(url):
         message = f"'{url}' is not an absolute URL, as https://example.com/page is"
         yield finding("url", (*visit.path, member), message)
 
 
-def _check_email(visit: Visit) -> Iterator[Finding]:
+def _check_email(visit: ObjectVisit) -> Iterator[DocumentFinding]:
     address = visit.value.get("email")
     if isinstance(address, str) and not re.fullmatch(r"[^@\s]+@[^@\s]+", address):
         yield finding("url", (*visit.path, "email"), f"'{address}' is not an e-mail address")
 
 
-def _check_server(visit: Visit) -> Iterator[Finding]:
+def _check_server(visit: ObjectVisit) -> Iterator[DocumentFinding]:
     url, variables = visit.value.get("url"), visit.value.get("variables", {})
     if not isinstance(url, str) or not isinstance(variables, dict):
         return
@@ -184,7 +192,7 @@ def _check_server(visit: Visit) -> Iterator[Finding]:
         yield from _check_variable(place, variable)
 
 
-def _check_variable(path: Path, variable: Any) -> Iterator[Finding]:
+def _check_variable(path: Path, variable: Any) -> Iterator[DocumentFinding]:
     if isinstance(variable, dict) and isinstance(values := variable.get("enum"), list):
         default = variable.get("default")
         if values and isinstance(default, str) and default not in values:

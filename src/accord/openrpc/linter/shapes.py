@@ -13,14 +13,14 @@ Path: TypeAlias = tuple[str | int, ...]
 """The keys and indices that lead from the document to a place in it."""
 
 
-class Rule(Struct, frozen=True):
+class LintRule(Struct, frozen=True):
     """What a rule asks for, and how bad it is not to follow it."""
 
     severity: Severity
     about: str
 
 
-class Finding(Struct, frozen=True):
+class DocumentFinding(Struct, frozen=True):
     """One thing that is wrong with a document."""
 
     rule: str
@@ -32,44 +32,52 @@ class Finding(Struct, frozen=True):
 
 
 RULES: Final = {
-    "shape": Rule("error", "Members have the names and types that the meta-schema gives them."),
-    "version": Rule("error", "`openrpc` is a version of the specification from 1.0 to 1.4."),
-    "method-duplicate": Rule("error", "No two methods have the same name."),
-    "method-reserved": Rule("error", "No method but `rpc.discover` has a name with `rpc.` before."),
-    "method-without-result": Rule(
+    "shape": LintRule("error", "Members have the names and types that the meta-schema gives them."),
+    "version": LintRule("error", "`openrpc` is a version of the specification from 1.0 to 1.4."),
+    "method-duplicate": LintRule("error", "No two methods have the same name."),
+    "method-reserved": LintRule(
+        "error", "No method but `rpc.discover` has a name with `rpc.` before."
+    ),
+    "method-without-result": LintRule(
         "warning", "A method has a result, unless it is only ever notified."
     ),
-    "param-duplicate": Rule("error", "No two params of a method have the same name."),
-    "param-order": Rule("error", "Required params stand before optional ones."),
-    "ref-unresolved": Rule("error", "A reference into the document leads somewhere."),
-    "ref-kind": Rule("error", "A reference leads to the kind of thing that belongs in its place."),
-    "ref-cycle": Rule("error", "References do not lead to each other for ever."),
-    "ref-remote": Rule("warning", "A document does not need others to be read."),
-    "ref-remote-discover": Rule("error", "The entry of `rpc.discover` needs no other document."),
-    "component-key": Rule(
+    "param-duplicate": LintRule("error", "No two params of a method have the same name."),
+    "param-order": LintRule("error", "Required params stand before optional ones."),
+    "ref-unresolved": LintRule("error", "A reference into the document leads somewhere."),
+    "ref-kind": LintRule(
+        "error", "A reference leads to the kind of thing that belongs in its place."
+    ),
+    "ref-cycle": LintRule("error", "References do not lead to each other for ever."),
+    "ref-remote": LintRule("warning", "A document does not need others to be read."),
+    "ref-remote-discover": LintRule(
+        "error", "The entry of `rpc.discover` needs no other document."
+    ),
+    "component-key": LintRule(
         "error", "Keys of components have only letters, digits and `.`, `-`, `_`."
     ),
-    "component-unused": Rule("warning", "Every component is referred to."),
-    "error-duplicate": Rule("error", "No two errors of a method have the same code."),
-    "error-reserved": Rule(
+    "component-unused": LintRule("warning", "Every component is referred to."),
+    "error-duplicate": LintRule("error", "No two errors of a method have the same code."),
+    "error-reserved": LintRule(
         "error", "Codes from -32768 to -32000 are used only where their meaning is defined."
     ),
-    "example-param-missing": Rule("error", "An example gives every required param."),
-    "example-param-unknown": Rule("error", "An example gives only params that the method has."),
-    "example-result": Rule("error", "An example has a result only if the method has one."),
-    "link-method": Rule("error", "A link leads to a method of the document."),
-    "link-param": Rule("error", "A link gives only params that its method has."),
-    "tag-duplicate": Rule("warning", "A method has each tag once."),
-    "tag-conflict": Rule("warning", "Tags of the same name say the same."),
-    "server-url": Rule("error", "The URL of a server is absolute."),
-    "server-variable": Rule("error", "The variables in a server's URL are the ones it declares."),
-    "url": Rule("error", "Links to pages are absolute URLs, and an e-mail address has an @."),
-    "schema-keyword": Rule("error", "Keywords of JSON Schema have values of the right type."),
-    "schema-dialect": Rule("warning", "Schemas use the keywords of draft 07 only."),
-    "schema-array": Rule(
+    "example-param-missing": LintRule("error", "An example gives every required param."),
+    "example-param-unknown": LintRule("error", "An example gives only params that the method has."),
+    "example-result": LintRule("error", "An example has a result only if the method has one."),
+    "link-method": LintRule("error", "A link leads to a method of the document."),
+    "link-param": LintRule("error", "A link gives only params that its method has."),
+    "tag-duplicate": LintRule("warning", "A method has each tag once."),
+    "tag-conflict": LintRule("warning", "Tags of the same name say the same."),
+    "server-url": LintRule("error", "The URL of a server is absolute."),
+    "server-variable": LintRule(
+        "error", "The variables in a server's URL are the ones it declares."
+    ),
+    "url": LintRule("error", "Links to pages are absolute URLs, and an e-mail address has an @."),
+    "schema-keyword": LintRule("error", "Keywords of JSON Schema have values of the right type."),
+    "schema-dialect": LintRule("warning", "Schemas use the keywords of draft 07 only."),
+    "schema-array": LintRule(
         "warning", "An array says in one schema what its items are; many generators fail without."
     ),
-    "schema-required": Rule("warning", "Required properties are among those that are allowed."),
+    "schema-required": LintRule("warning", "Required properties are among those that are allowed."),
 }
 """Every rule by its id."""
 
@@ -77,8 +85,8 @@ RULES: Final = {
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def finding(rule: str, path: Path, message: str) -> Finding:
-    return Finding(rule, RULES[rule].severity, shown(path), message)
+def finding(rule: str, path: Path, message: str) -> DocumentFinding:
+    return DocumentFinding(rule, RULES[rule].severity, shown(path), message)
 
 
 def shown(path: Path) -> str:
@@ -210,7 +218,7 @@ _MEMBERS: Final = {
 }
 
 
-class Visit(Struct, frozen=True):
+class ObjectVisit(Struct, frozen=True):
     """One object of the document, of the kind that belongs in its place."""
 
     kind: str
@@ -220,7 +228,7 @@ class Visit(Struct, frozen=True):
     """For a reference: the kind of what it should lead to."""
 
 
-def walk(document: Any) -> Iterator[Visit | Finding]:
+def walk(document: Any) -> Iterator[ObjectVisit | DocumentFinding]:
     """Every object of the document, outermost first, and whatever has not the right shape."""
     yield from _one("document", (), document)
 
@@ -234,14 +242,14 @@ def has_shape(kind: str, value: Any) -> bool:
     return known and all(name in value for name, it in members.items() if it.required)
 
 
-def _one(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
+def _one(kind: str, path: Path, value: Any) -> Iterator[ObjectVisit | DocumentFinding]:
     if kind not in _MEMBERS:
         yield from _plain(kind, path, value)
         return
     if not isinstance(value, dict):
         yield _wrong(path, value, "an object")
         return
-    yield Visit(kind, path, value)
+    yield ObjectVisit(kind, path, value)
     for name, member in _MEMBERS[kind].items():
         if name in value:
             yield from _content(member, (*path, name), value[name])
@@ -255,7 +263,7 @@ def _one(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
                 yield finding("shape", (*path, name), message)
 
 
-def _content(member: _Member, path: Path, value: Any) -> Iterator[Visit | Finding]:
+def _content(member: _Member, path: Path, value: Any) -> Iterator[ObjectVisit | DocumentFinding]:
     if not member.form:
         yield from _item(member, path, value)
     elif member.form == "[" and isinstance(value, list):
@@ -268,11 +276,11 @@ def _content(member: _Member, path: Path, value: Any) -> Iterator[Visit | Findin
         yield _wrong(path, value, "an array" if member.form == "[" else "an object")
 
 
-def _item(member: _Member, path: Path, value: Any) -> Iterator[Visit | Finding]:
+def _item(member: _Member, path: Path, value: Any) -> Iterator[ObjectVisit | DocumentFinding]:
     if member.referable and isinstance(value, dict) and "$ref" in value:
         for found in _one("reference", path, value):
-            if isinstance(found, Visit):
-                found = Visit(found.kind, found.path, found.value, member.kind)
+            if isinstance(found, ObjectVisit):
+                found = ObjectVisit(found.kind, found.path, found.value, member.kind)
             yield found
     else:
         yield from _one(member.kind, path, value)
@@ -295,15 +303,15 @@ _PLAIN: Final[dict[str, tuple[str, Any]]] = {
 }
 
 
-def _plain(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
+def _plain(kind: str, path: Path, value: Any) -> Iterator[ObjectVisit | DocumentFinding]:
     what, fits = _PLAIN[kind]
     if not fits(value):
         yield _wrong(path, value, what)
     elif kind == "schema":
-        yield Visit(kind, path, value)
+        yield ObjectVisit(kind, path, value)
 
 
-def _wrong(path: Path, value: Any, expected: str) -> Finding:
+def _wrong(path: Path, value: Any, expected: str) -> DocumentFinding:
     return finding("shape", path, f"must be {expected}, not {json_type(value)}")
 
 
