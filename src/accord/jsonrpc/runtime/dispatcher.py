@@ -82,9 +82,8 @@ from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, DeadlineTimer, ThreadP
 log = logging.getLogger("accord.jsonrpc")
 
 _FAULTS = (Exception, asyncio.CancelledError)
-"""What an inline handler may raise. One that asks a cancelled future for its result raises
-`CancelledError`, which is no `Exception`; nobody has cancelled the call, though."""
-
+"""Failures of inline handlers. The result of a cancelled future raises `CancelledError`, which is
+not an `Exception`; the call itself was not cancelled."""
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
 """The types of ids where each must be unique."""
