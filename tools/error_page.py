@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from accord.jsonrpc.protocol.catalogue import BUILT_IN, SHARED, CatalogueEntry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, SHARED, Entry
 from tools.errors_sent import is_sent, names_of, names_sent
 
 PAGE = Path(__file__).parent.parent / "docs" / "errors.md"
@@ -50,12 +50,12 @@ def render() -> str:
     return OPENING + own + SHARED_OPENING + "".join(_row(entry, sent) for entry in SHARED)
 
 
-def _section(category: str, entries: list[CatalogueEntry], sent: frozenset[str]) -> str:
+def _section(category: str, entries: list[Entry], sent: frozenset[str]) -> str:
     head = f"\n## {category.replace('_', ' ')}\n\n{COLUMNS}"
     return head + "".join(_row(entry, sent) for entry in entries)
 
 
-def _row(entry: CatalogueEntry, sent: frozenset[str]) -> str:
+def _row(entry: Entry, sent: frozenset[str]) -> str:
     names = ", ".join(f"`{name}`" for name in names_of(entry))
     told = "sent" if is_sent(entry, sent) else "defined, not sent"
     return f"| {entry.code} | {names} | {entry.severity} | {entry.message} | {told} |\n"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, SHARED, CatalogueEntry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, SHARED, Entry
 
 SOURCE: Final = Path(__file__).parent.parent / "src" / "accord"
 MAKERS: Final = frozenset(("own_error", "failure", "unforeseen", "_MediaRefusal"))
@@ -35,11 +35,11 @@ def names_sent(source: Path = SOURCE) -> frozenset[str]:
     return frozenset(found & known)
 
 
-def names_of(entry: CatalogueEntry) -> tuple[str, ...]:
+def names_of(entry: Entry) -> tuple[str, ...]:
     return entry.name, *CATALOGUE.aliases(entry)
 
 
-def is_sent(entry: CatalogueEntry, sent: frozenset[str]) -> bool:
+def is_sent(entry: Entry, sent: frozenset[str]) -> bool:
     return any(name in sent for name in names_of(entry))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from accord.a2a.protocol.errors import ERROR_KINDS
-from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, CatalogueEntry
+from accord.jsonrpc.protocol.catalogue import BUILT_IN, CATALOGUE, Entry
 from accord.mcp.protocol.messages import CASES
 from accord.operations.errors import KINDS
 from tools.snapshots import source
@@ -36,7 +36,7 @@ def errors() -> str:
     )
 
 
-def _entry(entry: CatalogueEntry) -> str:
+def _entry(entry: Entry) -> str:
     names = "|".join((entry.name, *CATALOGUE.aliases(entry)))
     return f"{entry.code} {names} {entry.category} {entry.severity} {entry.message}"
 

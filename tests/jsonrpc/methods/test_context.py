@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from accord import Context, InvalidResultError, Router, RpcError, connect, serve
-from accord.jsonrpc.methods.context import RemoteCaller
+from accord.jsonrpc.methods.context import Caller
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from tests.patience import PATIENCE
 
@@ -56,7 +56,7 @@ async def test_a_handler_calls_back_and_gets_the_type_it_asks_for() -> None:
 @pytest.mark.req("F-11")
 async def test_the_other_end_can_be_kept_and_called_after_the_call() -> None:
     router = Router()
-    kept: list[RemoteCaller] = []
+    kept: list[Caller] = []
 
     @router.method
     async def remember(context: Context) -> None:

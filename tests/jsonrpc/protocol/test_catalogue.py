@@ -11,11 +11,11 @@ from accord.jsonrpc.protocol.catalogue import (
     CATALOGUE,
     RESERVED,
     Catalogue,
-    CatalogueEntry,
+    Entry,
     Severity,
 )
 
-NOT_FOUND = CatalogueEntry(404, "page_not_found", "web", Severity.WARNING, "Page not found")
+NOT_FOUND = Entry(404, "page_not_found", "web", Severity.WARNING, "Page not found")
 
 
 @pytest.mark.req("F-09", "RPC-5.1d")
@@ -81,7 +81,7 @@ def test_the_experimental_tasks_have_names_of_their_own() -> None:
 @pytest.mark.req("F-28")
 def test_busy_is_another_name_of_rate_limited() -> None:
     entry = CATALOGUE.named("rate_limited")
-    assert entry == CatalogueEntry(-32010, "rate_limited", "core", Severity.WARNING, "Busy")
+    assert entry == Entry(-32010, "rate_limited", "core", Severity.WARNING, "Busy")
     assert CATALOGUE.named("busy") is entry
     assert CATALOGUE.aliases(entry) == ("busy",)
 

@@ -23,7 +23,7 @@ from accord.jsonrpc.protocol.messages import Id
 T = TypeVar("T")
 
 
-class RemoteCaller(Protocol):
+class Caller(Protocol):
     """The other end of a connection, as seen by a handler. `Peer` implements it."""
 
     @property
@@ -77,18 +77,18 @@ def _no_arguments() -> dict[str, Any]:
     )
 
 
-class _CallData(Struct, eq=False):
+class _Called(Struct, eq=False):
     method: str
     id: Id | UnsetType = UNSET
 
 
-class Context(_CallData, eq=False, kw_only=True):
+class Context(_Called, eq=False, kw_only=True):
     """The context of one call being served.
 
     A handler gets it by annotating a parameter with `Context`.
     """
 
-    peer: RemoteCaller | None = None
+    peer: Caller | None = None
     """The other end, which may be called at any time, also after this call. None if the transport
     only answers, as HTTP does; `call` and `notify` then raise."""
     channel: ChannelInfo
@@ -145,7 +145,7 @@ class Context(_CallData, eq=False, kw_only=True):
         """Notify the other end on the same connection."""
         await self._caller().notify(method, params)
 
-    def _caller(self) -> RemoteCaller:
+    def _caller(self) -> Caller:
         if self.peer is None:
             raise own_error(
                 "capability_not_supported",

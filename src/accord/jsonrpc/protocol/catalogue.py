@@ -29,7 +29,7 @@ class Severity(StrEnum):
     """The operators: something is broken, or trust is at stake."""
 
 
-class CatalogueEntry(Struct, frozen=True):
+class Entry(Struct, frozen=True):
     """The catalogue's entry for one code."""
 
     code: int
@@ -47,26 +47,26 @@ class Catalogue:
 
     def __init__(
         self,
-        entries: tuple[CatalogueEntry, ...] = (),
+        entries: tuple[Entry, ...] = (),
         aliases: dict[str, str] | None = None,
-        shared: tuple[CatalogueEntry, ...] = (),
+        shared: tuple[Entry, ...] = (),
     ):
         self._by_code = {entry.code: entry for entry in entries}
         self._by_name = {entry.name: entry for entry in (*entries, *shared)}
         for alias, name in (aliases or {}).items():
             self._by_name[alias] = self._by_name[name]
 
-    def __iter__(self) -> Iterator[CatalogueEntry]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(tuple(self._by_code.values()))
 
     def __len__(self) -> int:
         return len(self._by_code)
 
-    def get(self, code: int) -> CatalogueEntry | None:
+    def get(self, code: int) -> Entry | None:
         """Return the entry for `code`, or None."""
         return self._by_code.get(code)
 
-    def find(self, code: int, reason: object = None) -> CatalogueEntry | None:
+    def find(self, code: int, reason: object = None) -> Entry | None:
         """Return the entry for an error: the one its reason names, else the one for its code.
 
         A code may have several meanings. -32002 is an unknown tool in the extended profile of MCP
@@ -80,7 +80,7 @@ class Catalogue:
             return named
         return by_code
 
-    def named(self, name: str) -> CatalogueEntry:
+    def named(self, name: str) -> Entry:
         """Return the entry called `name`, which may be an alias.
 
         Raises KeyError, with similar names, if there is none.
@@ -90,7 +90,7 @@ class Catalogue:
             raise KeyError(_unknown(name, self._by_name))
         return entry
 
-    def aliases(self, entry: CatalogueEntry) -> tuple[str, ...]:
+    def aliases(self, entry: Entry) -> tuple[str, ...]:
         """Return the aliases of `entry`."""
         return tuple(
             name for name, found in self._by_name.items() if found is entry and name != entry.name
@@ -98,7 +98,7 @@ class Catalogue:
 
     def register(
         self, code: int, name: str, category: str, severity: Severity, message: str
-    ) -> CatalogueEntry:
+    ) -> Entry:
         """Add an application's own code.
 
         Raises ValueError if the code is reserved, or the code or the name is taken.
@@ -112,12 +112,12 @@ class Catalogue:
             raise ValueError(f"code {code} of {name!r} is taken by {self._by_code[code].name!r}")
         if name in self._by_name:
             raise ValueError(f"name {name!r} is taken by code {self._by_name[name].code}")
-        entry = CatalogueEntry(code, name, category, severity, message)
+        entry = Entry(code, name, category, severity, message)
         self._by_code[code] = self._by_name[name] = entry
         return entry
 
 
-def _unknown(name: str, known: dict[str, CatalogueEntry]) -> str:
+def _unknown(name: str, known: dict[str, Entry]) -> str:
     # Only this path pays for the import.
     from difflib import get_close_matches
 
@@ -283,16 +283,16 @@ _ROWS: dict[str, tuple[tuple[int, str, Severity, str], ...]] = {
 }
 
 BUILT_IN = tuple(
-    CatalogueEntry(code, name, category, severity, message)
+    Entry(code, name, category, severity, message)
     for category, rows in _ROWS.items()
     for code, name, severity, message in rows
 )
 """The entries of Accord itself."""
 
 SHARED = (
-    CatalogueEntry(-32020, "header_mismatch", "protocol", _WARNING, "Header and body differ"),
-    CatalogueEntry(-32602, "invalid_meta", "protocol", _WARNING, "Invalid _meta"),
-    CatalogueEntry(-32602, "invalid_request_state", "protocol", _WARNING, "Invalid request state"),
+    Entry(-32020, "header_mismatch", "protocol", _WARNING, "Header and body differ"),
+    Entry(-32602, "invalid_meta", "protocol", _WARNING, "Invalid _meta"),
+    Entry(-32602, "invalid_request_state", "protocol", _WARNING, "Invalid request state"),
 )
 """Further meanings of MCP's standard codes; such an error names its meaning in `data.reason`."""
 

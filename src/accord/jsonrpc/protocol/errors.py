@@ -8,7 +8,7 @@ from __future__ import annotations
 import traceback
 from typing import Any, ClassVar, Final
 
-from accord.jsonrpc.protocol.catalogue import CATALOGUE, CatalogueEntry
+from accord.jsonrpc.protocol.catalogue import CATALOGUE, Entry
 
 
 class AccordError(Exception):
@@ -42,7 +42,7 @@ class RpcError(AccordError):
         return f"{self.message} ({self.code})"
 
     @property
-    def entry(self) -> CatalogueEntry | None:
+    def entry(self) -> Entry | None:
         """The catalogue's entry for this error, None for an application's own code.
 
         Several failures may share a code; then `data.reason`, which Accord sends, tells which.
@@ -134,7 +134,7 @@ class TransportError(RpcError):
             self.advice = advice
 
     @property
-    def entry(self) -> CatalogueEntry | None:
+    def entry(self) -> Entry | None:
         # The reason that a WebSocket was closed with is the other end's own word.
         return CATALOGUE.get(self.code)
 
