@@ -1,6 +1,6 @@
 """Reference data as rows: labels, requirement types, and the people that items name.
 
-`accord.operations.accounts` owns the table of users; here it is only read.
+`accord.operations.auth` owns the table of users; here it is only read.
 """
 
 from __future__ import annotations

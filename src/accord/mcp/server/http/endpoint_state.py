@@ -151,7 +151,7 @@ class EndpointState:
     ) -> RpcError:
         """Return the error for a refused request.
 
-        See `accord.mcp.protocol.errors`.
+        See `accord.mcp.protocol.messages.failure`.
         """
         found = Era.STATELESS if stateless else Era.HANDSHAKE
         return request_error(fault, era=found, profile=self.server.codes, of=of)
