@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "accord"
 
 JITTER = {
-    "mcp/client/listening.py",
+    "mcp/client/subscriptions.py",
     "transports/reconnect.py",
     "workflows/bridge/outcomes.py",
 }

@@ -36,9 +36,9 @@ HOLDS: Final = 3
 MOST_GROWTH: Final = 8 * MIB
 """How much more memory may be resident at the end: allocators leave holes, and that is not a
 leak, while what a million calls leak, a byte each, would be."""
-MOST_OBJECTS: Final = 3_000
+MOST_OBJECTS: Final = 4_000
 """How many more objects there may be: the HTTP server remembers up to 1,024 heads of requests,
-some thousand objects, and begins anew when it has so many."""
+each with what was derived from it, and starts over when it has so many."""
 
 LoopName = Literal["asyncio", "uvloop"]
 
