@@ -64,8 +64,8 @@ CEILINGS = {
     "import cycles with TYPE_CHECKING and functions": 0,
     # These are on their way down: lower a number when it can be lowered, never raise one.
     "packages above 15 modules": 3,
-    "shared class names": 69,
-    "participle classes": 55,
+    "shared class names": 53,
+    "participle classes": 44,
     "docstrings opening with a wh-word": 486,
 }
 
