@@ -261,7 +261,7 @@ class _TooSlowError(BaseException):
 
 
 class _LoopReader:
-    """Statements on the event loop, with a limit; implements `Reading`."""
+    """Statements on the event loop, with a limit; implements `ReadTransaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -235,7 +235,7 @@ class Writability:
         """Why the last write that failed for such a reason did; empty where none has."""
 
     async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
-        """Return why nothing can be written; empty where it can. Raises UnavailableError."""
+        """Return why nothing can be written; empty where it can. Raises StoreUnavailableError."""
         if not self.reason:
             return ""
         try:

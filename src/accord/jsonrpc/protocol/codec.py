@@ -112,8 +112,7 @@ DEFAULT_MAX_ITEMS: Final = 1_000
 decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
-"""`read_envelopes` for messages that are neither deep nor other than ASCII; raises
-MESSAGE_DECODE_ERRORS."""
+"""Decode a shallow ASCII message, without the checks of `read`; raises `REFUSALS`."""
 
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """All exceptions of msgspec on hostile input (ValidationError is a DecodeError)."""
@@ -124,7 +123,7 @@ def read(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int | None = DEFAULT_MAX_ITEMS,
 ) -> Item | list[Item] | list[Envelope]:
-    """Decode `data` to envelopes. Never raises: invalid input becomes `InvalidMessage`.
+    """Decode `data` to envelopes. Never raises: invalid input becomes `Invalid`.
 
     A batch of more than `max_items` messages is refused as a whole, and its rest is not read. The
     cheap test before decoding skips short batches, so one over the limit may be returned.
@@ -152,7 +151,7 @@ def decode(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int | None = DEFAULT_MAX_ITEMS,
 ) -> Message | Batch:
-    """Decode the message or batch in `data`; invalid input becomes `InvalidMessage`.
+    """Decode the message or batch in `data`; invalid input becomes `Invalid`.
 
     `max_items` is None for batches of our own.
     """

@@ -173,10 +173,10 @@ class Dispatcher:
         return len(self._running)
 
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
-        """Serve what arrived: its answer, None for nothing to say, or what is running for it.
+        """Serve a payload; return its answer, None for no answer, or the running request.
 
-        `source.answer` gets the answer of what is running, once, never before this returns. A
-        payload that is no message at all is answered by `Refused` bytes.
+        A running request passes its answer to `source.answer` once, never before this returns.
+        The answer to a payload that is no message is an `InvalidMessageReply`.
         """
         what: Item | list[Item] | list[Envelope]
         # `read` does the same; what is short enough cannot be too deep, nor cost much.

@@ -1,7 +1,7 @@
 """The model of an API that clients are written from, in no language yet.
 
 Types refer to declarations. `order` sorts declarations so that each follows those it needs;
-`cut_circles` breaks aliases that lead back to themselves without a record between.
+`break_alias_cycles` breaks cycles of aliases without a record in between.
 """
 
 from __future__ import annotations

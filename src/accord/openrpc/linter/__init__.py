@@ -1,13 +1,10 @@
-"""The linter: what is wrong with an OpenRPC document, beyond what the meta-schema can say.
+"""The linter: faults of an OpenRPC document that the meta-schema cannot express.
 
-finding      what is found, and the rules
-shapes       the objects of a document, and a walk over them
-references   `$ref`s, followed
-schemas      JSON Schema
-methods      methods, their params, errors, examples and links
-linter       all of it together
+shapes   the rules, their findings, and a walk over the objects of a document
+checks   references, schemas and methods, with their params, errors, examples and links
+linter   `lint`: all rules, applied to one document
 
-Pure: it reads a document that has been decoded, and takes nothing about it for granted.
+Pure: it reads a decoded document, and assumes nothing about it.
 """
 
 from accord.openrpc.linter.linter import lint as lint

@@ -1,12 +1,10 @@
 """A router as an ASGI application: alone under any ASGI server, or inside another one.
 
-    endpoint    `AsgiEndpoint`
-    exchange    one request: its body, its answer, its client's disappearance
+    endpoint    `AsgiEndpoint`, and the exchange of one request: body, answer, disconnect
     websocket   a channel over the server's WebSocket
-    scope       what a scope says: where a request points at, who sent it    pure
-    protocol    the types of ASGI                                            pure
+    scope       the types of ASGI, and the reading of a scope                        pure
 
-Who is let in, and how the rest is refused, is decided where the HTTP server asks too.
+Requests are admitted and refused by `accord.transports.http.admission`, as in the HTTP server.
 """
 
 from accord.transports.asgi.endpoint import AsgiEndpoint as AsgiEndpoint

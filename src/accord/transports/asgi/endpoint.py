@@ -62,7 +62,7 @@ class ClientGoneError(Exception):
 
 
 class Exchange:
-    """A request from its body to its answer; implements `Source`."""
+    """A request from its body to its answer; implements `RequestSource`."""
 
     __slots__ = (
         "_answered",
@@ -118,7 +118,7 @@ class Exchange:
                 self._running.cancel()
                 self._answered.set_result(None)
 
-    # The dispatcher's callbacks: see `Source`
+    # The dispatcher's callbacks: see `RequestSource`
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         scope = self._scope

@@ -37,10 +37,10 @@ class Dispatch(Protocol):
     def statistics(self) -> Statistics: ...
 
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
-        """The answer, None for nothing to say, or what is running.
+        """Return the answer to `data`, None for no answer, or the running request.
 
-        `source.answer` gets the answer of what is running, once, never before this returns.
-        An answer of the type `Refused` says that `data` was no message.
+        A running request passes its answer to `source.answer` once, never before this returns.
+        The answer to a payload that is no message is an `InvalidMessageReply`.
         """
 
 

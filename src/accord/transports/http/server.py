@@ -25,7 +25,7 @@ log = logging.getLogger("accord.transports.http")
 
 
 class CallConnection(HttpConnection):
-    """One connection whose requests are handed to a dispatcher; implements `Source`."""
+    """One connection whose requests are handed to a dispatcher; implements `RequestSource`."""
 
     __slots__ = ("_head",)
 
@@ -52,7 +52,7 @@ class CallConnection(HttpConnection):
         else:
             self._running = cast(Cancellable, answer)
 
-    # The dispatcher's callbacks: see `Source`
+    # The dispatcher's callbacks: see `RequestSource`
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         assert self._head is not None

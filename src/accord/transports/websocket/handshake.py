@@ -1,7 +1,7 @@
 """The opening handshake of RFC 6455, section 4: HTTP in, a decision and HTTP out.
 
 A server collects input in a `HeadBuffer` until the head of a request is complete, and
-`accept_upgrade` returns the answer. A client sends an `upgrade_request`, collects the answer in a
+`accept` returns the answer. A client sends an `upgrade_request`, collects the answer in a
 `HeadBuffer`, and validates it with `check_response`. Knows no socket, clock or task: timeouts are
 the caller's.
 """
@@ -107,7 +107,7 @@ class HeadBuffer:
     def receive(self, data: bytes) -> tuple[bytes, bytes] | None:
         """Return the head and the data after it; None while the head is incomplete.
 
-        Raises `HandshakeError` for a head of more than `max_bytes`, and at once for input that
+        Raises `RefusedError` for a head of more than `max_bytes`, and at once for input that
         cannot be HTTP, such as the first bytes of TLS.
         """
         seen = max(0, len(self._data) - len(_END) + 1)
@@ -130,7 +130,7 @@ def accept(
     """Parse a request, and return it with the response that opens a WebSocket.
 
     No subprotocol is ever selected, which a client that offers some takes as "none of them".
-    Raises `HandshakeError`.
+    Raises `RefusedError`.
     """
     headers = _read_upgrade(head, path)
     origin = headers.get("origin")

@@ -215,7 +215,7 @@ class ResultWriter:
         return left
 
     async def _write(self, batch: list[ResultWrite]) -> None:
-        """Write a batch and remove it from the queue. Raise UnavailableError."""
+        """Write a batch and remove it from the queue. Raise StoreUnavailableError."""
         if not batch:
             return
         try:

@@ -166,7 +166,7 @@ async def load_states(
     memory: RunCache,
     todo: Mapping[str, Sequence[InboxMessage]],
 ) -> LoadedStates:
-    """Load the states of runs, as many as there is room for. Raise UnavailableError."""
+    """Load the states of runs, as many as there is room for. Raise StoreUnavailableError."""
     taken = LoadedStates({}, {}, [], [])
     missing: list[str] = []
     for run_id in todo:
