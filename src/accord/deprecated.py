@@ -143,9 +143,6 @@ RENAMED: Final[Mapping[str, str]] = {
 }
 """Names of moved modules with another new home, as `module:name`."""
 
-DOCUMENTED: Final = frozenset({"accord.operations.faces.openapi", "accord.operations.work"})
-"""Old paths that the documentation of this release shows: they work without a warning."""
-
 
 def find_spec(fullname: str) -> ModuleSpec | None:
     """Return a spec for a moved module, or a package that had moved modules."""
@@ -176,13 +173,12 @@ class MovedModule(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         new = RENAMED.get(f"{self.__name__}:{name}", f"{home}:{name}")
         module, _, attribute = new.partition(":")
-        if self.__name__ not in DOCUMENTED:
-            warnings.warn(
-                f"{self.__name__}.{name} is {module}.{attribute} now; the old path goes with the "
-                "next release",
-                DeprecationWarning,
-                stacklevel=2,
-            )
+        warnings.warn(
+            f"{self.__name__}.{name} is {module}.{attribute} now; the old path goes with the next "
+            "release",
+            DeprecationWarning,
+            stacklevel=2,
+        )
         return getattr(import_module(module), attribute)
 
     def __dir__(self) -> list[str]:
