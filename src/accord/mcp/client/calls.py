@@ -1,4 +1,4 @@
-"""Requests to a server whose version is agreed on: every call of a client goes through here.
+"""Requests of a client to its server, once the version is negotiated.
 
 Adds the request metadata, follows progress, starts a new session if the server forgot the old one,
 answers input requests, and caches results as the server allows.
@@ -32,7 +32,7 @@ from accord.mcp.protocol.versions import Era
 
 MAX_KEPT: Final = 1_000
 MAX_SECONDS: Final = 24 * 3600.0
-"""How long anything is kept, whatever the server says."""
+"""Maximum lifetime of a cached result, whatever the server allows."""
 
 
 class _CacheEntry(Struct, frozen=True):
@@ -41,7 +41,7 @@ class _CacheEntry(Struct, frozen=True):
 
 
 class Cache:
-    """Results by method and what distinguishes one request of it from another."""
+    """A cache of results by method and key, such as a URI or a cursor."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], _CacheEntry] = {}
@@ -50,7 +50,7 @@ class Cache:
         return len(self._kept)
 
     def get(self, method: str, key: str, *, now: float) -> Any:
-        """The result of the same request, if it is fresh; else None."""
+        """Return the cached result; None if it is missing or has expired."""
         kept = self._kept.get((method, key))
         if kept is None:
             return None
@@ -60,7 +60,7 @@ class Cache:
         return None
 
     def put(self, method: str, key: str, result: CacheableResult, *, now: float) -> None:
-        """Keep a result as long as it says; 0, nothing and less than 0 mean not at all."""
+        """Cache a result for its `ttl_ms`, if that is present and positive."""
         ttl = result.ttl_ms
         if ttl is UNSET or ttl <= 0:
             return
@@ -70,7 +70,7 @@ class Cache:
         self._kept[method, key] = _CacheEntry(result, now + min(ttl / 1000, MAX_SECONDS))
 
     def forget(self, *methods: str) -> None:
-        """Drop the results of these methods: what they list has changed."""
+        """Drop the results of these methods."""
         for each in [each for each in self._kept if each[0] in methods]:
             del self._kept[each]
 
@@ -78,7 +78,7 @@ class Cache:
         self._kept.pop((method, key), None)
 
     def forget_private(self) -> None:
-        """Drop what was for one set of credentials only."""
+        """Drop all results that are valid for one set of credentials only."""
         self._kept = {
             each: kept for each, kept in self._kept.items() if kept.result.cache_scope == "public"
         }
@@ -93,7 +93,10 @@ T = TypeVar("T")
 async def all_items(
     method: str, page: Callable[[str | None], Awaitable[Any]], items: Callable[[Any], Sequence[T]]
 ) -> list[T]:
-    """The items of all pages. Raises InvalidResultError for a list that does not end."""
+    """Return the items of all pages.
+
+    Raises InvalidResultError for a list that does not end.
+    """
     found: list[T] = []
     seen: set[str] = set()
     cursor: str | None = None
@@ -113,13 +116,13 @@ async def all_items(
 
 
 MAX_ROUNDS: Final = 16
-"""How often one request is repeated with answers."""
+"""The limit of repetitions of one request with answers."""
 MAX_QUESTIONS: Final = 64
-"""How many questions one result may have."""
+"""The limit of questions in one result."""
 
 
 class SessionGoneError(TransportError):
-    """The server does not know the session any more."""
+    """The session is unknown to the server, or has ended."""
 
     default_message = "the session is gone"
 
@@ -132,7 +135,7 @@ _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How one request is sent; what is UNSET is as the client has it."""
+    """Options of one request; an UNSET one is that of the client."""
 
     timeout: float | None | UnsetType = UNSET
     longest: float | None | UnsetType = UNSET
@@ -150,11 +153,11 @@ class CallOutcome(msgspec.Struct, frozen=True):
     kind: str
     """Its `resultType`."""
     repeated: bool = False
-    """Whether it depends on answers that were given; 2026-07-28, caching: not to be kept."""
+    """True if it depends on answers; 2026-07-28, caching: such a result is not cached."""
 
 
 class Conversation:
-    """One client and one server."""
+    """The requests of one client to one server."""
 
     def __init__(
         self,
@@ -180,15 +183,15 @@ class Conversation:
         self._follows_progress = inbox.follows_progress
         self._sessions = 0
         self._session_gone = False
-        """Whether a new session is needed before anything can be sent."""
+        """True if a new session is needed before the next request."""
         self._renewing: asyncio.Task[None] | None = None
         self.renewed: list[Callable[[], Awaitable[None]]] = []
-        """What is done again when there is a new session."""
+        """Callbacks that run in each new session, to subscribe again."""
         self._set_meta()
 
     @property
     def longest(self) -> float | None:
-        """How long a call may take that makes progress."""
+        """Maximum duration of a call that reports progress, in seconds."""
         return self._longest
 
     @property
@@ -196,14 +199,14 @@ class Conversation:
         return self._timeout
 
     def set_log_level(self, level: LogLevel) -> None:
-        """Want messages of this level and above with every request from now on."""
+        """Request log messages of this level and above from now on."""
         self.identity.log_level = level
         self._set_meta()
 
     def _set_meta(self) -> None:
         self._meta = self.identity.meta(self.agreement.version) if self.stateless else {}
         self._ready = Raw(encode(self._meta)) if self.stateless else None
-        """The `_meta` of a request that has nothing of its own to say, encoded once."""
+        """The encoded `_meta` of requests without members of their own."""
 
     # Requests
 
@@ -214,7 +217,10 @@ class Conversation:
         options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Send a request; its result as raw JSON. `params` is taken over."""
+        """Send a request, and return its result as raw JSON.
+
+        `params` is modified.
+        """
         try:
             if self._session_gone:
                 await self._new_session(self._sessions)
@@ -231,7 +237,7 @@ class Conversation:
                 await self._new_session(sessions)
                 return await self._ask_once(method, params, options, headers)
         except RpcError as error:
-            if error.remote:  # servers of others do not say the reason
+            if error.remote:  # only our own servers send a reason
                 error.reason = standard_reason(error.code, self.agreement.era)
             raise
 
@@ -257,7 +263,7 @@ class Conversation:
             self.inbox.untrack(token)
 
     def _put_meta(self, params: dict[str, Any], options: CallOptions) -> Any:
-        """Say in `params` what this request says about itself; the token of its progress."""
+        """Set `_meta` in `params`, and return its progress token, if any."""
         meta: dict[str, Any] = {**(options.meta or {}), **self._meta}
         token = None
         if (
@@ -271,7 +277,7 @@ class Conversation:
         return token
 
     def begin(self, method: str, params: dict[str, Any]) -> Call:
-        """Send a request that stays open."""
+        """Send a request without a timeout, for one that stays open."""
         if self._ready is not None:
             params["_meta"] = self._ready
         return self.wire.begin(method, params, timeout=None)
@@ -288,7 +294,7 @@ class Conversation:
         options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallOutcome:
-        """`ask`, and again with answers as long as the result asks for some."""
+        """Send a request, and repeat it with answers while its result asks for input."""
         raw = await self.ask(method, params, options, headers)
         return await self.settle(method, params, raw, options, headers)
 
@@ -300,7 +306,7 @@ class Conversation:
         options: CallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallOutcome:
-        """What a result comes to: it may ask for input, and the request is repeated then."""
+        """Repeat a request with answers while its result `raw` asks for input."""
         if not self.stateless:
             return CallOutcome(raw, "complete")
         for round in range(MAX_ROUNDS):
@@ -312,10 +318,10 @@ class Conversation:
         raise own_error("busy", f"{method} wants input after {MAX_ROUNDS} rounds, the limit")
 
     async def _repetition(self, method: str, params: dict[str, Any], raw: Any) -> dict[str, Any]:
-        """The params of a request whose result asked for input."""
+        """Return the params with answers to the questions in the result `raw`."""
         required: InputRequiredResult = decode_result(raw, InputRequiredResult, method)
         again = dict(params)
-        # The state is echoed as it came, and none is made up where none came.
+        # The state is echoed unchanged; without one in the result, none is sent.
         if required.request_state is not UNSET:
             again["requestState"] = required.request_state
         if required.input_requests is not UNSET:
@@ -325,12 +331,12 @@ class Conversation:
         return again
 
     async def answers(self, questions: Mapping[str, Raw]) -> dict[str, Any]:
-        """The application's answers, by the server's names for its questions."""
+        """Return the answers of the application, by the keys of the questions."""
         if len(questions) > MAX_QUESTIONS:
             raise InvalidResultError(
                 f"{len(questions)} questions in one result are over the limit of {MAX_QUESTIONS}"
             )
-        # One after the other: most of them are put to the same user.
+        # One at a time: most questions are for the same user.
         return {
             name: await self._asked.answer(_input_request(raw)) for name, raw in questions.items()
         }
@@ -338,12 +344,12 @@ class Conversation:
     # Sessions (the handshake era over HTTP)
 
     async def _new_session(self, sessions: int) -> None:
-        """Begin a new session, unless somebody has since the one numbered `sessions`."""
+        """Begin a new session, unless another request has replaced number `sessions`."""
         if self._sessions != sessions:
             return
         self._session_gone = True
         if self._renewing is not None and self._renewing is asyncio.current_task():
-            raise SessionGoneError  # this is who begins it: the new one is gone already
+            raise SessionGoneError  # raised in the renewal itself: the new session is gone too
         if self._renewing is None:
             self._renewing = asyncio.ensure_future(self._begin_session())
             self._renewing.add_done_callback(self._renewing_done)
@@ -352,7 +358,7 @@ class Conversation:
     def _renewing_done(self, task: asyncio.Task[None]) -> None:
         self._renewing = None
         if not task.cancelled():
-            task.exception()  # each of those who wait raises it
+            task.exception()  # retrieved here, raised in each waiting request
 
     async def _begin_session(self) -> None:
         self.agreement = await self._renew(self.wire)
@@ -368,7 +374,10 @@ class Conversation:
 
 
 def kind_of(raw: Any, method: str) -> str:
-    """The type of a result (2026-07-28, overview: an absent one means `complete`)."""
+    """Return the type of a result.
+
+    2026-07-28, overview: an absent one means `complete`.
+    """
     try:
         return _decode_kind(raw).result_type
     except REFUSALS as error:

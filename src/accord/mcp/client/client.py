@@ -1,10 +1,10 @@
-"""`Client`: calls a server of any version by URL, by command, or in the same process.
+"""`Client`: calls a server of any version by URL, by command, or in this process.
 
     async with Client("https://example.org/mcp") as client:
         result = await client.call_tool("forecast", {"city": "Oslo"})
         print(result.text)
 
-The same calls work in both eras; what differs on the wire is decided below this.
+The same calls work in both eras; the modules below handle the differences on the wire.
 """
 
 from __future__ import annotations
@@ -77,14 +77,13 @@ class Client:
     `target` is a URL (`http://`, `https://`, `ws://`, `wss://`, `tcp://`, `tls://`, `unix://`,
     `stdio:command`), a command as a list of strings, or a `Server` of this process.
 
-    `mode` says which era to speak: "modern" (2026-07-28), "legacy" (up to 2025-11-25), or
-    "auto", which asks the server; `protocol_version` fixes the version itself. `auth` gives
-    the credentials of an HTTP client; a string is a bearer token. `sampling`,
-    `elicitation` and `roots` answer what the server may ask for; `logging` and `progress` are
-    told what it tells. A call has `timeout` seconds, and again as many whenever it makes
-    progress, up to `longest` in all. A server that is silent for `probe_seconds` when its era
-    is asked for is greeted as an old one as well. `options` are those of the transport: `tls`,
-    `limits`, `env`, `cwd`, `stderr` and so on.
+    `mode` is the era: "modern" (2026-07-28), "legacy" (up to 2025-11-25), or "auto", which asks
+    the server; `protocol_version` fixes the version itself. `auth` provides the credentials of
+    HTTP requests; a string is a bearer token. `sampling`, `elicitation` and `roots` answer the
+    server's input requests; `logging` and `progress` receive its notifications. A call times out
+    after `timeout` seconds without progress, and after `longest` seconds in all. With "auto", a
+    server that is silent for `probe_seconds` is offered a handshake as well, except over HTTP.
+    `options` are those of the transport: `tls`, `limits`, `env`, `cwd`, `stderr` and so on.
     """
 
     def __init__(
@@ -157,16 +156,16 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """End the connection and everything that waits on it."""
+        """Close the connection; calls in flight fail."""
         conversation, self._conversation = self._conversation, None
         if conversation is not None:
             await conversation.close()
 
-    # What is known
+    # The connection and the server
 
     @property
     def conversation(self) -> Conversation:
-        """The connection itself, for requests that this class has no method for."""
+        """The connection itself, for requests without a method in this class."""
         if self._conversation is None:
             raise ConnectionClosedError("the client is not connected: use `async with Client(…)`")
         return self._conversation
@@ -177,22 +176,22 @@ class Client:
 
     @property
     def protocol_version(self) -> str:
-        """The version that is spoken."""
+        """The negotiated version."""
         return self.agreement.version
 
     @property
     def server(self) -> Implementation | None:
-        """The server's name and version, if it says so."""
+        """The server's name and version; None if it does not report them."""
         return self.agreement.server
 
     @property
     def capabilities(self) -> ServerCapabilities:
-        """What the server can do."""
+        """The server's capabilities."""
         return self.agreement.capabilities
 
     @property
     def instructions(self) -> str:
-        """What the server wants a model to know about it."""
+        """The server's instructions for a model."""
         return self.agreement.instructions
 
     # Tools
@@ -203,7 +202,7 @@ class Client:
     async def list_tools(self, *, cursor: str | None) -> ListToolsResult: ...
 
     async def list_tools(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """All tools, or the page that begins at `cursor` (None for the first)."""
+        """Return all tools, or the page that begins at `cursor` (None for the first)."""
         return await self._list("tools", "tools/list", ListToolsResult, "tools", cursor)
 
     @overload
@@ -272,14 +271,13 @@ class Client:
         task: bool = False,
         ttl: float | None = None,
     ) -> ToolResult[Any] | RunningTask[Any]:
-        """Call a tool; `arguments` is a dict or an object with fields. `into` is the type of its
-        structured content.
+        """Call a tool and return its result, or with `task=True` a running task.
 
-        `timeout` and `longest` are as for the client. With `task=True` the call may go on after
-        this returns, and is kept for `ttl` seconds; where the server makes a task of a call by
-        itself, its result is waited for. A tool that fails gives a result with `is_error`.
-        Raises RpcError for what the server refuses, and InvalidResultError for what is not as
-        the tool's definition or `into` say.
+        `arguments` is a dict or an object with fields, `into` the type of the structured content.
+        `timeout` and `longest` replace those of the client. A task is kept for `ttl` seconds. If
+        the server itself turns the call into a task, this waits for its result. The result of a
+        tool that failed has `is_error`. Raises RpcError if the server refuses the call, and
+        InvalidResultError if the result violates the tool's definition or `into`.
         """
         self.agreement.need("tools", "tools/call")
         options = _options(timeout, longest, progress, meta)
@@ -293,8 +291,10 @@ class Client:
     def task(self, id: str) -> RunningTask[Any]: ...
 
     def task(self, id: str, *, into: Any = Any) -> RunningTask[Any]:
-        """The task of that id, begun by `call_tool(…, task=True)`, perhaps by another client of
-        the same user."""
+        """Return the task with an id, begun by `call_tool(…, task=True)`.
+
+        Another client of the same user may have begun it.
+        """
         return self._tools.resume(id, into)
 
     # Resources
@@ -305,7 +305,7 @@ class Client:
     async def list_resources(self, *, cursor: str | None) -> ListResourcesResult: ...
 
     async def list_resources(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """All resources, or one page of them."""
+        """Return all resources, or one page of them."""
         return await self._list(
             "resources", "resources/list", ListResourcesResult, "resources", cursor
         )
@@ -318,7 +318,7 @@ class Client:
     ) -> ListResourceTemplatesResult: ...
 
     async def list_resource_templates(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """All templates of resources, or one page of them."""
+        """Return all resource templates, or one page of them."""
         return await self._list(
             "resources",
             "resources/templates/list",
@@ -336,7 +336,7 @@ class Client:
         progress: ProgressHandler | None = None,
         meta: Meta | None = None,
     ) -> ReadResourceResult:
-        """The contents of the resource at `uri`."""
+        """Return the contents of the resource at `uri`."""
         self.agreement.need("resources", "resources/read")
         kept = self._kept("resources/read", uri)
         if kept is not None:
@@ -352,8 +352,10 @@ class Client:
         return result
 
     async def subscribe(self, uri: str) -> None:
-        """Have the server tell of new contents of a resource. The handshake era only: `listen`
-        works in both."""
+        """Subscribe to notifications about new contents of a resource.
+
+        In the handshake era only; `listen` works in both.
+        """
         self.agreement.need_subscribing()
         await self.conversation.ask("resources/subscribe", {"uri": uri})
 
@@ -368,7 +370,7 @@ class Client:
     async def list_prompts(self, *, cursor: str | None) -> ListPromptsResult: ...
 
     async def list_prompts(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """All prompts, or one page of them."""
+        """Return all prompts, or one page of them."""
         return await self._list("prompts", "prompts/list", ListPromptsResult, "prompts", cursor)
 
     async def get_prompt(
@@ -381,7 +383,7 @@ class Client:
         progress: ProgressHandler | None = None,
         meta: Meta | None = None,
     ) -> GetPromptResult:
-        """The messages of a prompt."""
+        """Return the messages of a prompt."""
         self.agreement.need("prompts", "prompts/get")
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
@@ -400,8 +402,10 @@ class Client:
         resource: str | None = None,
         context: Mapping[str, str] | None = None,
     ) -> Completion:
-        """What `value` may become, as an argument of a prompt or of a resource's URI template;
-        `context` is what other arguments are already."""
+        """Return completions of `value`, an argument of a prompt or of a URI template.
+
+        `context` has the arguments that are known already.
+        """
         self.agreement.need("completions", "completion/complete")
         if (prompt is None) is (resource is None):
             raise TypeError("completion is for a prompt or for a resource")
@@ -420,13 +424,13 @@ class Client:
     # The connection
 
     async def ping(self, *, timeout: float | None | UnsetType = UNSET) -> None:
-        """Ask whether the server is there."""
-        # 2026-07-28 has no ping; discovery is what every server answers.
+        """Check that the server answers."""
+        # 2026-07-28 has no ping; every server answers discovery.
         method = "server/discover" if self.conversation.stateless else "ping"
         await self.conversation.ask(method, {}, _options(timeout, UNSET, None, None))
 
     async def set_log_level(self, level: LogLevel) -> None:
-        """Want log messages of this level and above."""
+        """Request log messages of this level and above."""
         if self.conversation.stateless:
             self.conversation.set_log_level(level)
         else:
@@ -435,8 +439,10 @@ class Client:
             self._connecting.log_level = level
 
     async def roots_changed(self) -> None:
-        """Tell the server that the roots are others now; the stateless era asks when it needs
-        them."""
+        """Notify the server that the roots have changed.
+
+        Does nothing in the stateless era: the server asks when it needs them.
+        """
         if not self.conversation.stateless:
             await self.conversation.tell("notifications/roots/list_changed")
 
@@ -448,10 +454,11 @@ class Client:
         resources: bool | Sequence[str] = False,
         tasks: Sequence[str] = (),
     ) -> Listening:
-        """Hear of changes: `async with client.listen(tools=True) as changes`, then iterate.
+        """Subscribe to changes: `async with client.listen(tools=True) as changes`.
 
-        `resources=True` is for the list of them, a list of URIs for their contents; give both
-        as `resources=["*", uri, …]`.
+        Iterate over `changes` to get them.
+        `resources=True` subscribes to the list of resources, a list of URIs to the contents of
+        these resources, and `["*", uri, …]` to both.
         """
         uris = () if isinstance(resources, bool) else tuple(resources)
         wanted = SubscriptionRequest(
@@ -463,7 +470,7 @@ class Client:
         )
         return Listening(self.conversation, wanted)
 
-    # Lists and what is kept
+    # Lists and the cache
 
     async def _list(
         self,
@@ -512,7 +519,7 @@ class Client:
             self._cache.forget_private()
 
     def read(self, method: str, news: News) -> None:
-        """Hear from the inbox that something kept is out of date."""
+        """Drop cached results that a notification reports as changed."""
         if self._cache is None:
             return
         if method == "notifications/resources/updated":

@@ -1,4 +1,4 @@
-"""Connections of a client, from a target: a URL, a command, or a server in this process."""
+"""Connections of a client to a URL, a command, or a server in this process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LARGEST: Final = {
     "http": 50 * MIB,
     "https": 50 * MIB,
 }
-"""The largest message that is taken, by how it comes, unless `limits` says otherwise."""
+"""The default limit of a received message, by scheme."""
 
 
 @runtime_checkable
@@ -58,7 +58,7 @@ def is_web(target: Target) -> TypeGuard[str]:
 
 
 def options_for(target: Target, options: dict[str, Any]) -> Options:
-    """The options of the transport, with the limits that MCP has for it."""
+    """Return the transport options, with MCP's default limits for the target."""
     if "limits" not in options:
         scheme = scheme_of(target) if isinstance(target, str) else "stdio"
         options = {**options, "limits": Limits(max_message_bytes=LARGEST.get(scheme, 100 * MIB))}
@@ -66,7 +66,10 @@ def options_for(target: Target, options: dict[str, Any]) -> Options:
 
 
 async def open_duplex(target: Target, router: Router, options: Options) -> DuplexWire:
-    """A connection that goes both ways. Raises ConnectError."""
+    """Open a connection that carries messages both ways.
+
+    Raises ConnectError.
+    """
     if isinstance(target, InProcessServer):
         return await _open_in_memory(target, router, options.limits)
     try:
@@ -81,13 +84,13 @@ async def open_duplex(target: Target, router: Router, options: Options) -> Duple
 async def _open_in_memory(server: InProcessServer, router: Router, limits: Limits) -> _InMemory:
     stack = AsyncExitStack()
     running = getattr(server, "running", None)
-    if running is not None:  # what the server needs while it is served
+    if running is not None:  # its lifespan
         await stack.enter_async_context(running())
     return _InMemory(server, router, limits, stack)
 
 
 class _InMemory(DuplexWire):
-    """Both ends in this process: what a test wants, and a program with its own server."""
+    """A connection to a server in this process, which it also serves."""
 
     def __init__(
         self, server: InProcessServer, router: Router, limits: Limits, stack: AsyncExitStack
@@ -104,13 +107,13 @@ class _InMemory(DuplexWire):
 
 
 class ClientTransportOptions(TransportOptions, total=False):
-    """The options of a client's transport, as keywords."""
+    """Keyword options of a client's transport."""
 
     limits: Limits
 
 
 class Connector:
-    """How one client gets, and gets back, to its server."""
+    """Connects one client to its server, and renews its sessions."""
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class Connector:
         self._inbox = inbox
         self._asked = asked
         self._version = version or {"modern": LATEST, "legacy": LATEST_HANDSHAKE}.get(mode)
-        """The version to speak; None to find it out."""
+        """The version to use; None to negotiate it."""
         self._headers = headers
         self._auth = auth
         self._timeout = timeout
@@ -143,10 +146,13 @@ class Connector:
         self._options = options_for(target, {**options, "headers": headers})
         self._credentials_changed = credentials_changed
         self.log_level: LogLevel | None = None
-        """What a new session is told."""
+        """The log level to set in each new session."""
 
     async def connect(self) -> Conversation:
-        """Raises ConnectError, or what the server says."""
+        """Connect and negotiate the version.
+
+        Raises ConnectError, or the server's own error.
+        """
         wire, agreement = await self._reach()
         return Conversation(
             wire,
@@ -197,7 +203,7 @@ class Connector:
         return await probe(wire, self._identity, seconds=self._probe_seconds, timeout=self._timeout)
 
     async def _renew(self, wire: Wire) -> Agreement:
-        """Begin a new session in place of one that is gone."""
+        """Begin a new session, because the last one is gone."""
         version = self._version or LATEST_HANDSHAKE
         agreement = await shake_hands(wire, self._identity, version, timeout=self._timeout)
         if self.log_level is not None:

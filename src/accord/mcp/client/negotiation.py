@@ -1,10 +1,10 @@
-"""Version negotiation: a client and a server that may speak different versions find a common one.
+"""Version negotiation: the choice of a version that client and server share.
 
     probe with server/discover ──▶ a result, or an error of the stateless era: stateless
                  │
                  └─ any other error, or silence ──▶ initialize: handshake
 
-Knows what is sent and what answers mean, not how they travel.
+Independent of the transport.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from accord.mcp.protocol.versions import (
 
 UNSUPPORTED_VERSION: Final = -32022
 STATELESS_ERRORS: Final = frozenset((-32020, -32021, UNSUPPORTED_VERSION))
-"""2026-07-28, versioning: errors that only a server of the stateless era sends."""
+"""Codes of errors that only servers of the stateless era send (2026-07-28, versioning)."""
 
 
 class HandshakeOnlyError(Exception):
-    """The server does not speak the stateless era: a handshake is to be tried."""
+    """No shared version of the stateless era; a handshake may still succeed."""
 
 
 class _SupportedVersions(msgspec.Struct):
@@ -52,7 +52,10 @@ class _SupportedVersions(msgspec.Struct):
 async def discover(
     wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
-    """Ask the server what it speaks. Raises HandshakeOnlyError if that is not `version`."""
+    """Negotiate a version of the stateless era, starting with `version`.
+
+    Raises HandshakeOnlyError if no version is shared.
+    """
     for _ in range(2):
         try:
             return agreement_of(await begin_discover(wire, identity, version, timeout).answer())
@@ -69,7 +72,10 @@ def begin_discover(
 
 
 def agreement_of(raw: Any) -> Agreement:
-    """What was agreed on by discovery. Raises HandshakeOnlyError if no version is shared."""
+    """Return the agreement that a discovery result allows.
+
+    Raises HandshakeOnlyError if no version is shared.
+    """
     try:
         found: DiscoverResult = decode_result(raw, DiscoverResult, "server/discover")
     except InvalidResultError:
@@ -86,13 +92,15 @@ def agreement_of(raw: Any) -> Agreement:
 
 
 def version_after(error: RpcError) -> str:
-    """What to ask for after the probe failed. Raises HandshakeOnlyError where a handshake is
-    the way, and `error` where nothing is."""
+    """Return the version for a second probe, after `error` as the answer to the first.
+
+    Raises HandshakeOnlyError if only a handshake can succeed, and `error` if nothing can.
+    """
     if isinstance(error, TransportError) and not _is_refusal(error):
         raise error
     if error.code != UNSUPPORTED_VERSION or not error.remote:
         if error.code in STATELESS_ERRORS and error.remote:
-            raise error  # 2026-07-28, versioning: it is stateless, and does not want this
+            raise error  # 2026-07-28, versioning: a stateless server refuses this very request
         raise HandshakeOnlyError from error
     for version in STATELESS_VERSIONS[::-1]:
         if version in _supported_in(error):
@@ -101,8 +109,11 @@ def version_after(error: RpcError) -> str:
 
 
 def _is_refusal(error: TransportError) -> bool:
-    """Whether the server answered, though not in JSON-RPC: 4xx other than for want of
-    credentials, as servers do that do not know the stateless era."""
+    """Return whether the server answered the probe with a 4xx status and no JSON-RPC.
+
+    Servers without the stateless era do so. Statuses that ask for credentials, or for a pause,
+    mean something else.
+    """
     status = error.data.get("status") if isinstance(error.data, dict) else None
     return isinstance(status, int) and 400 <= status < 500 and status not in (401, 403, 407, 429)
 
@@ -117,10 +128,10 @@ def _supported_in(error: RpcError) -> list[str]:
 async def probe(
     wire: Wire, identity: ClientIdentity, *, seconds: float, timeout: float | None
 ) -> Agreement:
-    """Find the era of a server that may be silent when it does not know the probe.
+    """Negotiate with a server that may leave an unknown probe unanswered.
 
-    The probe stays open while the handshake is tried, so that a server that is merely slow to
-    start is not taken for an old one.
+    After `seconds` of silence a handshake is tried too. The probe stays open meanwhile, so that a
+    server that is slow to start is not mistaken for an old one.
     """
     version = LATEST
     probing = asyncio.ensure_future(discover(wire, identity, version, timeout=timeout))
@@ -171,8 +182,8 @@ async def begin_handshake(
     }
     call = wire.begin("initialize", params, timeout=timeout)
     found: InitializeResult = decode_result(await call.answer(), InitializeResult, "initialize")
-    # 2025-11-25, lifecycle: the server may offer another version; one that is not spoken here
-    # ends the connection.
+    # 2025-11-25, lifecycle: the server may offer another version; an unsupported one ends the
+    # connection.
     if found.protocol_version not in HANDSHAKE_VERSIONS:
         raise ConnectError(
             f"the server offers version {found.protocol_version[:40]!r}, which is not spoken here",
@@ -195,7 +206,7 @@ async def finish_handshake(wire: Wire, agreement: Agreement) -> None:
 async def begin_as(
     wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
-    """Agree on `version` and none of the other era."""
+    """Negotiate `version`, or another version of its era."""
     if era(version) is Era.HANDSHAKE:
         return await shake_hands(wire, identity, version, timeout=timeout)
     try:

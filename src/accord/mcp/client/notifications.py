@@ -1,7 +1,7 @@
-"""Where what a server sends by itself arrives: progress, log messages, changes, questions.
+"""The inbox of a client: progress, log messages, changes and questions of the server.
 
-Hands each to whoever waits for it. Which era the server is of does not matter here: what it
-must not send in its era finds nobody, or is refused.
+The inbox is the same in both eras. Messages that the server must not send in its era are ignored or
+refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NewsMeta(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """As much of a notification about a change as tells what changed and who asked for it."""
+    """The members of change notifications that show the change and its subscription."""
 
     uri: str = ""
     task: str = field(name="taskId", default="")
@@ -56,14 +56,14 @@ class News(Struct, frozen=True):
 
 
 class NotificationReader(Protocol):
-    """Someone who reads news."""
+    """A receiver of change notifications."""
 
     def read(self, method: str, news: News) -> None:
-        """Take what the server tells. Never raises."""
+        """Handle a notification. Never raises."""
 
 
 class _TrackedCall:
-    """A request whose progress is followed."""
+    """A request with progress reports."""
 
     __slots__ = ("call", "handler", "last")
 
@@ -80,7 +80,7 @@ _decode_cancelled = msgspec.json.Decoder(CancelledParams).decode
 
 
 class Inbox:
-    """Takes what the server sends."""
+    """The receiver of the server's requests and notifications."""
 
     def __init__(
         self,
@@ -98,11 +98,11 @@ class Inbox:
 
     @property
     def follows_progress(self) -> bool:
-        """Whether the progress of every request is wanted."""
+        """True if the progress of every request is reported to the application."""
         return self._progress is not None
 
     def router(self) -> Router:
-        """The methods that the server can call."""
+        """Return a router with the methods that the server can call."""
         router = Router(request_errors=_request_error)
         plans: dict[str, Plan] = {
             "ping": lambda params, context: {},
@@ -122,14 +122,16 @@ class Inbox:
     # Progress
 
     def track(self, handler: ProgressHandler | None) -> ProgressToken:
-        """A token for a request whose progress is to be followed (2026-07-28, progress: unique
-        among all requests that are under way)."""
+        """Return a progress token for a request.
+
+        2026-07-28, progress: it is unique among the requests in flight.
+        """
         token = next(self._tokens)
         self._tracked[token] = _TrackedCall(handler or self._progress)
         return token
 
     def sent(self, token: ProgressToken, call: Call) -> None:
-        """The request with this token is under way: its progress gives it more time."""
+        """Register the call with this token: each progress report extends its timeout."""
         self._tracked[token].call = call
 
     def untrack(self, token: ProgressToken) -> None:
@@ -138,7 +140,7 @@ class Inbox:
     def _progressed(self, params: Any, context: Context | None) -> Any:
         progress = _read(_decode_progress, params)
         tracked = None if progress is None else self._tracked.get(progress.progress_token)
-        # 2026-07-28, progress: it must grow. What does not is no sign of work.
+        # 2026-07-28, progress: it must grow. A report without growth shows no work.
         if progress is None or tracked is None or progress.progress <= tracked.last:
             return None
         tracked.last = progress.progress
@@ -146,7 +148,7 @@ class Inbox:
             tracked.call.extend()
         return None if tracked.handler is None else tracked.handler(progress)
 
-    # News
+    # Changes and log messages
 
     def add(self, reader: NotificationReader) -> None:
         self._readers[reader] = None
@@ -189,7 +191,7 @@ def _request_error(fault: RequestFault, params: Any, context: Context) -> RpcErr
 
 
 def _checked(plan: Plan) -> Plan:
-    """A plan that refuses params with a member that comes twice in one object."""
+    """Return a plan that refuses params with duplicate members in one object."""
 
     def call(params: Any, context: Context | None) -> Any:
         if params is not UNSET:
@@ -203,7 +205,7 @@ def _checked(plan: Plan) -> Plan:
 
 
 def _read(decode: Callable[[Any], Any], params: Any) -> Any:
-    """The params of a notification; None for what is malformed, which nobody can be told of."""
+    """Return the params of a notification; None for malformed ones, which are logged."""
     try:
         return decode(b"{}" if params is UNSET or bytes(params) == b"null" else params)
     except REFUSALS as error:

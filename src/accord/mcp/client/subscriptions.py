@@ -1,5 +1,8 @@
-"""Hearing of changes: one face for `subscriptions/listen` of the stateless era and for
-subscriptions and notifications of the handshake era."""
+"""Subscriptions to changes, with one interface for both eras.
+
+In the stateless era a subscription is an open request, `subscriptions/listen`; in the handshake era
+it consists of `resources/subscribe` and of notifications that arrive anyway.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from accord.mcp.protocol.messages import Result, SubscriptionFilter
 log = logging.getLogger("accord.mcp")
 
 MAX_WAITING: Final = 1_000
-"""How many different changes wait to be read; more push out the oldest."""
+"""The limit of unread changes; beyond it the oldest is dropped."""
 MAX_ATTEMPTS: Final = 6
 FIRST_DELAY: Final = 0.2
 
@@ -39,26 +42,28 @@ _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 
 class Change(Struct, frozen=True):
-    """Something that changed: the list of tools, prompts or resources, the resource at `uri`,
-    or the task of that id."""
+    """A changed list of tools, prompts or resources, or a changed resource or task.
+
+    `uri` is the URI of the resource, or the id of the task.
+    """
 
     kind: Kind
     uri: str = ""
 
 
 class SubscriptionRequest(Struct, frozen=True, kw_only=True):
-    """What is listened for."""
+    """The changes that a client subscribes to."""
 
     tools: bool = False
     prompts: bool = False
     resources: bool = False
     """The list of resources."""
     uris: tuple[str, ...] = ()
-    """Resources whose contents matter."""
+    """Resources with contents to watch."""
     tasks: tuple[str, ...] = ()
 
     def filter(self) -> dict[str, Any]:
-        """As the stateless era says it."""
+        """Return the filter in the form of the stateless era."""
         lists = SubscriptionFilter(
             tools_list_changed=self.tools,
             prompts_list_changed=self.prompts,
@@ -71,7 +76,7 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
         return members
 
     def changes(self) -> list[Change]:
-        """Everything that may have changed while nobody listened."""
+        """Return all changes that may have been missed during an interruption."""
         lists: dict[Kind, bool] = {
             "tools": self.tools,
             "prompts": self.prompts,
@@ -85,14 +90,16 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
 
     def includes(self, change: Change) -> bool:
         if change.kind == "resource":
-            # 2025-11-25, resources: what is told of may be a part of what was subscribed to.
+            # 2025-11-25, resources: the URI may be below the one that was subscribed to.
             return any(change.uri.startswith(uri) for uri in self.uris)
         return change in self.changes()
 
 
 class Changes:
-    """The changes that were asked for, each told once however often it happened before it was
-    read. Iterating ends when the server ends the subscription."""
+    """An iterator over changes, which ends when the server ends the subscription.
+
+    Equal changes that have not been read yet are merged.
+    """
 
     def __init__(self) -> None:
         self._waiting: dict[Change, None] = {}
@@ -116,7 +123,10 @@ class Changes:
         return change
 
     async def next(self, timeout: float | None = None) -> Change:
-        """The next change. Raises TimeoutError, and ConnectionClosedError when none will come."""
+        """Return the next change.
+
+        Raises TimeoutError, and ConnectionClosedError after the end of the subscription.
+        """
         async with asyncio.timeout(timeout):
             try:
                 return await anext(self)
@@ -136,7 +146,7 @@ class Changes:
 
 
 class Listening:
-    """`async with client.listen(…) as changes`."""
+    """A subscription: `async with client.listen(…) as changes`."""
 
     def __init__(self, conversation: Conversation, wanted: SubscriptionRequest) -> None:
         self._conversation = conversation
@@ -145,7 +155,7 @@ class Listening:
         self._task: asyncio.Task[None] | None = None
         self._id: Any = None
         self._early: list[tuple[str, News]] = []
-        """What came before the id of the request was known."""
+        """Notifications that arrived before the id of the request was known."""
         self._acknowledged: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Changes:
@@ -180,9 +190,9 @@ class Listening:
             await self._unsubscribe()
 
     def read(self, method: str, news: News) -> None:
-        """Take news from the inbox, if they are for this subscription."""
+        """Handle a notification, if it belongs to this subscription."""
         if self._conversation.stateless:
-            # 2026-07-28, subscriptions: on a shared channel the id tells whose they are.
+            # 2026-07-28, subscriptions: on a shared channel the id shows the subscription.
             if self._id is None:
                 self._early.append((method, news))
                 return
@@ -206,7 +216,10 @@ class Listening:
         self._task = asyncio.get_running_loop().create_task(self._stay())
 
     async def _open(self) -> asyncio.Task[Any]:
-        """Begin to listen, and wait until the server says that it tells; its last word."""
+        """Send the request and wait for its acknowledgment.
+
+        Returns the task of its answer, which comes at the end of the subscription.
+        """
         acknowledged = self._acknowledged = asyncio.get_running_loop().create_future()
         params = {"notifications": self._wanted.filter()}
         self._id = None
@@ -225,7 +238,7 @@ class Listening:
             if not done:
                 raise own_error("timeout", "subscriptions/listen was not acknowledged in time")
             if acknowledged not in done:
-                answer.result()  # raises what was answered instead
+                answer.result()  # raises the error, if the answer is one
                 raise ConnectionClosedError("the server ended the subscription at once")
         except BaseException:
             answer.cancel()
@@ -233,7 +246,7 @@ class Listening:
         return answer
 
     async def _stay(self) -> None:
-        """Listen until the server ends it, anew when the connection is lost."""
+        """Listen until the server ends the subscription; renew it after a lost connection."""
         try:
             while True:
                 try:
@@ -241,7 +254,7 @@ class Listening:
                 except TransportError as error:
                     await self._open_again(error)
                     for change in self._wanted.changes():
-                        self._changes.put(change)  # it may have changed meanwhile
+                        self._changes.put(change)  # may have happened meanwhile
                 else:
                     decode_result(raw, Result, "subscriptions/listen")
                     self._changes.end()

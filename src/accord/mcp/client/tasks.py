@@ -1,7 +1,7 @@
 """Results of tool calls, and tasks: calls that continue after their first answer.
 
-Two forms of tasks have one interface. In 2025-11-25 the status is polled and `tasks/result`
-gives the result; in the extension of 2026-07-28 `tasks/get` has everything, questions included.
+Both forms of tasks have one interface. In 2025-11-25 the status is polled and `tasks/result`
+returns the result; in the extension of 2026-07-28 `tasks/get` returns everything, questions too.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ T = TypeVar("T")
 
 
 class ToolFailedError(AccordError):
-    """The tool ran and reports a failure; the message is its text."""
+    """A failure that a tool reports; the message is the text of its result."""
 
 
 class ToolResult(Generic[T]):
-    """The result of one call. `is_error` says that the tool failed, and the content how."""
+    """The result of one call; if `is_error`, its content describes the failure."""
 
     __slots__ = ("_structured", "content", "is_error", "meta")
 
@@ -55,7 +55,7 @@ class ToolResult(Generic[T]):
 
     @property
     def text(self) -> str:
-        """All text in the content, a line each."""
+        """The text blocks of the content, joined by line feeds."""
         return "\n".join(each.text for each in self.content if isinstance(each, TextContent))
 
     @property
@@ -64,34 +64,36 @@ class ToolResult(Generic[T]):
 
     @property
     def structured(self) -> T:
-        """The value for programs, None where there is none. Raises ToolFailedError where there
-        is none because the tool failed."""
+        """The value for programs; None if there is none.
+
+        Raises ToolFailedError if the tool failed without one.
+        """
         if self._structured is UNSET:
             if self.is_error:
                 raise ToolFailedError(self.text)
-            return None  # type: ignore[return-value]  # nothing, and T is what was hoped for
+            return None  # type: ignore[return-value]  # T is the type of a result with a value
         return self._structured  # type: ignore[no-any-return]
 
 
 POLL_SECONDS: Final = 1.0
-"""How often to look where the server does not say."""
+"""The polling interval, unless the server recommends another."""
 MIN_POLL_SECONDS: Final = 0.02
 MAX_POLL_SECONDS: Final = 60.0
 CANCEL_SECONDS: Final = 2.0
-"""How long to try to stop a task whose caller has gone."""
+"""The timeout for cancelling a task after its caller has gone."""
 
 Read = Callable[[Any], ToolResult[Any]]
 
 
 class RunningTask(ABC, Generic[T]):
-    """A call that the server works on. Keep its `id` to pick it up later: `client.task(id)`."""
+    """A call that runs on the server; `client.task(id)` continues with it later."""
 
     def __init__(self, conversation: Conversation, id: str, read: Read) -> None:
         self.id = id
         self.status: TaskStatus = "working"
-        """As it was when the server was last asked."""
+        """The last status that the server reported."""
         self.message = ""
-        """What the server says about the status."""
+        """The server's message about the status."""
         self._conversation = conversation
         self._read = read
         self._poll = POLL_SECONDS
@@ -102,18 +104,18 @@ class RunningTask(ABC, Generic[T]):
 
     @abstractmethod
     async def refresh(self) -> TaskStatus:
-        """Ask the server for the status."""
+        """Fetch the status from the server, and return it."""
 
     async def cancel(self) -> None:
-        """Ask the server to stop; it may be done before it does."""
+        """Ask the server to cancel the task, which may complete nevertheless."""
         await self._conversation.ask("tasks/cancel", {"taskId": self.id})
 
     async def result(self, timeout: float | None | UnsetType = UNSET) -> ToolResult[T]:
-        """Wait for the result, and answer what is asked meanwhile.
+        """Wait for the result, and answer the task's questions meanwhile.
 
-        `timeout` is in seconds, None for no limit; without it the task's own time to live, or
-        else the longest that a call of this client may take. Raises the error that the call
-        ended with, task_cancelled, and CallTimeoutError.
+        `timeout` is in seconds, None for no limit; by default it is the task's time to live, or
+        else the maximum duration of this client's calls. Raises the error of the call,
+        task_cancelled, and CallTimeoutError.
         """
         if timeout is UNSET:
             timeout = self._conversation.longest if self._ttl is None else self._ttl
@@ -128,7 +130,7 @@ class RunningTask(ABC, Generic[T]):
             ) from None
 
     async def wait(self) -> ToolResult[T]:
-        """The result, for a caller who knows of no task: it ends with him."""
+        """Wait for the result, and cancel the task if the caller stops waiting."""
         try:
             return await self.result(self._conversation.longest)
         except (asyncio.CancelledError, TimeoutError):
@@ -141,7 +143,7 @@ class RunningTask(ABC, Generic[T]):
 
     @abstractmethod
     async def _wait(self) -> ToolResult[T]:
-        """The result; asks and answers until it is there."""
+        """Poll until the result is available, and return it."""
 
     async def _sleep(self) -> None:
         await asyncio.sleep(min(max(self._poll, MIN_POLL_SECONDS), MAX_POLL_SECONDS))
@@ -164,7 +166,7 @@ class ModernTask(RunningTask[T]):
     def __init__(self, conversation: Conversation, created: TaskCreated, read: Read) -> None:
         super().__init__(conversation, created.task_id, read)
         self._answered: set[str] = set()
-        """The questions that were answered: none is put to anybody twice."""
+        """The keys of answered questions, so that none is asked twice."""
         self._note(created.status, created.status_message, created.poll_interval_ms, created.ttl_ms)
 
     @classmethod
@@ -248,7 +250,7 @@ class LegacyTask(RunningTask[T]):
 
 
 class FinishedTask(RunningTask[T]):
-    """A call that was answered at once."""
+    """A call that was answered without a task."""
 
     def __init__(self, conversation: Conversation, result: ToolResult[T]) -> None:
         super().__init__(conversation, "", lambda raw: result)

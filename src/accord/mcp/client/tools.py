@@ -1,7 +1,7 @@
-"""Calling tools: their definitions as far as the server has listed them, and what follows.
+"""Tool calls, with the headers and the result checks that a tool's definition demands.
 
-A tool that was not listed can be called all the same; its result is then not compared with a
-schema, and a server that wants headers for it says so.
+Definitions are known for listed tools only. An unlisted tool can be called too; its result is then
+not compared with a schema, and a server that requires headers for it refuses the call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _WrappedResult(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _ToolFacts:
-    """What follows from the definition of a tool."""
+    """The header parameters and the output schema of one tool."""
 
     __slots__ = ("output", "parameters")
 
@@ -62,11 +62,11 @@ class Tools:
     ) -> None:
         self._conversation = conversation
         self._refresh = refresh
-        """Lists all tools anew."""
+        """Lists all tools again."""
         self._known: dict[str, _ToolFacts] = {}
 
     def learn(self, listed: ListToolsResult) -> ListToolsResult:
-        """Take in a page of definitions; the page without those that must not be used."""
+        """Store a page of definitions, and return it without the unusable ones."""
         conversation = self._conversation()
         mirrors = conversation.wire.mirrors and conversation.stateless
         usable = []
@@ -74,8 +74,8 @@ class Tools:
             try:
                 parameters = parameter_headers(tool.input_schema) if mirrors else ()
             except ValueError as error:
-                # 2026-07-28, Streamable HTTP: a tool whose annotations are invalid is left out
-                # of the list, and a warning is logged.
+                # 2026-07-28, Streamable HTTP: a tool with invalid annotations is excluded from
+                # the list, and a warning is logged.
                 log.warning("tool %s left out: %s", log_line(tool.name), log_line(str(error)))
                 self._known.pop(tool.name, None)
                 continue
@@ -87,7 +87,7 @@ class Tools:
     async def call(
         self, name: str, arguments: Any, into: Any, options: CallOptions
     ) -> ToolResult[Any]:
-        """Call a tool and wait for its result, also where the server makes a task of it."""
+        """Call a tool and wait for its result, even if the call becomes a task."""
         params = _params(name, arguments)
         conversation = self._conversation()
         if conversation.wire.mirrors:
@@ -112,7 +112,7 @@ class Tools:
             answered = await self._ask(name, params, options)
             if answered.kind == "task":
                 return self._task_in(name, answered, into)
-            # tasks extension: the server decides, and may have an answer at once.
+            # Tasks extension: the server decides, and may answer without a task.
             return FinishedTask(conversation, self._result(name, answered, into))
         if not conversation.agreement.runs_tools_as_tasks:
             raise lacking("tasks.requests.tools.call", _METHOD)
@@ -122,7 +122,7 @@ class Tools:
         return LegacyTask(conversation, created.task, self._reader(name, into))
 
     def resume(self, id: str, into: Any) -> RunningTask[Any]:
-        """The task of that id, of which nothing else is known yet."""
+        """Return the task with an id; its status is unknown yet."""
         conversation = self._conversation()
         kind = ModernTask if conversation.stateless else LegacyTask
         return kind.known_by(conversation, id, self._reader("", into))
@@ -138,7 +138,7 @@ class Tools:
             if error.code != HEADER_MISMATCH or not error.remote or not conversation.wire.mirrors:
                 raise
             # 2026-07-28, Streamable HTTP: list the tools again, then repeat the request with
-            # the headers that are wanted now.
+            # the headers of the new definition.
             await self._refresh()
             headers = self._headers(name, params)
             return await conversation.ask_answering(_METHOD, dict(params), options, headers)
@@ -184,8 +184,8 @@ class Tools:
         except InvalidResultError as error:
             if self._conversation().stateless:
                 raise
-            # Up to 2025-11-25 structured content is an object, and a value that is none is put
-            # into the member `result` of one.
+            # Up to 2025-11-25 structured content is an object; any other value is its member
+            # `result`.
             try:
                 return decode_result(decode_result(raw, _WrappedResult, what).result, into, what)
             except InvalidResultError:
@@ -193,7 +193,7 @@ class Tools:
 
 
 def _complete(raw: Any) -> _Result | None:
-    """A result that is what it should be; None for one of another type, or malformed."""
+    """Return a complete result; None for a result of another type or a malformed one."""
     try:
         result = _decode(raw)
     except REFUSALS:
@@ -209,8 +209,10 @@ def _params(name: str, arguments: Any) -> dict[str, Any]:
 
 
 def _check(name: str, schema: JsonSchema, structured: Raw | UnsetType) -> None:
-    """Raises InvalidResultError for content that is not as the tool's definition says
-    (2026-07-28, tools: clients should compare it with the output schema)."""
+    """Raise InvalidResultError for content that violates the output schema.
+
+    2026-07-28, tools: clients should compare both.
+    """
     if structured is UNSET:
         raise InvalidResultError(f"the tool {name} gave no structured content, which it promises")
     try:

@@ -40,18 +40,18 @@ from accord.mcp.protocol.versions import V2025_06_18, V2025_11_25, Era, era
 PING_SECONDS = 30.0
 
 _NOT_CANCELLED = frozenset(("initialize", "server/discover"))
-"""2025-11-25, cancellation: `initialize` must not be cancelled. The probe may be sent to a
-server that knows neither it nor any cancellation before a handshake."""
+"""2025-11-25, cancellation: `initialize` must not be cancelled. The probe is not cancelled either,
+because a server without the stateless era expects no notification before a handshake."""
 
 
 class Wire(Protocol):
-    """A way to the server. `close` ends everything that waits on it."""
+    """A way to the server; `close` ends all waiting on it."""
 
     mirrors: bool
-    """Whether headers repeat parts of requests, so that tools may want some."""
+    """True if headers repeat parts of requests, so that tools may require some."""
 
     def agreed(self, version: str) -> None:
-        """From now on messages follow this version."""
+        """Use this version for all later messages."""
 
     def begin(
         self,
@@ -62,14 +62,16 @@ class Wire(Protocol):
         longest: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Call:
-        """Send a request. `headers` are those that mirror its params, for who sends headers."""
+        """Send a request; `headers` repeat members of its params, if the wire mirrors."""
 
     async def tell(self, method: str, params: Any) -> None:
-        """Send a notification; it has arrived before whatever is sent after this returns."""
+        """Send a notification, which arrives before any message sent after the return."""
 
     async def listening(self) -> None:
-        """Wait until what the server sends beside requests arrives, if it does (the handshake
-        era)."""
+        """Wait until messages outside of requests can arrive.
+
+        For the handshake era.
+        """
 
     async def close(self) -> None: ...
 
@@ -101,30 +103,30 @@ class DuplexWire:
         await self._peer.notify(method, params)
 
     async def listening(self) -> None:
-        # A round trip: whatever was told before has been heard then, the end of a handshake too.
+        # After a round trip all earlier notifications have arrived, such as the end of a handshake.
         try:
             await self._peer.call("ping", {}, timeout=PING_SECONDS)
         except RpcError as error:
-            if not error.remote:  # else it was an answer, too
+            if not error.remote:  # an error of the server is an answer too
                 raise
 
     async def close(self) -> None:
         await self._peer.close(drain=0)
 
     def _abandoned(self, id: Id, method: str) -> None:
-        # 2026-07-28, stdio: there is no stream to close, so a request is cancelled in words.
+        # 2026-07-28, stdio: there is no stream to close, so a notification cancels the request.
         if method not in _NOT_CANCELLED and isinstance(id, int | str):
             self._peer.post("notifications/cancelled", CancelledParams(request_id=id))
 
 
 PATIENCE: Final = 64
-"""After how many messages in a row others get a turn of the event loop."""
+"""The number of messages in a row after which the event loop runs other tasks."""
 
 _INFO: Final = ChannelInfo(scheme="memory", address="memory:")
 
 
 class DirectChannel:
-    """One end of a pair. See `Channel` for its methods."""
+    """One end of a pair of channels; implements `Channel`."""
 
     __slots__ = (
         *("_ended", "_ending", "_inbox", "_loop", "_most", "_receiver", "_since", "_taking"),
@@ -137,7 +139,7 @@ class DirectChannel:
         self._receiver: Receiver | None = None
         self._inbox: deque[bytes] = deque()
         self._taking = False
-        """Whether messages are being handed over, or will be in the next turn."""
+        """True while messages are delivered, or will be in the next turn."""
         self._since = 0
         self._ending = self._ended = False
         self._loop = asyncio.get_running_loop()
@@ -196,7 +198,7 @@ class DirectChannel:
 
 
 def direct_pair(limits: Limits) -> tuple[DirectChannel, DirectChannel]:
-    """Two channels, each the other end of the other."""
+    """Return the two ends of a connection in this process."""
     one, two = DirectChannel(limits), DirectChannel(limits)
     one.other, two.other = two, one
     return one, two
@@ -212,19 +214,19 @@ def _too_large(size: int, most: int) -> RpcError:
 
 
 class ClientIdentity:
-    """What a client says about itself: once in a handshake, or with every request."""
+    """The name, version, capabilities and log level that a client declares."""
 
     def __init__(self, info: Implementation, capabilities: ClientCapabilities) -> None:
         self.info = info
         self._capabilities = capabilities
         self.log_level: LogLevel | None = None
-        """The least severe level of the messages that are wanted, where every request says so."""
+        """The least severe level of log messages to request, in the stateless era."""
 
     def capabilities(self, version: str) -> ClientCapabilities:
-        """What this client can do, without what `version` does not know."""
+        """Return the capabilities that `version` knows."""
         can = self._capabilities
         if era(version) is Era.STATELESS:
-            # 2026-07-28, roots: nobody is told of changed roots any more.
+            # 2026-07-28, roots: notifications of changed roots were removed.
             return replace(can, roots=can.roots and ListFeature())
         if version < V2025_11_25:
             can = replace(
@@ -233,7 +235,7 @@ class ClientIdentity:
         return replace(can, extensions=None)
 
     def meta(self, version: str) -> Meta:
-        """The `_meta` of a request in the stateless era (2026-07-28, overview)."""
+        """Return the `_meta` of a request in the stateless era (2026-07-28, overview)."""
         meta: dict[str, Any] = {
             PROTOCOL_VERSION: version,
             CLIENT_INFO: Raw(encode(self.info)),
@@ -245,7 +247,7 @@ class ClientIdentity:
 
 
 def _plain(can: ClientCapabilities, version: str) -> Elicitation | None:
-    """Elicitation before it had modes, which came with forms alone."""
+    """Return the elicitation capability of versions that only have forms."""
     takes_form = can.elicitation is not None and can.elicitation.takes_form
     return Elicitation() if takes_form and version >= V2025_06_18 else None
 

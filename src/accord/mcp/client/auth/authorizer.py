@@ -1,12 +1,11 @@
-"""Gives the requests of clients their tokens, and gets new ones when servers want others.
+"""The authorizer: adds tokens to requests, and obtains new tokens when servers demand them.
 
-    headers ──▶ the token of the server, renewed before it ends
-    401 ──▶ renewed, or obtained anew after asking the server where
-    403 insufficient_scope ──▶ obtained anew, with the further scopes
+    headers ──▶ the token of the server, renewed before it expires
+    401 ──▶ token renewed, or a new one obtained after discovery
+    403 insufficient_scope ──▶ new token with the additional scopes
 
-A token is sent to the server that it is for and to nobody else, however many servers one
-authorizer is used for. At any time one request per server is out for a token; the others wait
-for what it gets.
+One authorizer may serve many servers, but sends each token only to the server that it was issued
+for. At any time one request per server obtains a token; concurrent requests wait for it.
 """
 
 from __future__ import annotations

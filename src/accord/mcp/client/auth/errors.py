@@ -41,7 +41,7 @@ class UntrustedError(AuthorizationError):
 
 
 class OAuthError(AuthorizationError):
-    """The authorization server's own error, such as `access_denied` or `invalid_grant`."""
+    """An error of the authorization server: `access_denied`, `invalid_grant`, …"""
 
     error: str = ""
     description: str = ""

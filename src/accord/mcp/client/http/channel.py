@@ -38,20 +38,20 @@ from accord.transports.options import Options
 from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 MAX_CHALLENGES: Final = 5
-"""How often one request may be sent again with other credentials."""
+"""The limit of repetitions of one request with other credentials."""
 REDIRECTS: Final = frozenset((307, 308))
 """RFC 9110, sections 15.4.8 and 15.4.9: the same request, with its body, at another URL."""
 MAX_REDIRECTS: Final = 5
-"""How often one request may be redirected."""
+"""The limit of redirects of one request."""
 MAX_DROPPED: Final = 64 * 1024
-"""How much of the body of a challenge is read so that its connection can be used again."""
+"""Bytes of an unused body that are read so that its connection can be reused."""
 
 Around: TypeAlias = Callable[[Awaitable[bool]], Awaitable[bool]]
-"""Awaits what the user may take a while for."""
+"""Awaits the answer to a challenge, and keeps the call from timing out meanwhile."""
 
 
 class Endpoint:
-    """Where a server is."""
+    """The address of a server, with the headers and credentials of its requests."""
 
     def __init__(
         self,
@@ -78,10 +78,9 @@ class Endpoint:
         address: WebAddress | None = None,
         around: Around | None = None,
     ) -> Response:
-        """Send a request, again after each challenge that the credentials' owner answers, and where
-        a redirect within the server's origin points.
+        """Send a request, answer challenges and follow redirects within the origin.
 
-        Raises TransportError. A 401 or 403 that nobody answers is a response like any other.
+        Raises TransportError. A 401 or 403 without new credentials is returned like any response.
         """
         address = self.address if address is None else address
         asked = AuthRequest(method=method, url=_url(address), server=_url(self.address))
@@ -119,9 +118,10 @@ class Endpoint:
 
 
 def _redirected(address: WebAddress, response: Response, redirects: int) -> WebAddress:
-    """Return where a redirect points. Raises TransportError for one that is not followed.
+    """Return the target of a redirect.
 
-    Requests carry credentials and what a user says: no server decides which other one gets them.
+    Raises TransportError for a redirect to another origin: requests carry credentials and user
+    data, which a server must not send elsewhere.
     """
     status, about = response.status, {"status": response.status}
     if redirects > MAX_REDIRECTS:
@@ -184,7 +184,7 @@ def is_stream(response: Response) -> bool:
 
 
 def check_coding(response: Response) -> None:
-    """Raises TransportError for a body that is compressed, which nobody asked for."""
+    """Raise TransportError for a compressed body, as requests accept none."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         raise TransportError(
@@ -195,15 +195,15 @@ def check_coding(response: Response) -> None:
 
 
 def reply_to(id: Id, response: Response, body: bytes) -> bytes:
-    """The answer to the request `id` that a response holds.
+    """Return the answer to the request `id` from the body of a response.
 
-    Raises TransportError where it holds none.
+    Raises TransportError if the body is no answer.
     """
     if body.lstrip(_BLANKS).startswith(b"["):  # 2025-03-26: the answer may come in a batch
-        return body  # whose limits and faults are the receiver's matter
+        return body  # the receiver checks it
     try:
         reply = _decode_reply(body)
-    except RecursionError:  # nested deeper than the stack: what is not so deep the codec refuses
+    except RecursionError:  # the codec refuses less deep nesting itself
         raise TransportError(NO_ANSWER) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise refusal(response, body) from None
@@ -216,7 +216,7 @@ def reply_to(id: Id, response: Response, body: bytes) -> bytes:
 
 
 def refusal(response: Response, body: bytes) -> TransportError:
-    """The error for a response that is no JSON-RPC."""
+    """Return the error for a response without JSON-RPC."""
     whole = WholeResponse(response.status, body, location=response.headers.get("location", ""))
     return no_answer(whole)
 
@@ -224,21 +224,21 @@ def refusal(response: Response, body: bytes) -> TransportError:
 log = logging.getLogger("accord.mcp")
 
 CLOSE_SECONDS: Final = 2.0
-"""How long the server may take to hear that a session is over."""
+"""The timeout for ending the session at the server."""
 TELL_SECONDS: Final = 30.0
 LISTEN_SECONDS: Final = 1.0
-"""How long the server may take to begin the stream beside requests. Some do so only when they
-have something to say."""
+"""The maximum wait for the stream of announcements. Some servers open it only with the first
+message."""
 RETRY_SECONDS: Final = 1.0
-"""How long to wait before a stream is resumed where the server does not say."""
+"""The delay before a stream is resumed, unless the server requests another."""
 MIN_RETRY_SECONDS: Final = 0.1
-"""However soon the server wants to be asked again."""
+"""The minimum delay, whatever the server requests."""
 MAX_RETRY_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 6
-"""How often in a row resuming may fail."""
+"""The limit of failed attempts in a row to resume a stream."""
 EXTEND_SECONDS: Final = 1.0
 MAX_SENDING: Final = 64
-"""How many messages may be on their way to the server before no more of its own are read."""
+"""The limit of messages in flight to the server; beyond it no more messages are read."""
 
 _NOBODYS: Final = b'{"jsonrpc":"2.0","id":null,'
 
@@ -246,7 +246,7 @@ _ACCEPT: Final = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
 
 
 class HttpChannel:
-    """The channel of a peer; requests are given to `post`, all else to `send`."""
+    """The channel of a peer; `post` sends requests, `send` all other messages."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         address = endpoint.address
@@ -257,13 +257,13 @@ class HttpChannel:
         self._loop = asyncio.get_running_loop()
         self._receiver: Receiver
         self._version = ""
-        """What messages follow; nothing before anything is agreed on."""
+        """The negotiated version; empty before the negotiation."""
         self.session = ""
         self._posts: dict[Id, asyncio.Task[None]] = {}
         self._others: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
         self._heard = asyncio.Event()
-        """Set once the server has said whether it sends anything beside requests."""
+        """Set once the stream of announcements is open or refused."""
         self._closing = False
 
     # The peer's side
@@ -280,9 +280,9 @@ class HttpChannel:
         self._receiver = receiver
 
     def send(self, data: bytes) -> None:
-        """Send what needs no answer: answers to the server, notifications."""
-        # 2026-07-28, Streamable HTTP: a client must not send responses, nor is it asked. An error
-        # about a message that is none says nothing to a server, and would be a POST for each.
+        """Send a message without an answer: a response or a notification."""
+        # 2026-07-28, Streamable HTTP: a client must not send responses. An error without an id,
+        # about a malformed message, helps no server and would cost a POST each time.
         if not self._closing and not self.stateless and not data.startswith(_NOBODYS):
             self._run(self._send(data))
 
@@ -309,7 +309,7 @@ class HttpChannel:
         self._receiver.connection_lost(None)
 
     async def _end_session(self) -> None:
-        # 2025-11-25, Streamable HTTP: a session that is not needed any more should be ended.
+        # 2025-11-25, Streamable HTTP: clients should end sessions that they no longer need.
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 response = await self._endpoint.request("DELETE", self._session_headers())
@@ -327,7 +327,7 @@ class HttpChannel:
         self._version = version
 
     def post(self, call: Call, data: bytes, params: Any, headers: Mapping[str, str]) -> None:
-        """Send a request; its answer goes to the receiver."""
+        """Send a request; the receiver gets its answer."""
         if call.method == "initialize":
             self._version = self.session = ""
         if self.stateless:
@@ -339,16 +339,19 @@ class HttpChannel:
         task.add_done_callback(lambda task: self._posts.pop(call.id, None))
 
     def abandon(self, id: Id, method: str) -> None:
-        """Nobody waits for a request any more."""
+        """Cancel a request that has no waiting caller any more."""
         task = self._posts.get(id)
         if task is not None:
-            task.cancel()  # which closes its stream: in the stateless era that says it all
+            task.cancel()  # closes its stream, which in the stateless era cancels the request
         if not self.stateless and method != "initialize" and isinstance(id, int | str):
             params = CancelledParams(request_id=id)
             self.send(encode(Notification("notifications/cancelled", params)))
 
     async def tell(self, data: bytes) -> None:
-        """Send a notification, and wait until the server has taken it. Raises TransportError."""
+        """Send a notification, and wait until the server has accepted it.
+
+        Raises TransportError.
+        """
         try:
             async with asyncio.timeout(TELL_SECONDS):
                 headers = {**_ACCEPT, **self._session_headers()}
@@ -365,7 +368,7 @@ class HttpChannel:
             raise refusal(response, body)
 
     def listen(self) -> None:
-        """Take what the server sends apart from requests (the handshake era)."""
+        """Open the stream of announcements, in the handshake era."""
         if self._listening is not None:
             self._listening.cancel()
         self._heard.clear()
@@ -373,7 +376,7 @@ class HttpChannel:
         self._listening.add_done_callback(lambda task: self._heard.set())
 
     async def listening(self) -> None:
-        """Wait until the stream for that is open, or will not be; not for ever."""
+        """Wait a limited time until the stream of announcements is open or refused."""
         try:
             async with asyncio.timeout(LISTEN_SECONDS):
                 await self._heard.wait()
@@ -398,7 +401,7 @@ class HttpChannel:
                 response.close()
         except TransportError as error:
             self._receiver.send_failed(data, error)
-        except RpcError as error:  # an event that is too large, or what the credentials' owner says
+        except RpcError as error:  # an event that is too large, or an error of `Auth`
             self._fail(call, error)
         except Exception as error:
             log.exception("%s failed", call.method)
@@ -408,7 +411,7 @@ class HttpChannel:
 
     async def _take(self, call: Call, response: Response, session: str) -> None:
         if response.status == 404 and session and call.method != "initialize":
-            # 2025-11-25, Streamable HTTP: 404 for a session means that a new one is needed.
+            # 2025-11-25, Streamable HTTP: after a 404 the client must begin a new session.
             raise SessionGoneError
         check_coding(response)
         if is_stream(response):
@@ -424,7 +427,7 @@ class HttpChannel:
             call.fail(error)
 
     async def _extending(self, call: Call, challenge: Awaitable[bool]) -> bool:
-        """Await what a user may take a while for, without the call running out of time."""
+        """Await an action of the user, and extend the timeout of the call meanwhile."""
         task = asyncio.ensure_future(challenge)
         try:
             while not task.done():
@@ -437,7 +440,7 @@ class HttpChannel:
     # Streams
 
     async def _follow(self, call: Call, response: Response) -> None:
-        """Read a request's stream until its answer has come, resuming it where that can be."""
+        """Read a request's stream until its answer arrives; resume it if possible."""
         place = _Place()
         lost = await self._read(response, place, call)
         failures = 0
@@ -459,7 +462,10 @@ class HttpChannel:
                 response.close()
 
     async def _read(self, response: Response, place: _Place, call: Call | None) -> TransportError:
-        """Hand in every message of a stream; why it ended, if not by the answer to `call`."""
+        """Deliver the messages of a stream, and return the reason for its end.
+
+        Also returns after the answer to `call`; the reason means nothing then.
+        """
         decoder = SseDecoder(**_limit(self._endpoint.max_bytes))
         why = ConnectionLostError("the server's stream ended before the answer")
         try:
@@ -498,7 +504,7 @@ class HttpChannel:
                 response = await self._get(place.last_id)
                 try:
                     if not is_stream(response):
-                        # 2025-11-25, Streamable HTTP: 405 where there is no such stream.
+                        # 2025-11-25, Streamable HTTP: 405 if the server has no such stream.
                         log.debug("no stream beside requests: HTTP %d", response.status)
                         return
                     self._heard.set()
@@ -512,7 +518,7 @@ class HttpChannel:
                 failures += 1
             await asyncio.sleep(place.seconds(failures))
 
-    # What needs no answer
+    # Messages without an answer
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
@@ -535,7 +541,7 @@ class HttpChannel:
 
 
 class _Place:
-    """How far a stream has been read, over all connections that carried it."""
+    """The position in a stream, across all of its connections."""
 
     __slots__ = ("events", "last_id", "retry_ms")
 
@@ -551,7 +557,7 @@ class _Place:
             self.retry_ms = decoder.retry_ms
 
     def seconds(self, failures: int) -> float:
-        """How long to wait before the next connection."""
+        """Return the delay before the next connection."""
         asked = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
         wanted = max(asked, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
         return min(wanted, MAX_RETRY_SECONDS)

@@ -1,12 +1,12 @@
-"""The wire of a client over Streamable HTTP.
+"""Detection of the transport and era at a URL, and the wire over Streamable HTTP.
 
-Finding out what a URL speaks: the stateless era, a handshake, or the older HTTP+SSE.
+The requests in the order of the attempts, and the answers that end them:
 
-server/discover ─▶ answered: stateless
-     │
-initialize ─▶ answered: handshake
-     │  400, 404 or 405 without JSON-RPC
-GET ─▶ a stream that begins with an endpoint: HTTP+SSE
+    server/discover ─▶ answered: stateless
+         │
+    initialize ─▶ answered: handshake
+         │  400, 404 or 405 without JSON-RPC
+    GET ─▶ a stream that begins with an endpoint: HTTP+SSE
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class HttpWire:
 
     @property
     def session(self) -> str:
-        """The id of the session, empty where there is none."""
+        """The id of the session; empty without one."""
         return self._channel.session
 
     def agreed(self, version: str) -> None:
@@ -70,7 +70,7 @@ class HttpWire:
 
 
 OLD_STATUSES: Final = frozenset((400, 404, 405))
-"""2026-07-28, Streamable HTTP: with these an old server refuses a POST to its stream's URL."""
+"""2026-07-28, Streamable HTTP: statuses of old servers for a POST to the URL of their stream."""
 
 
 async def reach(
@@ -82,7 +82,10 @@ async def reach(
     timeout: float | None,
     limits: Limits,
 ) -> tuple[Wire, Agreement]:
-    """A wire to the server, and what was agreed on. Raises RpcError."""
+    """Return a wire to the server, and the agreement on it.
+
+    Raises RpcError.
+    """
     wire = HttpWire(make_endpoint(), router, limits)
     try:
         return wire, await _agree(wire, identity, version, timeout)

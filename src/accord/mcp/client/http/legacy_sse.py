@@ -1,4 +1,4 @@
-"""HTTP+SSE of 2024-11-05: one stream brings everything, messages are sent to another URL.
+"""HTTP+SSE of 2024-11-05: a stream from the server, and POSTs to another URL.
 
 The stream is the session: when it ends, the connection is lost.
 """
@@ -26,15 +26,18 @@ from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 log = logging.getLogger("accord.mcp")
 
 ENDPOINT_SECONDS: Final = 10.0
-"""How long the server may take to say where messages go."""
+"""The timeout for the event with the URL of messages."""
 SEND_SECONDS: Final = 30.0
 MAX_QUEUED: Final = 1_000
-"""How many messages may wait to be sent before no more of the server's own are read."""
+"""The limit of messages to be sent; beyond it no more messages are read."""
 MAX_BODY: Final = 64 * 1024
 
 
 async def open_old_sse(endpoint: Endpoint) -> OldSseChannel:
-    """A channel to the server whose stream is at `endpoint`. Raises TransportError."""
+    """Return a channel to the old server with a stream at `endpoint`.
+
+    Raises TransportError.
+    """
     try:
         async with asyncio.timeout(ENDPOINT_SECONDS):
             response = await endpoint.request("GET", {"accept": EVENTS})
@@ -58,7 +61,7 @@ async def _begin(endpoint: Endpoint, response: Response) -> OldSseChannel:
         if not chunk:
             raise ConnectionLostError("the server's stream ended at once")
         events = decoder.feed(chunk)
-    # 2024-11-05, transports: the first event says where messages are posted.
+    # 2024-11-05, transports: the first event has the URL of messages.
     if events[0].event != "endpoint":
         raise ConnectError("the server's stream does not begin with an endpoint")
     target = _target(endpoint.address, events[0].data)
@@ -69,13 +72,13 @@ def _target(address: WebAddress, data: bytes) -> WebAddress:
     base = f"{address.scheme}://{address.authority}{address.path}"
     target = parse_web_address(urljoin(base, data.decode(errors="replace").strip()))
     if (target.scheme, target.host, target.port) != (address.scheme, address.host, address.port):
-        # Whoever controls the stream must not have credentials sent elsewhere.
+        # The sender of the stream must not redirect credentials to another host.
         raise ConnectError("the server wants messages to be sent to another host")
     return target
 
 
 class OldSseChannel:
-    """One session with an old server. See `Channel` for its methods."""
+    """One session with an old server; implements `Channel`."""
 
     def __init__(
         self,
@@ -115,7 +118,7 @@ class OldSseChannel:
     def send(self, data: bytes) -> None:
         if self._closing:
             return
-        self._queue.append(data)  # one after the other: their order matters
+        self._queue.append(data)  # sent one at a time, to preserve the order
         if self._sending is None:
             self._sending = self._loop.create_task(self._send())
 
