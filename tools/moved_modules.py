@@ -2,15 +2,16 @@
 
     python -m tools.moved_modules 4943a8b
 
-A module's functions and classes vote for the module that defines most of them today; private names
-and names that many modules define count less.
+A module's definitions, statements and texts vote for the module that has most of them today. Those
+that several modules have, such as a function named `run`, count less; a package or file name that
+stayed the same counts more.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -20,15 +21,18 @@ from tools.tree_figures import PROJECT, Module, commit_source, read_modules
 PAGE: Final = PROJECT / "docs/operate/moved-modules.md"
 _HEAD: Final = """# Modules that moved
 
-The code of Accord was put into fewer files with the names of the field. This page tells where the
-modules of the first version are. Paths that were public still work and warn when they are used
-(marked ✓); they go with the next release. Everything else was internal and has only its new path.
+The code of Accord is in fewer files now, with the names of the field. This page lists each module
+of the first version that moved, with the module that has most of its code today. Paths that were
+public still work for one release, and warn when they are used (marked ✓). All others were internal
+and have only the new path.
 
 | module of the first version | now | old path works |
 |---|---|---|
 """
-_WORTH_LOOKING_AT: Final = 0.2
+_LEAST_SHARE: Final = 0.15
 """The share of a module's votes below which a new home is a guess that is not written."""
+_LEAST_LENGTH: Final = 20
+"""Characters of a statement or text: shorter ones are in too many modules by chance."""
 
 
 def main() -> int:
@@ -54,40 +58,52 @@ def page(before: Iterable[Module], now: Iterable[Module]) -> str:
 
 
 def _homes(modules: Mapping[str, Module]) -> dict[str, list[str]]:
-    """Return the modules that define each name, methods of classes included."""
+    """Return the modules that have each trait."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in modules.values():
-        for name in _names(module):
-            found[name].append(module.name)
+        for trait in _traits(module):
+            found[trait].append(module.name)
     return found
 
 
 def _home(module: Module, homes: Mapping[str, list[str]]) -> str | None:
-    votes: Counter[str] = Counter()
-    names = set(_names(module))
-    package = module.name.split(".")[:3]
-    for name in names:
-        places = homes.get(name, [])
+    """Return the module that has most of another one's traits, None if none has enough."""
+    shares: dict[str, float] = defaultdict(float)
+    votes: dict[str, float] = defaultdict(float)
+    traits = _traits(module)
+    path = set(module.name.split("."))
+    for trait in traits:
+        places = homes.get(trait, [])
         for place in places:
-            near = len(set(place.split(".")) & set(package))
-            votes[place] += near / len(places)  # type: ignore[assignment] # a share of a vote
+            shares[place] += 1 / len(places)
+            votes[place] += len(path.intersection(place.split("."))) / len(places)
     if not votes:
         return None
-    best, share = votes.most_common(1)[0]
-    return best if share >= _WORTH_LOOKING_AT * len(names) else None
+    best = max(votes, key=votes.__getitem__)
+    return best if shares[best] >= _LEAST_SHARE * len(traits) else None
 
 
-def _names(module: Module) -> Iterable[str]:
-    for node in module.tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.ClassDef):
-            yield node.name
-            for each in node.body:
-                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                    yield f"{node.name}.{each.name}"
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            yield node.target.id
+def _traits(module: Module) -> set[str]:
+    """Return the names, statements and texts by which a module can be recognised."""
+    found = set()
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                continue
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                trait = f"def {name}"
+            case ast.ClassDef(name=name):
+                trait = f"class {name}"
+            case ast.Constant(value=str() as trait) if len(trait) >= _LEAST_LENGTH:
+                pass
+            case ast.Assign() | ast.AnnAssign() | ast.Return() | ast.Raise() | ast.Expr():
+                trait = ast.unparse(node)
+                if len(trait) < _LEAST_LENGTH:
+                    continue
+            case _:
+                continue
+        found.add(trait)
+    return found
 
 
 if __name__ == "__main__":
