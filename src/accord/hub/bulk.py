@@ -35,7 +35,7 @@ async def dry_run(work: OperationContext, body: Callable[[], Awaitable[T]]) -> T
     finally:
         await rows.roll_back(work.db, "trial")
         await rows.release(work.db, "trial")
-        # In place, since `Work.acting` shares these lists between contexts.
+        # In place, since `OperationContext.acting` shares these lists between contexts.
         del work.effects[effects:], work.hints[hints:]
 
 

@@ -34,7 +34,7 @@ async def create(work: OperationContext, kind: Kind, **fields: Any) -> ItemRow:
 
     `fields` have the names that callers use.
     """
-    # Taken out before `_columns`: `reserve_item` looks the parent up in the same statement.
+    # Taken out before `_columns`: `next_item` looks the parent up in the same statement.
     parent = fields.pop(PARENT_FIELD.get(kind, ""), None)
     values = await _columns(work, kind, fields)
     if fields.get("assignee") is UNSET:

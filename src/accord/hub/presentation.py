@@ -276,7 +276,7 @@ def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
 async def assignee_id(db: Database, name: str) -> str:
     """Return the id of a person, or `NO_ASSIGNEE` for `unassigned`."""
     if name.lower() == UNASSIGNED:
-        return lists.NOBODY
+        return lists.NO_ASSIGNEE
     return (await reference_data.find_person(db, name, "assignee", also_inactive=True)).id
 
 

@@ -71,8 +71,6 @@ from accord.operations.errors import ConflictError, InvalidError, NotFoundError,
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.store.store import ConstraintError
 
-"""Kinds in the order of import: dependencies first."""
-
 _SAVEPOINT: Final = "import_row"
 _TIME: Final = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"

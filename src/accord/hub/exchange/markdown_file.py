@@ -170,7 +170,7 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _unescape(lines: list[str]) -> str:
-    """Return the text of lines that `_escape_lines` made."""
+    """Return the text of lines that `_written` made."""
     return "\n".join(
         line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
     )

@@ -234,7 +234,7 @@ def hub_server(
     """Return the MCP server of a hub.
 
     Clients are notified of changes while the server runs; of changes by other processes only if
-    `announce_change` is among the recorders.
+    `announce` is among the recorders.
     """
     version = _Version()
 

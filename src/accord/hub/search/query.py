@@ -134,7 +134,7 @@ MAX_COMMON: Final = 1_000
 """The number of queries remembered as having many matches."""
 
 _FIRST: Final = "0"
-"""The first character in the order of words; see `split_words`."""
+"""The first character in the order of words; see `words`."""
 LAST_POSITION: Final = "\U0010ffff"
 
 

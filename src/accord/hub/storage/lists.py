@@ -63,7 +63,7 @@ _CLAUSES: Final[dict[str, str]] = {
 """The conditions of filters; `{}` is the placeholder of the value."""
 
 
-NOBODY: Final = ""
+NO_ASSIGNEE: Final = ""
 """The `assignee_id` for items without an assignee."""
 
 
@@ -82,7 +82,7 @@ def _clause(name: str, value: Any, values: list[Any]) -> str:
     """Return the condition for a filter, and add its values to `values`."""
     parts = []
     for each in value if isinstance(value, tuple) else (value,):
-        if name == "assignee_id" and each == NOBODY:
+        if name == "assignee_id" and each == NO_ASSIGNEE:
             parts.append("i.assignee_id IS NULL")
         else:
             values.append(each)

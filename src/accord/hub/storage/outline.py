@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from accord.hub.domain.kinds import Kind
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
-from accord.hub.storage.lists import NOBODY
+from accord.hub.storage.lists import NO_ASSIGNEE
 from accord.operations.context import Database
 from accord.operations.pages import Page
 
@@ -104,7 +104,7 @@ class OutlineFilter(Struct, frozen=True, kw_only=True):
     assignee_ids: tuple[str, ...] = ()
     """Assignees that match, `NO_ASSIGNEE` for none; empty for no filter."""
     matches_few: bool = False
-    """See `outline_query`."""
+    """True if `WITH_FEW_MATCHES` is the faster statement; see `filter_epics`."""
 
     @property
     def name(self) -> str:
@@ -233,11 +233,11 @@ def _conditions(under: OutlineFilter, values: list[Any]) -> list[_Conditions]:
     for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
         places = []
         for value in some:
-            if value != NOBODY:
+            if value != NO_ASSIGNEE:
                 values.append(value)
                 places.append(f"${len(values)}")
         if some:
-            wanted.append(_Conditions(column, places, NOBODY in some))
+            wanted.append(_Conditions(column, places, NO_ASSIGNEE in some))
     return wanted
 
 
