@@ -20,7 +20,7 @@ from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
-from accord.operations.context import Database, Effect, OperationContext
+from accord.operations.context import Database, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 
 LINES: Final = ("title",)
@@ -123,17 +123,9 @@ def record_item(work: OperationContext, before: ItemRow | None, after: ItemRow |
     """Record the effect on an item."""
     row = after or before
     assert row is not None
-    work.did(
-        Effect(
-            action="created" if before is None else "deleted" if after is None else "updated",
-            kind=row.kind,
-            id=row.id,
-            reference_id=row.reference_id,
-            version=row.version,
-            before=before.stored() if before else None,
-            after=after.stored() if after else None,
-        )
-    )
+    old = before.stored() if before else None
+    new = after.stored() if after else None
+    work.did(rows.effect(row.kind, old, new, row.reference_id))
 
 
 async def check_version(db: Database, row: ItemRow, expected: int | None) -> None:
@@ -396,4 +388,4 @@ async def _remove_comments(work: OperationContext, row: ItemRow) -> None:
 async def _take(work: OperationContext, kind: str, row: dict[str, object]) -> None:
     table = rows.TABLES[kind]
     await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
-    work.did(rows.effect("deleted", kind, row))
+    work.did(rows.effect(kind, row, None))

@@ -13,7 +13,7 @@ from accord.hub.presentation import summary
 from accord.hub.storage import items, relationships, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow, TypeRow
-from accord.operations.context import Database, Effect, OperationContext
+from accord.operations.context import Database, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 
 
@@ -40,7 +40,7 @@ async def create(work: OperationContext, source_id: str, target_id: str, type: s
     }
     await rows.insert(work.db, "relationships", values)
     row = await relationships.find(work.db, values["id"])
-    work.did(rows.effect("created", "relationship", row.stored(), row.reference))
+    work.did(rows.effect("relationship", None, row.stored(), row.reference))
     return row
 
 
@@ -73,7 +73,7 @@ async def confirm(work: OperationContext, row: LinkRow, reason: str) -> LinkRow:
 async def delete(work: OperationContext, row: LinkRow) -> None:
     """Delete a relationship."""
     await rows.delete(work.db, "relationships", {"id": row.id})
-    work.did(rows.effect("deleted", "relationship", row.stored(), row.reference))
+    work.did(rows.effect("relationship", row.stored(), None, row.reference))
 
 
 def link_entity(row: LinkRow) -> Relationship:
@@ -130,14 +130,5 @@ async def check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -
 async def _write(work: OperationContext, row: LinkRow, values: dict[str, Any]) -> LinkRow:
     await rows.update(work.db, "relationships", {"id": row.id}, values)
     changed = await relationships.find(work.db, row.id)
-    work.did(
-        Effect(
-            action="updated",
-            kind="relationship",
-            id=row.id,
-            reference_id=changed.reference,
-            before=row.stored(),
-            after=changed.stored(),
-        )
-    )
+    work.did(rows.effect("relationship", row.stored(), changed.stored(), changed.reference))
     return changed

@@ -13,7 +13,7 @@ from accord.hub.storage import comments, items, rows
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.rows import DEFAULT_LIMIT
-from accord.operations.context import Effect, OperationContext
+from accord.operations.context import OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -164,17 +164,9 @@ def _record_comment(
 ) -> None:
     row = after or before
     assert row is not None
-    work.did(
-        Effect(
-            action="created" if before is None else "deleted" if after is None else "updated",
-            kind="comment",
-            id=row.id,
-            reference_id=row.target_reference_id,
-            version=row.version,
-            before=before.stored() if before else None,
-            after=after.stored() if after else None,
-        )
-    )
+    old = before.stored() if before else None
+    new = after.stored() if after else None
+    work.did(rows.effect("comment", old, new, row.target_reference_id))
 
 
 def _position(target: ItemRow, quote: str, position: int | None) -> int | None:

@@ -19,7 +19,7 @@ from accord.hub.storage.items import ItemRow
 from accord.hub.storage.reference_data import LabelRow, RequirementTypeRow
 from accord.hub.storage.relationships import TypeRow
 from accord.operations.auth.users import username_key
-from accord.operations.context import Changed, Effect, OperationContext
+from accord.operations.context import Changed, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor as ShortCursor, cursor_keys, page_of, shown_page
@@ -62,7 +62,7 @@ async def create_label(work: OperationContext, *, name: Name, colour: Colour = "
         work.new_id(), " ".join(name.split()), fold(name), colour.lower(), work.now, used=0
     )
     await rows.insert(work.db, "labels", row.stored())
-    work.did(rows.effect("created", "label", row.stored(), row.name))
+    work.did(rows.effect("label", None, row.stored(), row.name))
     return _label(row)
 
 
@@ -94,16 +94,7 @@ async def update_label(
         return _label(before)
     await rows.update(work.db, "labels", {"id": before.id}, values)
     after = await reference_data.find_label(work.db, before.id)
-    work.did(
-        Effect(
-            action="updated",
-            kind="label",
-            id=after.id,
-            reference_id=after.name,
-            before=before.stored(),
-            after=after.stored(),
-        )
-    )
+    work.did(rows.effect("label", before.stored(), after.stored(), after.name))
     return _label(after)
 
 
@@ -129,9 +120,9 @@ async def delete_label(work: OperationContext, *, id: Name, force: bool = False)
         )
     for on_item in await rows.where(work.db, "item_labels", "label_id", row.id):
         await rows.delete(work.db, "item_labels", on_item)
-        work.did(rows.effect("deleted", "item_label", on_item))
+        work.did(rows.effect("item_label", on_item, None))
     await rows.delete(work.db, "labels", {"id": row.id})
-    work.did(rows.effect("deleted", "label", row.stored(), row.name))
+    work.did(rows.effect("label", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 
@@ -159,7 +150,7 @@ async def label_item(work: OperationContext, *, id: Id, label: Name) -> Labelled
     if not await reference_data.has_label(work.db, item.id, row.id):
         on_item = {"item_id": item.id, "label_id": row.id}
         await rows.insert(work.db, "item_labels", on_item)
-        work.did(rows.effect("created", "item_label", on_item, f"{item.reference_id} {row.name}"))
+        work.did(rows.effect("item_label", None, on_item, f"{item.reference_id} {row.name}"))
     return await _labelled(work, item)
 
 
@@ -175,7 +166,7 @@ async def unlabel_item(work: OperationContext, *, id: Id, label: Name) -> Labell
     if await reference_data.has_label(work.db, item.id, row.id):
         on_item = {"item_id": item.id, "label_id": row.id}
         await rows.delete(work.db, "item_labels", on_item)
-        work.did(rows.effect("deleted", "item_label", on_item, f"{item.reference_id} {row.name}"))
+        work.did(rows.effect("item_label", on_item, None, f"{item.reference_id} {row.name}"))
     return await _labelled(work, item)
 
 
@@ -257,7 +248,7 @@ async def create_requirement_type(
         raise ConflictError(f"there is a requirement type {taken[0]!r} already")
     row = RequirementTypeRow(" ".join(name.split()), fold(name), description, work.now)
     await rows.insert(work.db, "requirement_types", row.stored())
-    work.did(rows.effect("created", "requirement_type", row.stored(), row.name))
+    work.did(rows.effect("requirement_type", None, row.stored(), row.name))
     return _requirement_type(row)
 
 
@@ -282,16 +273,7 @@ async def update_requirement_type(
         work.db, "requirement_types", {"name": before.name}, {"description": description}
     )
     after = await _find_requirement_type(work, name)
-    work.did(
-        Effect(
-            action="updated",
-            kind="requirement_type",
-            id=after.name,
-            reference_id=after.name,
-            before=before.stored(),
-            after=after.stored(),
-        )
-    )
+    work.did(rows.effect("requirement_type", before.stored(), after.stored(), after.name))
     return _requirement_type(after)
 
 
@@ -309,7 +291,7 @@ async def delete_requirement_type(work: OperationContext, *, name: Name) -> Dele
     if used:
         raise ConflictError(f"{used:,} requirements have the type {row.name!r}", used=used)
     await rows.delete(work.db, "requirement_types", {"name": row.name})
-    work.did(rows.effect("deleted", "requirement_type", row.stored(), row.name))
+    work.did(rows.effect("requirement_type", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 
@@ -348,7 +330,7 @@ async def create_relationship_type(
     if taken:
         raise ConflictError(f"there is a relationship type with the name {min(taken)!r} already")
     await rows.insert(work.db, "relationship_types", row.stored())
-    work.did(rows.effect("created", "relationship_type", row.stored(), row.name))
+    work.did(rows.effect("relationship_type", None, row.stored(), row.name))
     return _relationship_type(row)
 
 
@@ -372,7 +354,7 @@ async def delete_relationship_type(work: OperationContext, *, name: Name) -> Del
     if used:
         raise ConflictError(f"{used:,} relationships have the type {row.name!r}", used=used)
     await rows.delete(work.db, "relationship_types", {"name": row.name})
-    work.did(rows.effect("deleted", "relationship_type", row.stored(), row.name))
+    work.did(rows.effect("relationship_type", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 

@@ -39,7 +39,7 @@ from accord.hub.search.snippets import Snippets
 from accord.hub.storage import items, lists, reference_data, rows
 from accord.hub.storage.lists import Sort, ViewRow
 from accord.operations.choices import Choices, choices_of, corrected
-from accord.operations.context import Changed, Database, Effect, OperationContext
+from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor as ShortCursor, page_of, shown_page
@@ -368,7 +368,7 @@ async def create_view(
         "updated_at": work.now,
     }
     await rows.insert(work.db, "saved_views", values)
-    work.did(rows.effect("created", "saved_view", values, name))
+    work.did(rows.effect("saved_view", None, values, name))
     return _view(await lists.find_view(work.db, work.caller.user_id, str(values["id"])))
 
 
@@ -407,16 +407,7 @@ async def update_view(
         return _view(before)
     await rows.update(work.db, "saved_views", {"id": before.id}, {**values, "updated_at": work.now})
     after = ViewRow(**{**msgspec.structs.asdict(before), **values, "updated_at": work.now})
-    work.did(
-        Effect(
-            action="updated",
-            kind="saved_view",
-            id=after.id,
-            reference_id=after.name,
-            before=before.stored(),
-            after=after.stored(),
-        )
-    )
+    work.did(rows.effect("saved_view", before.stored(), after.stored(), after.name))
     return _view(after)
 
 
@@ -432,7 +423,7 @@ async def delete_view(work: OperationContext, *, id: Id) -> Deletion:
     row = await lists.find_view(work.db, work.caller.user_id, id)
     work.caller.require_own(row.owner_id, f"the view {row.name!r}")
     await rows.delete(work.db, "saved_views", {"id": row.id})
-    work.did(rows.effect("deleted", "saved_view", row.stored(), row.name))
+    work.did(rows.effect("saved_view", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 

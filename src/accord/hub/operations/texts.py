@@ -18,7 +18,7 @@ from accord.hub.entities import Id, Text, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import COLUMNS, ItemRow, SuppressionRow
-from accord.operations.context import Changed, Effect, OperationContext
+from accord.operations.context import Changed, OperationContext
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -242,16 +242,9 @@ def _record_suppression(
 ) -> None:
     row = after or before
     assert row is not None
-    work.did(
-        Effect(
-            action="created" if before is None else "deleted" if after is None else "updated",
-            kind="lint_suppression",
-            id=rows.TABLES["lint_suppression"].id_of(row.stored()),
-            reference_id=f"{item.reference_id} {row.rule}",
-            before=before.stored() if before else None,
-            after=after.stored() if after else None,
-        )
-    )
+    old = before.stored() if before else None
+    new = after.stored() if after else None
+    work.did(rows.effect("lint_suppression", old, new, f"{item.reference_id} {row.rule}"))
 
 
 def _result(

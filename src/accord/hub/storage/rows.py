@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
-from accord.operations.context import Action, Database, Effect
+from accord.operations.context import Database, Effect
 from accord.operations.errors import InvalidError
 from accord.operations.pages import Page, cursor_after, cursor_keys
 from accord.store.store import Row, Transaction
@@ -122,16 +122,26 @@ async def release(db: Transaction, name: str) -> None:
     await db.execute(f"RELEASE SAVEPOINT {name}")
 
 
-def effect(action: Action, kind: str, row: Mapping[str, Any], reference_id: str = "") -> Effect:
-    """Return the effect of inserting or deleting a row of `kind`."""
+def effect(
+    kind: str,
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any] | None,
+    reference_id: str = "",
+) -> Effect:
+    """Return the effect of writing a row of `kind`.
+
+    `before` is None for a new row, `after` for a deleted one.
+    """
+    row = after or before
+    assert row is not None
     return Effect(
-        action=action,
+        action="created" if before is None else "deleted" if after is None else "updated",
         kind=kind,
         id=TABLES[kind].id_of(row),
         reference_id=reference_id,
         version=row.get("version", 0),
-        before=row if action == "deleted" else None,
-        after=row if action == "created" else None,
+        before=before,
+        after=after,
     )
 
 
