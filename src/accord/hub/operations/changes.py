@@ -29,7 +29,7 @@ from accord.hub.storage.rows import DEFAULT_LIMIT
 from accord.operations.context import Action, Changed, Database, OperationContext, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import shown_page
+from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
 
 ChangeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -140,13 +140,13 @@ async def history(
     entity_id = await _entity(work.db, id)
     query = rows.query_hash("history", entity_id, *(["related"] if related else []))
     sequence, place = (_LAST, 0) if cursor is None else rows.cursor_values(cursor, query, int, int)
-    page = rows.page(
+    page = page_of(
         await revisions.history(
             work.db, entity_id, related=related, before=(sequence, place), limit=limit + 1
         ),
-        limit,
-        await revisions.count_history(work.db, entity_id, related=related),
-        lambda last: rows.cursor_after_row(query, last.sequence, last.place),
+        limit=limit,
+        total=await revisions.count_history(work.db, entity_id, related=related),
+        key=lambda row: (query, row.sequence, row.place),
     )
     return Page(
         items=await _revisions(work.db, page.items, entity_id),
@@ -177,16 +177,18 @@ async def list_changes(
     cursor: Cursor | None = None,
 ) -> Page[ChangeListed]:
     """List changes, newest first: all, or those of somebody."""
-    who = None
+    actor_id = None
     if actor is not None:
-        who = (await reference_data.find_person(work.db, actor, "actor", also_inactive=True)).id
-    query = rows.query_hash("changes", who)
+        actor_id = (
+            await reference_data.find_person(work.db, actor, "actor", also_inactive=True)
+        ).id
+    query = rows.query_hash("changes", actor_id)
     (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, query, int)
-    page = rows.page(
-        await revisions.newest(work.db, who, sequence, limit + 1),
-        limit,
-        await revisions.count(work.db, who),
-        lambda last: rows.cursor_after_row(query, last.sequence),
+    page = page_of(
+        await revisions.newest(work.db, actor_id, sequence, limit + 1),
+        limit=limit,
+        total=await revisions.count(work.db, actor_id),
+        key=lambda row: (query, row.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
     return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
@@ -392,11 +394,11 @@ async def list_news(
     """List changes, newest first, each with what it did to the first things that it touched."""
     query = rows.query_hash("news")
     (sequence,) = (_LAST,) if cursor is None else rows.cursor_values(cursor, query, int)
-    page = rows.page(
+    page = page_of(
         await revisions.news(work.db, sequence, limit + 1),
-        limit,
-        await revisions.count_news(work.db),
-        lambda last: rows.cursor_after_row(query, last.sequence),
+        limit=limit,
+        total=await revisions.count_news(work.db),
+        key=lambda row: (query, row.sequence),
     )
     return Page(
         items=await _news(work.db, page.items),

@@ -42,7 +42,7 @@ from accord.operations.choices import Choices, choices_of, corrected
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor as ShortCursor, page_of, shown_page
+from accord.operations.pages import Cursor as ShortCursor, cursor_after, page_of, shown_page
 from accord.operations.registry import Registry
 
 operations: Final = Registry()
@@ -192,9 +192,7 @@ async def _search(
     if len(hits) > limit:
         last = hits[limit - 1]
         newest = place.newest if place else best.matches.newest
-        following = rows.cursor_after_row(
-            name, last.score, last.sequence, newest, best.attempt, total
-        )
+        following = cursor_after(name, last.score, last.sequence, newest, best.attempt, total)
     snippets = Snippets(best.parsed.groups)
     found = [_found(hit, snippets) for hit in hits[:limit]]
     return _page(found, following, total, _corrected(parsed, best.parsed) if hits else None)

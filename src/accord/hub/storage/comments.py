@@ -8,10 +8,11 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
-from accord.hub.entities import Comment, Page
+from accord.hub.entities import Comment
 from accord.hub.storage import provenance, rows
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
+from accord.operations.pages import Page, page_of
 
 SELECT: Final = """
 SELECT c.id, c.target_id, c.reply_to, c.author_id, c.text, c.quote, c.quote_position, c.resolved,
@@ -152,11 +153,11 @@ async def page(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY c.created_at, c.id LIMIT {limit + 1}",
         *values,
     )
-    return rows.page(
+    return page_of(
         await with_provenance(db, [_row(each) for each in found]),
-        limit,
-        counted[0]["total"],
-        lambda last: rows.cursor_after_row(query, last.created_at, last.id),
+        limit=limit,
+        total=counted[0]["total"],
+        key=lambda comment: (query, comment.created_at, comment.id),
     )
 
 
@@ -168,11 +169,11 @@ async def for_assignee(
     query = rows.query_hash("comments for", assignee_id)
     place = ("", "") if cursor is None else rows.cursor_values(cursor, query, str, str)
     found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
-    return rows.page(
+    return page_of(
         await with_provenance(db, [_row(each) for each in found]),
-        limit,
-        counted[0]["total"],
-        lambda last: rows.cursor_after_row(query, last.created_at, last.id),
+        limit=limit,
+        total=counted[0]["total"],
+        key=lambda comment: (query, comment.created_at, comment.id),
     )
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.hub.domain.kinds import Kind
-from accord.hub.entities import Page
 from accord.hub.storage.items import SELECT, ItemRow, item_row
-from accord.hub.storage.rows import cursor_after_row, cursor_values, page, query_hash
+from accord.hub.storage.rows import cursor_values, query_hash
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
+from accord.operations.pages import Page, page_of
 
 Sort: TypeAlias = Literal[
     "reference_id",
@@ -114,11 +114,11 @@ async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
         f"ORDER BY {column} {way}, i.number {way} LIMIT {item_filter.limit + 1}",
         *values,
     )
-    return page(
+    return page_of(
         [item_row(row) for row in rows],
-        item_filter.limit,
-        counted[0]["total"],
-        lambda last: cursor_after_row(name, getattr(last, column.removeprefix("i.")), last.number),
+        limit=item_filter.limit,
+        total=counted[0]["total"],
+        key=lambda row: (name, getattr(row, column.removeprefix("i.")), row.number),
     )
 
 

@@ -17,7 +17,7 @@ from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import NO_ASSIGNEE
 from accord.operations.context import Database
-from accord.operations.pages import Page
+from accord.operations.pages import Page, page_of
 
 UNDER_NOTHING: Final[tuple[Kind, ...]] = ("epic",)
 UNDER: Final[dict[Kind, tuple[Kind, ...]]] = {
@@ -149,13 +149,11 @@ async def rows_under(
             behind = (position, number) if index == place else _BEFORE_ALL[1:]
             found += await _some(db, under, kind, behind, limit + 1 - len(found))
     is_all = cursor is None and len(found) <= limit
-    return rows.page(
+    return page_of(
         found,
-        limit,
-        len(found) if is_all else await _count(db, under),
-        lambda last: rows.cursor_after_row(
-            under.name, under.kinds.index(last.kind), last.position, last.number
-        ),
+        limit=limit,
+        total=len(found) if is_all else await _count(db, under),
+        key=lambda row: (under.name, under.kinds.index(row.kind), row.position, row.number),
     )
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from accord.hub.storage import rows
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.operations.pages import Page
+from accord.operations.pages import Page, page_of
 from accord.store.store import Row
 
 SELECT: Final = """
@@ -127,11 +127,11 @@ async def _page(
     found = await db.fetch(
         f"{SELECT} WHERE {where} ORDER BY {sorted_by} LIMIT {limit + 1}", *values
     )
-    return rows.page(
+    return page_of(
         [_proposal(row) for row in found],
-        limit,
-        counted[0]["total"],
-        lambda last: rows.cursor_after_row(query, *order.place(last)),
+        limit=limit,
+        total=counted[0]["total"],
+        key=lambda row: (query, *order.place(row)),
     )
 
 

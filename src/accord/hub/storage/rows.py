@@ -10,7 +10,7 @@ refused by other queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import GenericAlias
 from typing import Any, Final, TypeVar
@@ -21,7 +21,7 @@ from msgspec import Struct
 from accord.hub.domain.kinds import KINDS
 from accord.operations.context import Database, Effect
 from accord.operations.errors import InvalidError
-from accord.operations.pages import Page, cursor_after, cursor_keys
+from accord.operations.pages import cursor_keys
 from accord.store.store import Row, Transaction
 
 T = TypeVar("T")
@@ -172,32 +172,13 @@ def query_hash(*what: Any) -> str:
     return sha256(msgspec.json.encode(what, order="deterministic")).hexdigest()[:12]
 
 
-def cursor_after_row(asked_for: str, *values: str | float) -> str:
-    """Return the cursor after the row with these values."""
-    return cursor_after(asked_for, *values)
-
-
-def cursor_values(cursor: str, asked_for: str, *types: type) -> list[Any]:
-    """Return the values in a cursor, which have these `types`.
+def cursor_values(cursor: str, query: str, *types: type) -> list[Any]:
+    """Return the values, of these `types`, in a cursor that begins with the hash of its query.
 
     Raises InvalidError for a cursor of another list.
     """
     keys: Any = GenericAlias(tuple, (str, *types))
     name, *values = cursor_keys(cursor, keys)
-    if name != asked_for:
+    if name != query:
         raise InvalidError("cursor", "belongs to another list, filter or order")
     return list(values)
-
-
-def page(rows: list[T], limit: int, total: int, cursor: Callable[[T], str]) -> Page[T]:
-    """Return a page of `rows`, which has one row more than `limit` if there are more.
-
-    `cursor` returns the cursor after a row.
-    """
-    has_more = len(rows) > limit
-    return Page(
-        items=rows[:limit],
-        next_cursor=cursor(rows[limit - 1]) if has_more else None,
-        has_more=has_more,
-        total=total,
-    )
