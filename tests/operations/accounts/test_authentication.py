@@ -47,6 +47,19 @@ def test_a_request_says_who_sent_it_and_from_where(world: World, face: Face) -> 
     )
 
 
+@pytest.mark.parametrize("others", [{}, {"authorization": ""}], ids=["none", "empty"])
+def test_over_https_a_cookie_needs_its_prefix_also_beside_an_empty_authorization(
+    world: World, others: dict[str, str]
+) -> None:
+    authenticator = RequestAuthenticator(world.accounts, "rest")
+    https = ChannelInfo(scheme="https", address="10.0.0.1:5000", duplex=False)
+    planted = request(cookie="accord_session=planted", **others)
+    own = request(cookie="accord_session=planted; __Host-accord_session=own", **others)
+    assert authenticator.credentials(planted, https).token == ""
+    assert authenticator.credentials(own, https).token == "own"
+    assert authenticator.credentials(planted, HERE).token == "planted"
+
+
 def test_a_client_of_mcp_has_a_token_and_ids_of_the_server(world: World) -> None:
     authenticator = RequestAuthenticator(world.accounts, "mcp")
     sent = request(cookie="accord_session=own", x_csrf_token="t", x_correlation_id="mine")
