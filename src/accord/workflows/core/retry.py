@@ -205,8 +205,8 @@ def retry(program: Program, state: State, event: RetryRequested, advance: Advanc
         rewind(program, state, event.step, event.at)
         return
     state.schema = max(state.schema, event.schema)
-    retrying = Retrying(program, state, event.at, advance)
-    retrying.run(None if event.step is None else state.steps[event.step])
+    run_retry = RunRetry(program, state, event.at, advance)
+    run_retry.start(None if event.step is None else state.steps[event.step])
 
 
 def retry_problem(program: Program, state: State, key: str | None) -> str | None:
@@ -226,7 +226,7 @@ def retry_problem(program: Program, state: State, key: str | None) -> str | None
     return None
 
 
-class Retrying:
+class RunRetry:
     """One run going on where it ended. What a named step and those after it gave is forgotten
     first, which leaves the steps around it unfinished like all others that did not complete."""
 
@@ -240,7 +240,7 @@ class Retrying:
         self._forgot = False
         """Whether anything that completed is to run again."""
 
-    def run(self, named: StepRun | None) -> None:
+    def start(self, named: StepRun | None) -> None:
         state = self._state
         state.phase, state.round = "running", state.round + 1
         state.finished_at = state.error = state.output = None
@@ -398,8 +398,8 @@ def will_restart(program: Program, state: State, key: str) -> bool:
 
     def advance(step: StepRun, definition: ParallelStep | LoopStep) -> None:
         while step.halted and not is_over(definition, step):
-            retrying.resume(copy.frames[frame_id(step.key, step.halted.pop())])
+            run_retry.resume(copy.frames[frame_id(step.key, step.halted.pop())])
 
-    retrying = Retrying(program, copy, 0.0, advance)
-    retrying.run(None)
+    run_retry = RunRetry(program, copy, 0.0, advance)
+    run_retry.start(None)
     return key in state.steps and key not in copy.steps

@@ -52,7 +52,7 @@ from accord.workflows.core.program import (
     is_task,
     root_frames,
 )
-from accord.workflows.core.retry import Retrying, retry
+from accord.workflows.core.retry import RunRetry, retry
 from accord.workflows.core.rules import END
 from accord.workflows.core.state import (
     TIMEOUT,
@@ -309,7 +309,7 @@ class _Change:
 
     def _resume(self, frame: Frame) -> None:
         """Continue a list of a run that was retried."""
-        Retrying(self.program, self.state, self.at, self._go_on).resume(frame)
+        RunRetry(self.program, self.state, self.at, self._go_on).resume(frame)
 
     def retried(self, event: RetryRequested) -> None:
         retry(self.program, self.state, event, self._go_on)
