@@ -144,28 +144,28 @@ def decide(program: Program, state: State, now: float) -> Decision:
 def _next(program: Program, state: State, now: float) -> _Decided | None:
     if state.phase != "running":
         return None
-    deciding = _Decider(program, state, now)
+    decider = _Decider(program, state, now)
     if state.ending is not None:
-        return deciding.stop(state.ending)
+        return decider.stop(state.ending)
     if state.bytes > MAX_RUN_BYTES:
         message = f"the outputs of the run are over the limit of {MAX_RUN_BYTES:,} bytes"
-        return deciding.stop(Failure("run_too_large", message))
+        return decider.stop(Failure("run_too_large", message))
     if state.paused:
         return None
     if state.agenda:
         todo, id = state.agenda[0]
         match todo:
             case "start":
-                return deciding.start(state.frames[id])
+                return decider.start(state.frames[id])
             case "settle":
-                return deciding.settle(state.steps[id])
+                return decider.settle(state.steps[id])
             case "round":
-                return deciding.round(state.steps[id])
+                return decider.round(state.steps[id])
             case "continue":
-                return deciding.carry_on(state.steps[id])
+                return decider.carry_on(state.steps[id])
             case _:
-                return deciding.end()
-    return deciding.fire()
+                return decider.end()
+    return decider.fire()
 
 
 class _StepError(Exception):

@@ -147,10 +147,10 @@ def _join_failure(program: Program, state: State, step: StepRun, need: int) -> F
         for frame in frames_in(program, state, step)
         if frame.error is not None
     }
-    told = dict(list(errors.items())[:_MAX_ERRORS])
+    details = dict(list(errors.items())[:_MAX_ERRORS])
     branches = f"{step.total} branches" if step.total != 1 else "1 branch"
     message = f"{step.failed} of {branches} failed, and {need} had to complete"
-    return Failure("join_failed", message, step.key, told)
+    return Failure("join_failed", message, step.key, details)
 
 
 class RunScope:
