@@ -1,6 +1,6 @@
-"""The next events and commands of a run, from its state and the time alone.
+"""Decides on the next events and commands of a run, from its state and the time alone.
 
-Every decision is an event, which is applied at once.
+Every decision is an event, which is applied to the state at once.
 """
 
 from __future__ import annotations
@@ -83,8 +83,11 @@ def command_for(
     depth: int,
     resumes: str = "",
 ) -> Command:
-    """The command for a step that started; a child run stands at `depth`. `resumes` is the task
-    whose call is repeated, or whose child run goes on."""
+    """Return the command for a started step.
+
+    `depth` is that of a child run; `resumes` is the task whose call is repeated, or whose child run
+    continues.
+    """
     if isinstance(step, WorkflowStep):
         name, _, version = step.workflow.partition("@")
         number = int(version) if version else None
@@ -119,8 +122,10 @@ _Decided: TypeAlias = tuple[Decided, list[Command]]
 
 
 class Decision(Struct, frozen=True):
-    """What was decided: events to record and commands to send, both in one transaction. With `more`
-    there is more to decide at once."""
+    """Events to record and commands to send in one transaction.
+
+    If `more` is true, there is more to decide at once.
+    """
 
     events: tuple[Decided, ...]
     commands: tuple[Command, ...]
@@ -128,7 +133,7 @@ class Decision(Struct, frozen=True):
 
 
 def decide(program: Program, state: State, now: float) -> Decision:
-    """Decides everything that can be decided now, and applies it to `state`."""
+    """Decide everything that can be decided now, and apply it to `state`."""
     events: list[Decided] = []
     commands: list[Command] = []
     while (decided := _next(program, state, now)) is not None:
@@ -169,14 +174,14 @@ def _next(program: Program, state: State, now: float) -> _Decided | None:
 
 
 class _StepError(Exception):
-    """A step cannot do what it says."""
+    """A step cannot start or settle; `failure` has the reason, without the step's key."""
 
     def __init__(self, code: str, message: str) -> None:
         self.failure = Failure(code, message)
 
 
 class _Decider:
-    """One decision being made."""
+    """Decides on one event and its commands."""
 
     __slots__ = ("now", "program", "state")
 
@@ -188,14 +193,14 @@ class _Decider:
     # The run
 
     def stop(self, failure: Failure) -> _Decided:
-        """Ends the run, whatever runs in it."""
+        """End the run, and cancel its tasks."""
         commands = self._cancelling(root_frames(self.state))
         if failure.code == CANCELLED:
             return RunFinished(at=self.now, status="cancelled", error=failure), commands
         return RunFinished(at=self.now, status="failed", error=failure), commands
 
     def end(self) -> _Decided:
-        """The steps are over, with what came of them."""
+        """End the run after its last step, with its output or error."""
         if self.state.error is not None:
             return RunFinished(at=self.now, status="failed", error=self.state.error), []
         main = self.state.frames[frame_id("", MAIN)]
@@ -213,7 +218,7 @@ class _Decider:
         return RunFinished(at=self.now, status="completed", output=output), []
 
     def fire(self) -> _Decided | None:
-        """The first timer that is due."""
+        """Fire the earliest timer that is due, if any."""
         state = self.state
         due = min(
             (
@@ -231,7 +236,7 @@ class _Decider:
     # Steps
 
     def start(self, frame: Frame) -> _Decided:
-        """The current step of a frame starts, or fails to."""
+        """Start the current step of a frame, or fail it."""
         if len(self.state.steps) >= MAX_STEP_RUNS:
             message = f"the run started more than {MAX_STEP_RUNS:,} steps"
             return self.stop(Failure("too_many_steps", message))
@@ -270,7 +275,7 @@ class _Decider:
                 return event, []
 
     def _value(self, plan: Plan, frame: Frame) -> Any:
-        """What the expression of a step gives when it starts; `while` is asked later."""
+        """Evaluate the expression of a starting step; `while` is evaluated later, by `round`."""
         if plan.template is None or (isinstance(plan.step, LoopStep) and plan.step.while_):
             return None
         scope = RunScope(self.program, self.state, frame, plan.loops)
@@ -324,10 +329,10 @@ class _Decider:
         if problem is not None:
             raise _StepError(problem.code, problem.message)
 
-    # Parallel steps, loops, questions
+    # Parallel steps, loops, input for agents
 
     def settle(self, step: StepRun) -> _Decided:
-        """A parallel step or a loop is over."""
+        """End a parallel step or a loop, and cancel its remaining tasks."""
         failure = failure_of(self.program, self.state, step)
         commands = self._cancelling(frames_in(self.program, self.state, step))
         if failure is None:
@@ -338,7 +343,7 @@ class _Decider:
         return size_problem("output", composed(self.program, self.state, step))[1]
 
     def round(self, step: StepRun) -> _Decided:
-        """A loop with `while` goes on, or is over."""
+        """Start the next round of a loop with `while`, or end the loop."""
         plan = self.program.plans[step.name]
         assert isinstance(plan.step, LoopStep), f"{step.key} has rounds"
         assert plan.template is not None, f"{step.key} has a condition"
@@ -359,7 +364,7 @@ class _Decider:
         return RoundStarted(at=self.now, key=step.key), []
 
     def carry_on(self, step: StepRun) -> _Decided:
-        """An agent gets what it asked for."""
+        """Give an agent the input that it asked for."""
         payload = self.state.signals[step.key][0]
         command = ContinueTask(task=step.task, payload=payload)
         return TaskContinued(at=self.now, key=step.key), [command]
@@ -382,7 +387,7 @@ class _Decider:
 
 
 def _choice(step: ConditionStep, value: Any) -> str | None:
-    """The label of the list that runs; None for none."""
+    """Return the label of the list to run; None for none."""
     if step.switch is None:
         if not isinstance(value, bool):
             raise EvaluationError(f"if is {as_text(value)[:80]}, not true or false")
@@ -395,7 +400,7 @@ def _choice(step: ConditionStep, value: Any) -> str | None:
 
 
 def _shown(value: Any) -> Any:
-    """What people are shown who are to decide. Raises _StepError for what is too large for that."""
+    """Return the message and data of an approval. Raise _StepError if they are too large."""
     if value is None:
         return None
     shown = dict(value)

@@ -1,6 +1,6 @@
 """Workflow definitions: steps, triggers, and their nesting.
 
-A definition from `reading.read_definition` satisfies every rule; these types alone check only some.
+`reading.read_definition` checks every rule; these types alone check only some.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, field
 
 AGENT_TIMEOUT: Final = 3_600.0
-"""Seconds for everything that an agent or a call does, where the step says nothing else."""
+"""The default timeout of steps that call an agent, an operation or a plugin, in seconds."""
 
 JoinRule: TypeAlias = Literal["all", "any", "majority"] | int
 LoopMode: TypeAlias = Literal["sequential", "parallel"]
@@ -21,7 +21,7 @@ TriggerKind: TypeAlias = Literal["event", "schedule", "webhook"]
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which failures of a task are tried again, and when. Seconds."""
+    """The retry policy of a step. Delays are in seconds."""
 
     attempts: int = 3
     initial_delay: float = 1.0
@@ -29,12 +29,14 @@ class Retry(Struct, frozen=True, forbid_unknown_fields=True):
     max_delay: float = 30.0
     jitter: bool = True
     failures: Literal["unknown", "all"] = "unknown"
-    """Only those whose outcome is unknown, or also what the other side says has failed."""
+    """Retry failures of unknown outcome only, or also those that the other side reported."""
 
 
 class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who may decide: names of people or roles; how long they have, and what they are shown: a
-    text and any data, both with expressions."""
+    """An approval by one of the people or roles in `by`, within `timeout` seconds.
+
+    They see `message` and `data`, both of which may contain expressions.
+    """
 
     by: tuple[str, ...]
     timeout: float | None = None
@@ -60,7 +62,7 @@ class _Step(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """What all steps have."""
+    """The fields of every step."""
 
     name: str
     next: str | None = None
@@ -68,7 +70,7 @@ class _Step(
 
 
 class AgentStep(_Step, frozen=True, tag="agent"):
-    """Asks an agent."""
+    """A call of an agent."""
 
     agent: str
     input: Any = None
@@ -77,7 +79,7 @@ class AgentStep(_Step, frozen=True, tag="agent"):
 
 
 class ParallelStep(_Step, frozen=True, tag="parallel"):
-    """Runs lists of steps side by side, until enough of them are done."""
+    """Lists of steps that run side by side until enough of them are done."""
 
     branches: dict[str, tuple[Step, ...]]
     max_parallelism: int | None = None
@@ -86,7 +88,7 @@ class ParallelStep(_Step, frozen=True, tag="parallel"):
 
 
 class ConditionStep(_Step, frozen=True, tag="condition"):
-    """Runs one list of steps, or none: by `if`, or by `switch`."""
+    """A choice of one list of steps, or none, by `if` or by `switch`."""
 
     if_: str | None = field(default=None, name="if")
     then: tuple[Step, ...] | None = None
@@ -98,7 +100,7 @@ class ConditionStep(_Step, frozen=True, tag="condition"):
 
 
 class LoopStep(_Step, frozen=True, tag="loop"):
-    """Runs a list of steps for each item, or as long as something holds."""
+    """A list of steps that runs for each item, or as long as a condition is true."""
 
     body: tuple[Step, ...]
     over: str | list[Any] | None = None
@@ -110,7 +112,7 @@ class LoopStep(_Step, frozen=True, tag="loop"):
 
 
 class WaitStep(_Step, frozen=True, tag="wait"):
-    """Waits for a signal, for somebody's decision, for some time, or until a time."""
+    """A wait for a signal, an approval, a duration, or a time."""
 
     signal: str | None = None
     approval: Approval | None = None
@@ -120,7 +122,7 @@ class WaitStep(_Step, frozen=True, tag="wait"):
 
 
 class WorkflowStep(_Step, frozen=True, tag="workflow"):
-    """Runs another workflow as a child."""
+    """A child run of another workflow."""
 
     workflow: str
     input: Any = None
@@ -128,7 +130,7 @@ class WorkflowStep(_Step, frozen=True, tag="workflow"):
 
 
 class CallStep(_Step, frozen=True, tag="call"):
-    """Calls an operation of this installation, a tool of an MCP server, or a JSON-RPC method."""
+    """A call of an operation of this installation, an MCP tool, or a JSON-RPC method."""
 
     operation: str | None = None
     mcp: McpTarget | None = None
@@ -139,8 +141,11 @@ class CallStep(_Step, frozen=True, tag="call"):
 
 
 class PluginStep(_Step, frozen=True, tag="plugin"):
-    """Does what a plugin does, which is known here by its name only: what a run did can be told
-    where the plugin is gone. It is written with that name as its type; see `spelling`."""
+    """A step of a type that a plugin adds.
+
+    Only the plugin's name is known here, so runs can still be shown after the plugin is removed.
+    Stored definitions have that name as the type of the step; see `reading`.
+    """
 
     plugin: str
     input: Any = None
@@ -162,8 +167,10 @@ Handler: TypeAlias = Literal["continue"] | tuple[Step, ...] | None
 
 
 class Trigger(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What starts runs by itself: an event such as `requirement.created`, a schedule as cron has
-    them, or a webhook. Without `input` a run gets what the trigger sees."""
+    """An event such as `requirement.created`, a cron schedule, or a webhook that starts runs.
+
+    Without `input` the run gets the value that the trigger sees; of a webhook, the body.
+    """
 
     event: str | None = None
     filter: str | None = None
@@ -194,17 +201,17 @@ class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 def type_of(step: Step) -> StepType:
-    """The type of a step, as it is written."""
+    """Return the type of a step, as definitions have it."""
     return step.plugin if isinstance(step, PluginStep) else str(step.__struct_config__.tag)
 
 
 def handler_steps(step: Step) -> tuple[Step, ...] | None:
-    """The steps that run when this one failed for good."""
+    """Return the steps that run when this one failed for good; None without any."""
     return step.on_error if isinstance(step.on_error, tuple) else None
 
 
 def inner_lists(step: Step) -> list[tuple[str, tuple[Step, ...]]]:
-    """The lists of steps inside a step, its handler not among them, by where they stand in it."""
+    """Return the lists of steps inside a step, each with its path; without the error handler."""
     match step:
         case ParallelStep():
             return [(f"branches.{name}", steps) for name, steps in step.branches.items()]
@@ -230,8 +237,11 @@ class Inside(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where one step stands; `order` counts all steps as they are written, `within` goes from the
-    outermost list that is inside a step to the innermost."""
+    """The position of one step in a definition.
+
+    `order` is its number among all steps; `within` are the lists around it that are inside other
+    steps, outermost first.
+    """
 
     step: Step
     path: str
@@ -240,12 +250,12 @@ class Place(Struct, frozen=True):
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """The loops around the step, the outermost first."""
+        """The names of the loops around the step, outermost first."""
         return tuple(each.owner for each in self.within if each.kind == "body")
 
 
 def list_kind(step: Step) -> ListKind:
-    """What the inner lists of a step are."""
+    """Return the kind of a step's inner lists."""
     match step:
         case ParallelStep():
             return "branch"
@@ -256,7 +266,7 @@ def list_kind(step: Step) -> ListKind:
 
 
 def find_places(definition: Definition) -> list[Place]:
-    """The places of all steps, in the order in which they are written."""
+    """Return the places of all steps, in the order of the definition."""
     places: list[Place] = []
     _add(definition.steps, "steps", (), places)
     if definition.on_error is not None:

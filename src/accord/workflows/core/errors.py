@@ -1,11 +1,11 @@
-"""What can be wrong with definitions, expressions and histories.
+"""Errors of definitions, expressions and histories.
 
 CoreError
 ├── DefinitionError     a definition has problems; it carries all of them
 ├── ExpressionError     an expression cannot be read
 ├── EvaluationError     an expression has no value here
 ├── CronError           a schedule cannot be read
-├── RefusedError        a run cannot do now what somebody asks of it
+├── RefusedError        the state of a run does not allow a request
 └── NewerSchemaError    an event, command or state was written by a newer version
 """
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 
 class Problem(Struct, frozen=True):
-    """One thing that is wrong with a definition: where, what, and what to do about it."""
+    """A problem of a definition: its path, a message, and a hint at the remedy."""
 
     path: str
     message: str
@@ -28,7 +28,7 @@ class Problem(Struct, frozen=True):
 
 
 class CoreError(Exception):
-    """Anything this package refuses."""
+    """The base class of the errors of this package."""
 
 
 class DefinitionError(CoreError):
@@ -40,7 +40,7 @@ class DefinitionError(CoreError):
 
 
 class ExpressionError(CoreError):
-    """An expression cannot be read; `position` is the character at which that shows."""
+    """An expression cannot be parsed; `position` is the index of the offending character."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"{message}, at character {position + 1}")
@@ -52,15 +52,15 @@ class EvaluationError(CoreError):
 
 
 class CronError(CoreError):
-    """A schedule cannot be read; the message says which part of it."""
+    """A cron expression cannot be parsed; the message names the part."""
 
 
 class RefusedError(CoreError):
-    """A run cannot do now what somebody asks of it; the message says why."""
+    """The state of a run does not allow a request; the message gives the reason."""
 
 
 class NewerSchemaError(CoreError):
-    """Something was written by a newer version than this one, and must be kept for it."""
+    """Stored data of a newer release: it must be left for that release to read."""
 
     def __init__(self, schema: int, known: int) -> None:
         super().__init__(f"schema {schema} is newer than {known}, the newest that is known here")

@@ -9,8 +9,8 @@ The caller records the event and `decision.events` in this order, sends `decisio
 same transaction, and decides again when something arrives or at `state.next_timer`.
 
 Arrivals are measured here and cut to what a run stores. Limits are applied here and in `decisions`
-only, so a history keeps its meaning when they change. Requests that make no sense for the run's
-state are ignored and counted by the machine; `check_request` tells people so beforehand.
+only, so a history keeps its meaning when they change. The machine ignores and counts requests that
+the run's state does not allow; call `check_request` first to report them to the caller.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _MAX_ERROR_TEXT: Final = 4_000
 
 
 def admit(event: Arrival) -> Arrival:
-    """What is recorded of an arrival: an output that is too large is a failure of its task.
+    """Return an arrival as it is recorded: an output that is too large fails its task.
 
-    Raises RefusedError for a signal that is too large.
+    Raise RefusedError for a signal that is too large.
     """
     match event:
         case TaskSucceeded():
@@ -103,7 +103,7 @@ Request: TypeAlias = (
 
 
 def check_request(program: Program, state: State, request: Request) -> None:
-    """Raises RefusedError where a run cannot do what is asked of it."""
+    """Raise RefusedError if the state of a run does not allow a request."""
     problem = _problem(program, state, request)
     if problem is not None:
         raise RefusedError(problem)
@@ -150,7 +150,7 @@ __all__ = ["Decision", "State", "apply", "compile_program", "decide", "fold", "r
 
 
 def fold(program: Program, history: Iterable[Event], state: State | None = None) -> State:
-    """The state after a history; or after more of it, where the state before is given."""
+    """Return the state after a history; with `state`, continue from that state."""
     state = State() if state is None else state
     for event in history:
         apply(program, state, event)
@@ -158,9 +158,9 @@ def fold(program: Program, history: Iterable[Event], state: State | None = None)
 
 
 def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
-    """Applies what arrived to `state`; what is returned is to be recorded.
+    """Apply an arrival to `state`, and return the event to record.
 
-    Raises RefusedError for a signal that is too large.
+    Raise RefusedError for a signal that is too large.
     """
     event = admit(arrival)
     apply(program, state, event)
@@ -168,13 +168,15 @@ def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
 
 
 def take(program: Program, state: State, arrival: Arrival) -> Arrival | None:
-    """As `receive`; but what is late, double or meaningless leaves no trace: None, and nothing is
-    to be recorded."""
+    """Apply an arrival as `receive` does; return None if it is to be ignored.
+
+    An arrival that is late, a duplicate or meaningless leaves the state unchanged.
+    """
     ignored = state.ignored
     event = receive(program, state, arrival)
     if state.ignored == ignored:
         return event
-    # Whoever ignores an event changes nothing but these two.
+    # An ignored event changes only these two counters.
     state.ignored = ignored
     state.applied -= 1
     return None

@@ -1,7 +1,7 @@
 """Outcomes of steps: outputs, sizes, joins, and the scopes of expressions.
 
 The output of a step with inner steps is composed of theirs on demand, so nothing is stored twice.
-Joins tell when parallel steps and loops are over, and with which failure.
+A join decides when a parallel step or a loop is over, and if it failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from accord.workflows.core.state import Failure, Frame, State, StepRun, frame_id
 
 
 def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
-    """The size of values as JSON, and what is wrong with it."""
+    """Return the size of values as JSON, and the failure if they are too large or invalid."""
     size = 0
     try:
         for value in values:
@@ -27,7 +27,7 @@ def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
                 written = json.encode(value)
                 check_nesting(written)
                 size += len(written)
-    except (DecodeError, RecursionError):  # of a value that is nested deeper than the stack
+    except (DecodeError, RecursionError):  # the latter if it is nested deeper than the stack
         message = f"the {what} is nested deeper than {MAX_DEPTH} levels"
         return 0, Failure(f"{what}_invalid", message)
     except (OverflowError, TypeError, ValueError):
@@ -40,14 +40,14 @@ def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
 
 
 def output_of(program: Program, state: State, step: StepRun | None) -> Any:
-    """The output of a step; null where it did not complete."""
+    """Return the output of a step; None if it did not complete."""
     if step is None or step.status != "completed":
         return None
     return composed(program, state, step)
 
 
 def composed(program: Program, state: State, step: StepRun) -> Any:
-    """The output that a step has if it completes now."""
+    """Return the output that a step has if it completes now."""
     definition = program.plans[step.name].step
     match definition:
         case ParallelStep():
@@ -69,7 +69,7 @@ def composed(program: Program, state: State, step: StepRun) -> Any:
 
 
 def frame_output(program: Program, state: State, frame: Frame | None) -> Any:
-    """The output of the last step of a list; null where the list did not complete."""
+    """Return the output of the last step of a list; None if the list did not complete."""
     if frame is None or frame.status != "completed" or frame.last is None:
         return None
     return output_of(program, state, state.steps[frame.last])
@@ -84,7 +84,7 @@ def _collected(program: Program, state: State, frame: Frame) -> dict[str, Any]:
 
 
 def error_value(error: Failure | None) -> Any:
-    """A failure as expressions see it."""
+    """Return a failure as a value for expressions."""
     if error is None:
         return None
     return to_builtins(Failure(error.code, error.message, error.step)) | {"details": error.details}
@@ -108,7 +108,7 @@ def needed(step: ParallelStep) -> int:
 
 
 def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
-    """Return True if nothing that still runs in a step can change how it ends."""
+    """Return True if nothing that still runs in a step can change its outcome."""
     if isinstance(definition, ParallelStep):
         need = needed(definition)
         return step.succeeded >= need or step.failed > step.total - need
@@ -123,14 +123,14 @@ def stops(definition: LoopStep) -> bool:
 
 
 def most_at_once(definition: ParallelStep | LoopStep) -> int | None:
-    """Return how many lists of a step run side by side; None for all of them."""
+    """Return how many lists of a step may run side by side; None for all."""
     if isinstance(definition, LoopStep) and definition.mode == "sequential":
         return 1
     return definition.max_parallelism
 
 
 def failure_of(program: Program, state: State, step: StepRun) -> Failure | None:
-    """Why a step that is over failed; None where it did not."""
+    """Return the failure of a step that is over; None if it succeeded."""
     definition = program.plans[step.name].step
     if isinstance(definition, ParallelStep):
         need = needed(definition)
@@ -154,7 +154,7 @@ def _join_failure(program: Program, state: State, step: StepRun, need: int) -> F
 
 
 class RunScope:
-    """The scope of a list of steps; `loops` are those around it, the outermost first."""
+    """The scope of expressions in a list of steps; `loops` are those around it, outermost first."""
 
     def __init__(
         self, program: Program, state: State, frame: Frame | None, loops: tuple[str, ...]
@@ -169,7 +169,7 @@ class RunScope:
         return self._state.input if name == "input" else self._error()
 
     def _error(self) -> Any:
-        """Why the handler runs that is nearest around."""
+        """Return the failure that the innermost error handler around the list handles."""
         frame = self._frame
         while frame is not None and frame.owner:
             owner = self._state.steps[frame.owner]
@@ -200,8 +200,10 @@ class RunScope:
 
 
 class WhileScope(RunScope):
-    """The scope of a loop's `while`: `loop.index` is the round that would be next, steps of the
-    body are those of the round before."""
+    """The scope of a loop's `while`.
+
+    `loop.index` is the index of the next round; steps of the body are those of the last round.
+    """
 
     def __init__(self, program: Program, state: State, frame: Frame, step: StepRun) -> None:
         loops = program.plans[step.name].loops

@@ -1,6 +1,6 @@
-"""Compiled definitions: parsed expressions, named lists of steps, walks through a run's steps.
+"""Programs: compiled definitions, and walks through the steps of a run.
 
-A program is compiled once per version of a workflow and shared by all its runs.
+A program is compiled once for each version of a workflow, and shared by all its runs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from accord.workflows.core.expressions.templates import Template, read_template
 from accord.workflows.core.state import Frame, State, StepRun, frame_id, step_key
 
 MAIN: Final = "main"
-"""The label of the steps of the workflow itself."""
+"""The label of the workflow's own steps."""
 HANDLER: Final = "!error"
-"""The label of what runs after a failure; no branch can be called so."""
+"""The label of error handlers; no branch can have this name."""
 BODY: Final = "body"
 
 
@@ -42,8 +42,11 @@ class Block(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """One step: what it evaluates when it starts, the lists inside it, the loops around it (the
-    outermost first), and how long it may take."""
+    """One compiled step.
+
+    `template` is evaluated when the step starts (or for each `while`), `loops` are those around it,
+    outermost first, `blocks` are its inner lists by label.
+    """
 
     step: Step
     loops: tuple[str, ...]
@@ -54,7 +57,7 @@ class Plan(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """A definition, ready to run."""
+    """A compiled definition."""
 
     definition: Definition
     main: Block
@@ -64,7 +67,7 @@ class Program(Struct, frozen=True):
 
 
 def compile_program(definition: Definition) -> Program:
-    """A definition made ready to run. It must have been read without problems."""
+    """Compile a definition that was read without problems."""
     plans: dict[str, Plan] = {}
     handler = definition.on_error
     output = definition.output
@@ -78,7 +81,7 @@ def compile_program(definition: Definition) -> Program:
 
 
 def case_label(label: str) -> str:
-    """The label of a case, apart from `then`, `else` and `default`."""
+    """Return the label of a case, which cannot collide with `then`, `else` and `default`."""
     return f"case:{label}"
 
 
@@ -147,7 +150,7 @@ def _timeout(step: Step) -> float | None:
 
 
 def block_of(program: Program, state: State, frame: Frame) -> Block:
-    """The list of steps that a frame runs."""
+    """Return the list of steps that a frame runs."""
     if not frame.owner:
         block = program.main if frame.label == MAIN else program.handler
     else:
@@ -169,13 +172,13 @@ def is_lane(program: Program, state: State, frame: Frame) -> bool:
 
 
 def current_step(program: Program, state: State, frame: Frame) -> StepRun | None:
-    """The step that a running frame is at, if it started."""
+    """Return the current step of a frame; None if it has not started."""
     plan = block_of(program, state, frame).plans[frame.at]
     return state.steps.get(step_key(plan.step.name, frame.rounds))
 
 
 def frames_in(program: Program, state: State, step: StepRun) -> Iterator[Frame]:
-    """The frames right inside a step, in order; its handler last."""
+    """Yield the frames directly inside a step, in order; its handler last."""
     match program.plans[step.name].step:
         case ParallelStep(branches=branches):
             labels = list(branches)[: step.opened]
@@ -192,7 +195,7 @@ def frames_in(program: Program, state: State, step: StepRun) -> Iterator[Frame]:
 
 
 def root_frames(state: State) -> Iterator[Frame]:
-    """The main list, and the workflow's handler."""
+    """Yield the frames of the main list and of the workflow's handler, if opened."""
     for label in (MAIN, HANDLER):
         frame = state.frames.get(frame_id("", label))
         if frame is not None:
@@ -210,13 +213,13 @@ def asks_approval(plan: Plan) -> bool:
 
 
 def find_active(state: State, task: str) -> StepRun | None:
-    """The step that is called `task` outside, if it is not over."""
+    """Return the active step that has this task name; None without one."""
     step = state.steps.get(task.partition("@")[0])
     return step if step is not None and step.task == task and step.active else None
 
 
 def tasks_in(program: Program, state: State, frames: Iterator[Frame]) -> Iterator[StepRun]:
-    """The steps in frames that somebody outside works on."""
+    """Yield the steps in running frames, at any depth, that are active tasks."""
     for frame in frames:
         if frame.status != "running":
             continue

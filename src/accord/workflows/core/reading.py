@@ -1,7 +1,7 @@
-"""Definitions from text and JSON values, with all problems at once, and their stored form.
+"""Reads definitions from text and JSON values, reporting all problems; encodes and decodes them.
 
-`encode_definition` writes `type: mail` for a step of a plugin as for any other step; in memory all
-plugin steps share one struct, with a tag of its own.
+Encoded, a plugin step has the plugin's name as its `type`, like any other step; in memory all
+plugin steps share one struct with a tag of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DECODER: json.Decoder[Definition] = json.Decoder(Definition)
 
 
 def encode_definition(definition: Definition) -> str:
-    """A definition as JSON."""
+    """Encode a definition as JSON."""
     text = json.encode(definition)
     if _TAGGED not in text:
         return text.decode()
@@ -39,10 +39,10 @@ def encode_definition(definition: Definition) -> str:
 
 
 def decode_definition(text: str) -> Definition:
-    """A definition from JSON that was checked before, by the rules of then."""
+    """Decode a stored definition, which was validated when it was saved."""
     try:
         return _DECODER.decode(text)
-    except ValidationError:  # a type that is none of ours
+    except ValidationError:  # probably the step type of a plugin
         value = json.decode(text)
     for step in _steps(value):
         if step["type"] not in TYPES:
@@ -51,12 +51,12 @@ def decode_definition(text: str) -> Definition:
 
 
 def definition_of(value: dict[str, Any]) -> Definition:
-    """The same from a value."""
+    """Convert a stored definition from a JSON value."""
     return decode_definition(json.encode(value).decode())
 
 
 def _steps(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All steps in a definition or a step."""
+    """Yield all steps in a definition or a step."""
     lists = [value.get(name) for name in _LISTS]
     for name in _NAMED_LISTS:
         lists += (value.get(name) or {}).values()
@@ -74,10 +74,10 @@ _NOTHING_KNOWN: Final = Known()
 
 
 def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) -> Definition:
-    """The definition that a text is. Raises DefinitionError with every problem.
+    """Read a definition from text. Raise DefinitionError with every problem.
 
-    YAML needs PyYAML, which `accord[workflows]` brings along. Without it JSON is read as "yaml"
-    too; other texts raise ModuleNotFoundError.
+    YAML needs PyYAML, which `accord[workflows]` installs. Without PyYAML, "yaml" accepts JSON only;
+    other texts raise ModuleNotFoundError.
     """
     data = text.encode() if isinstance(text, str) else text
     if len(data) > MAX_DEFINITION_BYTES:
@@ -88,7 +88,7 @@ def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) 
 
 
 def read_definition(value: Any, known: Known = _NOTHING_KNOWN) -> Definition:
-    """The definition that a JSON value is. Raises DefinitionError with every problem."""
+    """Read a definition from a JSON value. Raise DefinitionError with every problem."""
     definition, problems = examine(value, known)
     if problems or definition is None:
         raise DefinitionError(problems)
@@ -98,8 +98,10 @@ def read_definition(value: Any, known: Known = _NOTHING_KNOWN) -> Definition:
 def examine(
     value: Any, known: Known = _NOTHING_KNOWN
 ) -> tuple[Definition | None, tuple[Problem, ...]]:
-    """What can be read of a definition, and everything that is wrong with it, in the order in which
-    it is written; the definition can be used only where nothing is."""
+    """Return a definition, as far as it can be read, and its problems.
+
+    The definition can be used only without problems; it is None for a value that is no definition.
+    """
     if _is_too_deep(value):
         return None, (Problem("definition", TOO_DEEP),)
     shape = Shape(known.steps)
@@ -116,7 +118,7 @@ def examine(
 
 def _json(data: bytes) -> Any:
     try:
-        # A scalar at the next level is refused by `examine`, which knows values and no brackets.
+        # One level more: `examine` counts the depth of values, which the codec does not.
         return decode_json(data, max_depth=MAX_VALUE_DEPTH + 1)
     except NestingError as error:
         raise _refused(TOO_DEEP) from error
@@ -158,7 +160,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _mentioned(value: Any) -> Iterator[str]:
-    """Every name in a definition, also of what could not be read."""
+    """Yield every name in a definition, including those of unreadable parts."""
     if isinstance(value, dict) and isinstance(name := value.get("name"), str):
         yield name
     for each in _inside(value):

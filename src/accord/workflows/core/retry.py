@@ -1,19 +1,20 @@
 """Retries: of failed tasks by the policy of their step, and of runs that failed or were cancelled.
 
-A retried run continues with exactly what did not complete. Steps that failed or were cancelled
-start again, in all branches and rounds, and the steps around them are open again. These stay:
-completed steps, failures with `on_error: continue`, rounds that a tolerant loop gave up, and the
-losers of a race that was won. A handler that took care of a failure continues. Completed steps of
-the workflow's own `on_error` do not run a second time if the run fails again.
+A retried run continues with the steps that did not complete. Steps that failed or were cancelled
+start again, in all branches and rounds, and the steps around them are reopened. These keep their
+results: completed steps, failures with `on_error: continue`, failed rounds of a loop with
+`on_error: continue` or `collect`, and the losers of a race that was won. An error handler that did
+not complete continues. Completed steps of the workflow's own `on_error` do not run a second time
+if the run fails again.
 
-A retry that names a step runs that step again, and what depends on it: the steps after it in its
-list, and after the steps around it. Everything else continues as above.
+A retry that names a step runs that step again, and the steps that depend on it: those after it in
+its list, and those after the steps around it. Everything else continues as above.
 
-A call of unknown outcome is repeated as the same call, so that the other side can recognise it; a
-step that starts again has new calls.
+A call of unknown outcome is repeated as the same call, so that the other side can recognise it;
+other steps that start again make new calls.
 
-Retries in histories of schema 1 restarted the run at one step (`rewind`). Old histories are folded
-that way for ever; new ones never contain such a retry.
+Retries of schema 1 restarted the run at one step (`rewind`). Histories that contain them are still
+folded that way; new histories have no such retries.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ from accord.workflows.core.state import (
 )
 
 Outcome: TypeAlias = Literal["unknown", "definite"]
-"""Whether the other side may have done its work all the same, or is known to have failed."""
+"""`unknown`: the call may have taken effect; `definite`: the other side is known to have failed."""
 
 
 class Attempt(Struct, frozen=True):
-    """One try: `number` counts all of a task, `group` those that the other side must not tell from
-    each other, as they carry the same message id."""
+    """One attempt at a task.
+
+    `number` counts all attempts. Attempts with the same `group` have the same message id, so the
+    other side sees repetitions of one message.
+    """
 
     number: int = 1
     group: int = 1
@@ -62,8 +66,10 @@ class Attempt(Struct, frozen=True):
 
 
 def delay(policy: Retry, tried: int, random: float) -> float:
-    """How long to wait after `tried` attempts: growing, up to the policy's longest; with jitter
-    between half of that and all of it."""
+    """Return the delay after `tried` attempts: exponential backoff up to `max_delay`.
+
+    Jitter makes it between half of that and all of it; `random` is from 0 to 1.
+    """
     exponent = min(tried - 1, 1_000)
     try:
         grown = policy.initial_delay * policy.multiplier**exponent
@@ -83,10 +89,10 @@ def next_attempt(
     deadline: float | None = None,
     retry_after: float = 0.0,
 ) -> Attempt | None:
-    """The attempt that follows on `made`; None where the policy or the deadline allows no more.
+    """Return the attempt after `made`; None if the policy or the deadline allows no more.
 
-    After a definite failure, if the policy is for those too, it is a new group, with a new message
-    id; else the same again.
+    After a definite failure the attempt has a new group, and so a new message id; after an unknown
+    outcome it has the same.
     """
     if made.number >= policy.attempts or (outcome == "definite" and policy.failures != "all"):
         return None
@@ -98,12 +104,12 @@ def next_attempt(
 
 
 def rewind(program: Program, state: State, key: str, at: float) -> None:
-    """Put a run that ended back to where a step begins."""
+    """Reset an ended run to the start of a step (retries of schema 1)."""
     _Rewinder(program, state, at).start(state.steps[key])
 
 
 class _Rewinder:
-    """One run going back."""
+    """The reset of one run to an earlier step."""
 
     def __init__(self, program: Program, state: State, at: float) -> None:
         self._program = program
@@ -128,13 +134,15 @@ class _Rewinder:
             frame = around
 
     def _restart(self, frame: Frame, name: str) -> None:
-        """A frame goes on with one of its steps."""
+        """Start a frame again at one of its steps."""
         self._rewind(frame, name, keep=False)
         self._state.agenda.append(("start", frame.id))
 
     def _rewind(self, frame: Frame, name: str, *, keep: bool) -> None:
-        """A frame goes back to one of its steps: those after it are forgotten, and it too unless it
-        is to be kept."""
+        """Reset a frame to one of its steps.
+
+        Drop the later steps, and the step itself unless `keep`.
+        """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status, frame.error = block.positions[name], "running", None
         keys = [step_key(plan.step.name, frame.rounds) for plan in block.plans]
@@ -144,7 +152,7 @@ class _Rewinder:
         frame.last = before[-1] if before else None
 
     def _resume(self, owner: StepRun, frame: Frame) -> None:
-        """A step around `frame` runs again."""
+        """Reopen the step around `frame`."""
         plan = self._program.plans[owner.name]
         owner.status, owner.finished_at, owner.error = "running", None, None
         if plan.timeout is not None:
@@ -156,7 +164,7 @@ class _Rewinder:
             self._resume_others(owner, frame, plan)
 
     def _resume_others(self, owner: StepRun, frame: Frame, plan: Plan) -> None:
-        """The other branches or rounds of a step stay as they ended, or go on."""
+        """Restart the unfinished branches or rounds other than `frame`; count the finished ones."""
         is_tolerant = isinstance(plan.step, LoopStep) and not stops(plan.step)
         owner.succeeded = owner.failed = 0
         owner.settling = False
@@ -187,11 +195,11 @@ class _Rewinder:
 
 
 Advance: TypeAlias = Callable[[StepRun, ParallelStep | LoopStep], None]
-"""Has a parallel step or a loop run as many of its lists as it may, or settle."""
+"""Opens as many branches or rounds of a step as may run now, or puts it on the agenda as over."""
 
 
 def retry(program: Program, state: State, event: RetryRequested, advance: Advance) -> None:
-    """Continue a run, or run it again from `event.step`; ignored where that is not possible."""
+    """Continue a run, or run it again from `event.step`, if that is possible."""
     is_possible = retry_problem(program, state, event.step) is None
     if event.parent_task is not None:
         state.schema = max(state.schema, event.schema)
@@ -210,7 +218,7 @@ def retry(program: Program, state: State, event: RetryRequested, advance: Advanc
 
 
 def retry_problem(program: Program, state: State, key: str | None) -> str | None:
-    """Why a run cannot be retried, or not from this step; None where it can."""
+    """Return the reason why a run cannot be retried from this step; None if it can."""
     if state.phase not in ("failed", "cancelled"):
         return f"a run that is {state.status} has nothing to retry"
     if key is None:
@@ -227,8 +235,11 @@ def retry_problem(program: Program, state: State, key: str | None) -> str | None
 
 
 class RunRetry:
-    """One run going on where it ended. What a named step and those after it gave is forgotten
-    first, which leaves the steps around it unfinished like all others that did not complete."""
+    """The retry of one run.
+
+    A named step and the steps after it are dropped first. That leaves the steps around it
+    unfinished, like all others that did not complete.
+    """
 
     def __init__(self, program: Program, state: State, at: float, advance: Advance) -> None:
         self._program = program
@@ -238,7 +249,7 @@ class RunRetry:
         self._named: set[str] = set()
         """Ids of the frames that lead to the named step."""
         self._forgot = False
-        """Whether anything that completed is to run again."""
+        """True if a completed step was dropped, and so will run again."""
 
     def start(self, named: StepRun | None) -> None:
         state = self._state
@@ -250,15 +261,15 @@ class RunRetry:
         if handler is not None and self._forgot:
             self._drop_frame(handler)
         main = state.frames[frame_id("", MAIN)]
-        if main.status == "completed":  # only the output of the run could not be made
+        if main.status == "completed":  # only the output of the run failed
             state.agenda.append(("end", ""))
         else:
             self.resume(main)
 
-    # What was named
+    # The named step
 
     def _rerun(self, step: StepRun) -> None:
-        """Forget a step and what comes after it and after the steps around it."""
+        """Drop a step, the steps after it, and those after the steps around it."""
         frame = self._state.frames[step.frame]
         # A task that did not complete starts again like all others that did not.
         is_kept = step.status != "completed" and is_task(self._program.plans[step.name])
@@ -274,8 +285,10 @@ class RunRetry:
             self._leave(frame, owner.name, keep=True)
 
     def _leave(self, frame: Frame, name: str, *, keep: bool) -> None:
-        """Have a frame be at one of its steps, unfinished. Those after it are forgotten, and the
-        step too unless it is to be kept."""
+        """Mark a frame as unfinished at one of its steps.
+
+        Drop the later steps, and the step itself unless `keep`.
+        """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status = block.positions[name], "cancelled"
         self._named.add(frame.id)
@@ -304,7 +317,7 @@ class RunRetry:
             self._drop(step_key(plan.step.name, frame.rounds))
         del self._state.frames[frame.id]
 
-    # What goes on
+    # Unfinished steps
 
     def resume(self, frame: Frame) -> None:
         """Continue a list of steps that did not complete."""
@@ -322,7 +335,7 @@ class RunRetry:
             self._restart(frame, step)
 
     def _restart(self, frame: Frame, step: StepRun) -> None:
-        """Have a step start again that did not complete."""
+        """Let a step that did not complete start again."""
         call = self._repeated(step)
         if call:
             self._state.resumed[step.key] = call
@@ -330,8 +343,10 @@ class RunRetry:
         self._state.agenda.append(("start", frame.id))
 
     def _repeated(self, step: StepRun) -> str:
-        """The call that a step repeats when it starts again, or the one whose child run it
-        continues; empty where it makes a new one."""
+        """Return the call that a restarted step repeats; empty if it makes a new one.
+
+        For a child run, return the call that started it, so the same run is continued.
+        """
         plan = self._program.plans[step.name]
         if not is_task(plan):
             return ""
@@ -342,11 +357,12 @@ class RunRetry:
             return step.call
         if step.attempts:  # the other side said that it failed
             return ""
-        # It was over before anything was heard, or never began: then nothing new is known.
+        # No attempt was answered: a timeout leaves the outcome unknown; otherwise the call of this
+        # round never began, and only the call that it repeats may have.
         return step.call if step.error.code == TIMEOUT else step.resumes
 
     def _reopen(self, step: StepRun) -> None:
-        """Continue a step with lists of steps inside."""
+        """Continue a step that has inner lists of steps."""
         plan = self._program.plans[step.name]
         step.status, step.finished_at, step.error = "running", None, None
         if plan.timeout is not None:
@@ -372,7 +388,7 @@ class RunRetry:
                 unfinished.append(frame)
         named = [frame for frame in unfinished if frame.id in self._named]
         others = [frame.label for frame in unfinished if frame not in named]
-        if named and is_over(definition, step):  # no other list can change how it ends
+        if named and is_over(definition, step):  # no other list can change its outcome
             self.resume(named[0])
             return
         step.halted = [*(frame.label for frame in named), *others]
@@ -380,7 +396,7 @@ class RunRetry:
 
 
 def _was_opened(definition: Step, step: StepRun) -> bool:
-    """Whether a step has lists of steps that started, or could have."""
+    """Return True if inner lists of a step have started, or could have."""
     match definition:
         case ParallelStep():
             return True
@@ -393,7 +409,7 @@ def _was_opened(definition: Step, step: StepRun) -> bool:
 
 
 def will_restart(program: Program, state: State, key: str) -> bool:
-    """Whether a step starts again when its run, which has ended, is retried without naming one."""
+    """Return True if a step starts again when its ended run is retried without naming a step."""
     copy = decode_state(encode_state(state))
 
     def advance(step: StepRun, definition: ParallelStep | LoopStep) -> None:

@@ -1,9 +1,10 @@
-"""The state of a run: what a fold over its history gives, and all that is needed to go on. It is
-plain data, so that it can be kept as JSON and read back. Only `transitions` changes it.
+"""The state of a run: the fold over its history, and all that is needed to continue.
 
-A run is a tree. Steps are in frames; a frame is one list of steps being run, of which one is
-current; parallel steps and loops have many frames, conditions and handlers have one. A step is
-known by its key: its name, and the round of every loop around it, as in `comment[3]`.
+It is plain data that is stored as JSON. Only `transitions` changes it.
+
+A run is a tree. A frame is one list of steps being run, of which one is current; parallel steps and
+loops have many frames, conditions and handlers have one. The key of a step is its name with the
+round of every loop around it, as in `comment[3]`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from accord.workflows.core.errors import NewerSchemaError
 T = TypeVar("T")
 
 FIRST_SCHEMA: Final = 1
-"""The version of states, events and commands that every release understands. What a release before
-would misread has a later one; everything else keeps this, so that it can be shared."""
+"""The schema of states, events and commands that every release can read.
+
+A later schema is only given to data that earlier releases would misread.
+"""
 SCHEMA: Final = 2
-"""The newest version. 2: runs that were retried without naming a step."""
+"""The newest schema. 2: runs that were retried without naming a step."""
 
 RunStatus: TypeAlias = Literal[
     "pending", "running", "waiting", "paused", "completed", "failed", "cancelled"
@@ -31,24 +34,24 @@ StepStatus: TypeAlias = Literal[
 FrameStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 Todo: TypeAlias = Literal["start", "settle", "round", "continue", "end"]
 TIMEOUT: Final = "timeout"
-"""The code of a step that took too long."""
+"""The failure code of a step that exceeded its timeout."""
 FINAL: Final = frozenset({"completed", "failed", "cancelled"})
-"""The states in which a run has ended."""
+"""The statuses of runs that have ended."""
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
-    """Why something failed, and the key of the step that did."""
+    """The reason of a failure, and the key of the failed step."""
 
     code: str
     message: str
     step: str = ""
     details: Any = None
     unknown: bool = False
-    """Whether the outcome is unknown: what was asked for may have been done."""
+    """True if the outcome is unknown: the call may have taken effect."""
 
 
 class StepRun(Struct, omit_defaults=True):
-    """One step being run, or run. The output of a step with steps inside follows from those."""
+    """One step that was started. The output of a step with inner steps is composed of theirs."""
 
     key: str
     name: str
@@ -64,7 +67,7 @@ class StepRun(Struct, omit_defaults=True):
     attempts: int = 0
     prompt: Any = None
     shown: Any = None
-    """What people are shown who are to decide: an object with `message` and `data`."""
+    """The `message` and `data` of an open approval."""
     size: int = 0
     choice: str | None = None
     items: list[Any] | None = None
@@ -76,16 +79,16 @@ class StepRun(Struct, omit_defaults=True):
     resumes: str = ""
     """The task whose call this one repeats, or whose child run it continues; see `call`."""
     halted: list[str] = []
-    """Labels of branches or rounds that ended early and go on when others leave them room."""
+    """Labels of unfinished branches or rounds of a retried run, waiting for a free slot."""
 
     @property
     def call(self) -> str:
-        """The name that identifies the call: repeated calls of unknown outcome share it."""
+        """The task that first made the call: repetitions of a call share its name."""
         return self.resumes or self.task
 
     @property
     def task(self) -> str:
-        """What the outside calls it: another name in each round of retrying."""
+        """The name of the task outside; each retry of the run gives it another one."""
         return self.key if self.round == 1 else f"{self.key}@{self.round}"
 
     @property
@@ -94,8 +97,11 @@ class StepRun(Struct, omit_defaults=True):
 
 
 class Frame(Struct, omit_defaults=True):
-    """One list of steps being run: `at` is the current one, `last` the key of the last that ended,
-    `rounds` those of the loops around, the outermost first."""
+    """One list of steps being run.
+
+    `at` is the index of the current step, `last` the key of the step that ended last, `rounds` are
+    the rounds of the loops around it, outermost first.
+    """
 
     owner: str
     label: str
@@ -111,8 +117,11 @@ class Frame(Struct, omit_defaults=True):
 
 
 class State(Struct):
-    """A run. `applied` counts its history, `agenda` is what is to be decided next, `busy` and
-    `idle` count the steps that somebody works on and those that wait."""
+    """The state of a run.
+
+    `applied` is the number of its events, `agenda` are the next decisions; `busy` and `idle` count
+    the tasks that run and the steps that wait.
+    """
 
     schema: int = FIRST_SCHEMA
     phase: Literal["pending", "running", "completed", "failed", "cancelled"] = "pending"
@@ -139,13 +148,13 @@ class State(Struct):
     idle: int = 0
     bytes: int = 0
     resumed: dict[str, str] = {}
-    """By key of a step that is about to start again: the call that it repeats."""
+    """The calls to repeat, by the keys of steps that are about to start again."""
     parent_task: str | None = None
-    """The task of the parent run that waits for this one, if not the one that started it."""
+    """The task of the parent run that waits for this run, if a retry has replaced the first one."""
 
     @property
     def status(self) -> RunStatus:
-        """The state of the run, as people see it."""
+        """The status of the run, as callers see it."""
         if self.phase != "running":
             return self.phase
         if self.paused:
@@ -154,7 +163,7 @@ class State(Struct):
 
     @property
     def next_timer(self) -> float | None:
-        """When something is due that nobody will tell: decide again then."""
+        """The time of the next timer; None without one, or while the run is paused."""
         if self.phase != "running" or self.paused:
             return None
         return min((*self.wakes.values(), *self.deadlines.values()), default=None)
@@ -169,7 +178,7 @@ _DECODER: Final = json.Decoder(State)
 
 
 def check_schema(data: bytes) -> None:
-    """Raises NewerSchemaError for what a newer version wrote."""
+    """Raise NewerSchemaError for data of a newer release."""
     schema = _HEAD.decode(data).schema
     if schema > SCHEMA:
         raise NewerSchemaError(schema, SCHEMA)
@@ -184,17 +193,17 @@ def step_key(name: str, rounds: tuple[int, ...]) -> str:
 
 
 def encode_state(state: State) -> bytes:
-    """A state as JSON."""
+    """Encode a state as JSON."""
     return json.encode(state)
 
 
 def decode_state(data: bytes) -> State:
-    """Return a state from JSON. Raise NewerSchemaError or msgspec.DecodeError for what is none."""
+    """Decode a state. Raise NewerSchemaError or msgspec.DecodeError."""
     return decode(_DECODER, data)
 
 
 def decode(decoder: json.Decoder[T], data: bytes) -> T:
-    """Return what was kept. Raise NewerSchemaError or msgspec.DecodeError for what is damaged."""
+    """Decode stored data. Raise NewerSchemaError, or msgspec.DecodeError if it is damaged."""
     try:
         check_schema(data)
         return decoder.decode(data)

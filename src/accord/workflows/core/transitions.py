@@ -1,11 +1,13 @@
-"""What each event changes in the state of a run. Nothing else changes it, and nothing is decided
-here that needs an expression, a limit or the time: a history means the same for ever.
+"""Applies events to the state of a run, the only way in which it changes.
+
+Nothing here evaluates an expression, applies a limit or reads the time, so a history always leads
+to the same state.
 
     start a step          StepStarted    -> a task runs, a wait waits, frames open inside
     end of a step         TaskSucceeded… -> its frame moves to the next step, or closes
-    end of a frame        (the same)     -> the step around completes, or is put on the agenda
-    failure of a step     TaskFailed…    -> goes on, opens its handler, or fails its frame
-    end of everything     RunFinished    -> whatever is active is cancelled
+    end of a frame        (the same)     -> the step around it completes, or goes on the agenda
+    failure of a step     TaskFailed…    -> continues, opens its handler, or fails its frame
+    end of the run        RunFinished    -> all active steps are cancelled
 """
 
 from __future__ import annotations
@@ -65,18 +67,18 @@ from accord.workflows.core.state import (
 )
 
 CANCELLED: Final = "cancelled"
-"""The code of a run that somebody cancelled."""
+"""The failure code of a cancelled run."""
 
 
 def apply(program: Program, state: State, event: Event) -> None:
-    """Changes `state` by one event. What is late, double or meaningless is counted as ignored."""
+    """Apply one event to `state`. Late, duplicate and meaningless events are counted as ignored."""
     state.applied += 1
     change = _Change(program, state, event.at)
     _CHANGES[type(event)](change, event)
 
 
 class _Change:
-    """One event being applied."""
+    """Applies one event to a state."""
 
     __slots__ = ("at", "program", "state")
 
@@ -190,7 +192,7 @@ class _Change:
             self._close(frame, step.error)
 
     def _stop(self, step: StepRun, status: Any) -> None:
-        """Nothing is expected of a step any more."""
+        """End a step: stop waiting for its task, signal and timers."""
         state, plan = self.state, self.program.plans[step.name]
         if step.active and (is_task(plan) or isinstance(plan.step, WaitStep)):
             if step.status == "running":
@@ -205,7 +207,7 @@ class _Change:
         state.deadlines.pop(step.key, None)
 
     def _show(self, step: StepRun, shown: Any) -> None:
-        """Keep what people are shown, as long as they are asked."""
+        """Store the message and data of an open approval, or drop them with None."""
         if step.shown is not None:
             self.state.bytes -= step.size
             step.size = 0
@@ -222,7 +224,7 @@ class _Change:
         self.state.agenda.append(("start", frame.id))
 
     def _proceed(self, step: StepRun, jump: str | None) -> None:
-        """A step is over: its frame goes to the next one, or where a jump leads."""
+        """Move the frame of an ended step to the next step, or to the target of a jump."""
         frame = self.state.frames[step.frame]
         frame.last = step.key
         block = block_of(self.program, self.state, frame)
@@ -242,7 +244,7 @@ class _Change:
             self._close(frame, None)
 
     def _close(self, frame: Frame, error: Failure | None, jump: str | None = None) -> None:
-        """A list of steps is over: whoever is around it hears of it."""
+        """End a list of steps, and notify the step around it or end the run."""
         frame.status = "completed" if error is None else "failed"
         frame.error = error
         if not frame.owner:
@@ -272,7 +274,7 @@ class _Change:
                 if handler is None:
                     self._open("", HANDLER, ())
                     return
-                # The run was retried and failed again: what the handler did, it does not do twice.
+                # The run was retried and failed again; completed steps of the handler stay.
                 if handler.status != "completed":
                     self._resume(handler)
                     return
@@ -281,7 +283,7 @@ class _Change:
     # Parallel steps and loops
 
     def _go_on(self, step: StepRun, definition: ParallelStep | LoopStep) -> None:
-        """Opens what may run now; puts a step that is over on the agenda, once."""
+        """Open the lists that may run now; put a step that is over on the agenda, once."""
         if step.settling:
             return
         if is_over(definition, step):
@@ -308,7 +310,7 @@ class _Change:
             step.opened += 1
 
     def _resume(self, frame: Frame) -> None:
-        """Continue a list of a run that was retried."""
+        """Continue a list of a retried run."""
         RunRetry(self.program, self.state, self.at, self._go_on).resume(frame)
 
     def retried(self, event: RetryRequested) -> None:
@@ -356,7 +358,7 @@ class _Change:
     # Tasks
 
     def _task(self, task: str) -> StepRun | None:
-        """The task that a message from outside is about; None, counted, for one that is over."""
+        """Return the task that an arrival is for; count the event as ignored if it is over."""
         step = find_active(self.state, task)
         if step is not None and is_task(self.program.plans[step.name]):
             return step
@@ -400,7 +402,7 @@ class _Change:
     # Waits
 
     def _await(self, step: StepRun, signal: str | None) -> None:
-        """A step waits for a signal, which may have come before."""
+        """Let a step wait for a signal, which may have arrived already."""
         if signal is None:
             return
         if self.state.signals.get(signal):

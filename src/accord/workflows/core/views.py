@@ -1,4 +1,4 @@
-"""The steps of a run as people see them: what started, what will, and what will not."""
+"""Views of the steps of a run, including steps that have not started or were skipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from accord.workflows.core.state import (
 
 
 class StepView(Struct, frozen=True):
-    """One step. Of a loop's body every round is one."""
+    """One step of a run; a step in a loop has a view for each round."""
 
     key: str
     name: str
@@ -37,7 +37,7 @@ class StepView(Struct, frozen=True):
 
 
 def view_steps(program: Program, state: State) -> Iterator[StepView]:
-    """The steps of a run, in the order in which they are written."""
+    """Yield views of the steps of a run, in the order of the definition."""
     view = _View(program, state)
     yield from view.block(program.main, "", MAIN, (), ended=state.finished_at is not None)
     if program.handler is not None:
@@ -53,7 +53,7 @@ class _View:
     def block(
         self, block: Block, owner: str, label: str, rounds: tuple[int, ...], *, ended: bool
     ) -> Iterator[StepView]:
-        """The steps of one list; `ended` where the step around it is over."""
+        """Yield views of the steps of one list; `ended` if the step around it is over."""
         frame = self._state.frames.get(frame_id(owner, label))
         for index, plan in enumerate(block.plans):
             key = step_key(plan.step.name, rounds)

@@ -1,5 +1,8 @@
-"""YAML as JSON values: the core schema of YAML 1.2, in which `on` and `no` are texts, times are
-texts too, and every key is one. Aliases, tags and several documents in one text are refused."""
+"""A YAML reader that returns JSON values, by the core schema of YAML 1.2.
+
+`on` and `no` are texts, and so are times and all keys. Aliases, tags and multiple documents are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0
 
 
 def read_yaml(text: str) -> Any:
-    """The value that a YAML text stands for. Raises DefinitionError."""
+    """Return the value of a YAML text. Raise DefinitionError."""
     try:
         events = yaml.parse(text, Loader=_LOADER)
         return _YamlReader(events).document()
@@ -41,7 +44,7 @@ def _refused(message: str, mark: Any, hint: str = "") -> DefinitionError:
 
 
 class _YamlReader:
-    """The events of one text."""
+    """A reader of the parser events of one text."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events
