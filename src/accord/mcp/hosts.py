@@ -1,5 +1,4 @@
-"""The programs that people use MCP servers with: where each keeps its servers, and how it writes
-them down."""
+"""MCP host programs: their configuration files, and the server entries in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MCP says, as values: types of messages and the rules about them. Pure.
+"""The messages of MCP as values, and the rules about them. Pure.
 
 Nothing here does I/O, reads a clock or logs; time and randomness come in as arguments.
 """

@@ -1,4 +1,4 @@
-"""Content that tools return, prompts say and models read, and the `_meta` of messages.
+"""Content of tool results, prompts and model messages, and the `_meta` of messages.
 
 Absent members are left out when encoded. Binary content is base64 in `data` and `blob`. Only the
 members of `_meta` that the protocol defines are read; others belong to the application.

@@ -1,6 +1,6 @@
 """Definitions of tools, resources and prompts, names of programs, and capabilities.
 
-An absent capability means that the feature is absent; an empty object is as good as `true`.
+An absent capability means that the feature is absent; an empty object counts as `true`.
 """
 
 from __future__ import annotations

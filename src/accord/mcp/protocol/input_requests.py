@@ -1,7 +1,7 @@
 """Input requests of a server to its client: elicitation, sampling and roots.
 
-The same params and results in both eras; what differs is whether they travel as requests of
-the server or inside results and repeated requests.
+Their params and results are the same in both eras. In the handshake era they travel as requests of
+the server, in the stateless era inside results and repeated requests.
 """
 
 from __future__ import annotations

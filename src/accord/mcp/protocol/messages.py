@@ -253,7 +253,7 @@ class InputRequiredResult(Result, frozen=True, kw_only=True, omit_defaults=True,
     The client repeats its request with answers to these questions.
     """
 
-    # made by a function, so that it is not left out as what is assumed
+    # From a factory, so that the encoder does not omit it as a default.
     result_type: str = field(default_factory=_input_required)
     input_requests: dict[str, Raw] | UnsetType = UNSET
     request_state: str | UnsetType = UNSET
@@ -328,7 +328,7 @@ CASES: Final = {
     "message_too_large": Case(-32012, -32600, -32012, status=413),
     "rate_limited": Case(-32010, -32603, -32010, status=429),
     "busy": Case(-32010, -32603, -32010, status=429),
-    # 2026-07-28 has no code for these, and the server is not to blame, as -32603 would say.
+    # 2026-07-28 has no code for these, and -32603 would wrongly blame the server.
     "authentication_failed": Case(-32051, -32600, -32051),
     "insufficient_permissions": Case(-32055, -32600, -32055, status=403),
     "invalid_request_state": Case(-32602, -32602, -32602),

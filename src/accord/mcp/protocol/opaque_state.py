@@ -74,7 +74,7 @@ class Sealer:
     def __init__(self, keys: Sequence[bytes], *, max_sealed: int = MAX_SEALED) -> None:
         if not keys or any(len(key) < MIN_KEY_BYTES for key in keys):
             raise ValueError(f"sealing needs keys of {MIN_KEY_BYTES} or more bytes")
-        # a key for this purpose only: the secret may have others
+        # A key for this purpose only, because the secret may serve others too.
         self._keys = [hmac.digest(key, _PURPOSE, "sha256") for key in keys]
         self._max_sealed = max_sealed
 

@@ -114,7 +114,7 @@ class TaskCreated(_ExtensionTask, frozen=True, kw_only=True, omit_defaults=True,
     """The answer to a call that became a task."""
 
     status: TaskStatus
-    # made by a function, so that it is not left out as what is assumed
+    # From a factory, so that the encoder does not omit it as a default.
     result_type: str = field(default_factory=_task)
 
 

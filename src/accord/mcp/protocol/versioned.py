@@ -1,8 +1,8 @@
-"""Values as a version of the protocol knows them.
+"""Values in the form of one version of the protocol.
 
-A program has one form of each value: the newest. What came with a later version is left out
-for an older one, what is gone again is left out for a newer one, and content of kinds that a
-version lacks becomes content that it has. Which members those are is a table.
+Programs use the newest form of each value. Two tables list the members that came or went with a
+version; a version gets no members that it lacks. Content of a kind that a version lacks becomes
+content of another kind.
 """
 
 from __future__ import annotations
@@ -154,7 +154,8 @@ def result_in(version: str, result: R) -> R:
 
     The result may be our own or another server's. Its sender adds that it is complete.
     """
-    own = result.result_type is COMPLETE  # and will not be encoded; what was read would
+    # The encoder omits the constant itself, but not an equal text that was decoded.
+    own = result.result_type is COMPLETE
     if version >= V2026_07_28:
         if own or result.result_type != COMPLETE:
             return result
@@ -169,7 +170,7 @@ def result_in(version: str, result: R) -> R:
 def _with_structured(version: str, result: Any) -> Any:
     value = result.structured_content
     if version < V2025_06_18:
-        # what a program would have read is told to the model, if nothing else is
+        # without other content, the model reads the value that is meant for programs
         text = TextContent(text=encode(value).decode())
         return result if result.content else replace(result, content=[text])
     if isinstance(value, dict | Raw):

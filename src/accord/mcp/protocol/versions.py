@@ -1,7 +1,7 @@
-"""The versions of the protocol, and which of its two eras each belongs to.
+"""The versions of the protocol, and their two eras.
 
 In the handshake era a session begins with `initialize` and both ends may send requests. In
-the stateless era every request carries its version and what the client can do, and only
+the stateless era every request carries its version and the client's capabilities, and only
 clients send requests. Versions are dates, so that their order as text is their order in time.
 """
 

@@ -143,8 +143,8 @@ class Access:
             "This needs permissions that the caller does not have",
             era=incoming.era,
             profile=self._server.codes,
-            # All that are needed, so that a client need ask for more only once; none if more
-            # of them would not help.
+            # All needed scopes, so that a client can request them at once. Empty if further
+            # scopes would not help.
             **({"scopes": sorted(scopes)} if missing else {}),
         )
 

@@ -138,7 +138,7 @@ class Context(Struct, eq=False):
         if self.asking is not None:
             self.asking.once.cancel()
 
-    # Telling
+    # Notifications
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> Done:
         """Report the progress of this request, if the client wants reports.
@@ -201,7 +201,7 @@ class Context(Struct, eq=False):
     def error(self, data: Any) -> Done:
         return self.log("error", data)
 
-    # Asking
+    # Input requests
 
     def is_asking(self) -> bool:
         """Return whether the handler waits for its client rather than works."""

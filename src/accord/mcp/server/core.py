@@ -97,7 +97,7 @@ class Core:
             nonlocal is_there
             if eras is not BOTH:
                 check_era(incoming, eras)
-            # What was there once stays served: a client may still hold something of it.
+            # A feature stays served once it existed: a client may still know its components.
             is_there = is_there or (feature is not None and server.has(feature))
             if not is_there:
                 raise failure(
@@ -112,15 +112,15 @@ class Core:
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
             if context.id is UNSET:
-                # 2026-07-28, Streamable HTTP: headers are compared with requests. A tool must
-                # not be called past that, by a message that nobody answers.
+                # 2026-07-28, Streamable HTTP: headers are compared with requests only. A
+                # notification must not call a tool without that check.
                 raise own_error("invalid_request", f"{context.method} without an id")
             if type(params) is kind:
                 found = params
             else:
                 data = NO_PARAMS if params is UNSET else params
                 try:
-                    check_members(data)  # what a gateway has seen must be what is served
+                    check_members(data)  # a gateway may read duplicate members differently
                     found = decode(data)
                 except REFUSALS:
                     found = read_refused(kind, data, context, check)

@@ -75,7 +75,7 @@ class Deadlines:
     def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
         """Cancel the current task after `seconds`, unless the deadline ends before."""
         watch = self._watch
-        # Which loop runs is dear to ask: the one that a task of this thread runs on does.
+        # Asking for the running loop is slow; a current task on the known loop shows that it runs.
         task = None
         if watch is not None and watch.thread == get_ident():
             task = asyncio.current_task(watch.loop)

@@ -59,7 +59,7 @@ def credentials_in(request: WebRequest) -> PresentedToken | MalformedCredentials
     parts = _PARTS.fullmatch(header)
     scheme = "" if parts is None else parts[1].lower()
     if scheme not in ("bearer", "dpop"):
-        # A scheme of others is no mistake, several headers in one are.
+        # Other schemes are allowed, several values in one header are not.
         return (
             MalformedCredentials("the header Authorization is malformed") if parts is None else None
         )
@@ -84,7 +84,7 @@ def _names_token(query: str) -> bool:
     return any(unquote_plus(name) == "access_token" for name in names)
 
 
-# RFC 6749, section 3.3: what a scope is made of
+# RFC 6749, section 3.3: the syntax of a scope
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 _UNQUOTABLE: Final = re.compile(r"[^\t\x20-\x7e]")
 MAX_CHALLENGE_SCOPES: Final = 100

@@ -70,7 +70,7 @@ class BearerAuth(Authenticator):
             if not is_scope(scope):
                 raise ValueError(f"{scope!r} cannot be a scope: it has a blank, a quote or more")
 
-    # What an endpoint asks: see `Authenticator`
+    # Methods of `Authenticator`
 
     def refusal(self, request: WebRequest) -> Refusal | None:
         found = request.once(credentials_in)
@@ -98,7 +98,7 @@ class BearerAuth(Authenticator):
             error_description=_LIMITED,
         )
 
-    # What becomes of a token
+    # Tokens
 
     def _verify(
         self, token: str, request: WebRequest, channel: ChannelInfo | None

@@ -76,7 +76,7 @@ class Introspection:
     async def _ask(self, token: str, digest: bytes) -> Principal | None:
         form = {"token": token, "token_type_hint": "access_token"}
         said = await post_form(self._address, form, self._headers, self._tls)
-        # RFC 7662, section 2.2: only `true` is a token that is active
+        # RFC 7662, section 2.2: only `true` means an active token
         active = said.pop("active", None) is True
         principal = principal_of(said, self._expected, self._now()) if active else None
         self._kept.pop(digest, None)

@@ -193,7 +193,7 @@ class RemoteKeys:
             self._tried = self._now()
             self._fetching = asyncio.get_running_loop().create_task(self._fetch())
         assert self._fetching is not None
-        # Who waits may leave; the others still want the keys.
+        # One waiting request may be cancelled; the others still need the keys.
         await asyncio.shield(self._fetching)
         return self._among_kept(id, algorithm)
 

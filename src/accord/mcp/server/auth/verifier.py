@@ -105,8 +105,8 @@ def _principal(claims: dict[str, Any], expires: float | None) -> Principal | Non
     client = next(
         (each for name in ("client_id", "azp", "cid") if (each := _text(claims.get(name)))), ""
     )
-    # RFC 9068, section 2.2: `sub` is who it is, or the client where it acts for itself. One that
-    # is named by its client alone must not be mistaken for a user of that name.
+    # RFC 9068, section 2.2: `sub` is the user, or a client that acts for itself. Without `sub` the
+    # prefix keeps a client from being mistaken for a user of the same name.
     subject = _text(claims.get("sub")) or (f"client {client}" if client else "")
     if not subject:
         return None
@@ -135,7 +135,7 @@ def scopes_in(claims: dict[str, Any]) -> frozenset[str]:
 
 
 def _is_issued(claims: dict[str, Any], expected: ExpectedClaims) -> bool:
-    # RFC 8414, section 2: issuers are the same when their texts are
+    # RFC 8414, section 2: issuers are compared as texts
     return expected.issuer is None or claims.get("iss") == expected.issuer
 
 

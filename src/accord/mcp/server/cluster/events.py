@@ -143,7 +143,7 @@ class SharedEvents:
         worker.on(WorkerGone, self._gone)
         worker.on_beat.append(self._sweep)
 
-    # As `EventStore`
+    # Methods of `EventStore`
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None]:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -196,7 +196,7 @@ class SharedEvents:
         finally:
             self._writing = False
 
-    # Reading the streams of others
+    # Streams of other workers
 
     async def _find(self, session: str, stream: int, number: int) -> MissedEvents:
         key = session, stream
@@ -296,7 +296,7 @@ class SharedEvents:
     def _follow(self, follow: FollowStream) -> None:
         key = follow.session, follow.stream
         self._followed.setdefault(key, set()).add(follow.worker)
-        # What was said before this arrived, and whether that was all, is read again.
+        # Notify at once too: events before this message, and the end, may be unknown there.
         self._write(_FollowMarker(key))
 
     def _unfollow(self, unfollow: UnfollowStream) -> None:

@@ -102,7 +102,7 @@ WRITTEN_AT_ONCE: Final = 200
 TAKEN_SECONDS: Final = 2.0
 """Maximum wait for the receipt of the worker that the client listens to."""
 
-# Another worker may have a session in use too.
+# Later times win, because another worker may use the session too.
 _WRITE_USES: Final = """
 WITH u (id, at, busy, before) AS (VALUES {rows})
 UPDATE mcp_sessions
@@ -191,7 +191,7 @@ class SharedSessions:
     def __len__(self) -> int:
         return len(self._known)
 
-    # As `Sessions`
+    # Methods of `Sessions`
 
     async def has_room(self, principal: Principal | None) -> bool:
         owner = owner_of(principal)
@@ -253,7 +253,7 @@ class SharedSessions:
             self._endpoint.events.forget(id)
         self._known.clear()
 
-    # As `Others`
+    # Methods of `SessionPeers`
 
     @property
     def number(self) -> int:
@@ -311,7 +311,7 @@ class SharedSessions:
         if waiting is not None:
             waiting.set()
 
-    # What is known here
+    # Sessions in use here
 
     def _adopt(self, id: str, principal: Principal | None, row: Row) -> _KnownSession:
         """Begin to serve a session from the store."""
@@ -326,7 +326,7 @@ class SharedSessions:
     def _refresh(self, known: _KnownSession, row: Row) -> None:
         known.listener = row["listener"]
         if known.listener is None and known.session.announcements is not None:
-            # The others took this worker for gone, and it is not.
+            # The other workers removed this one, although it is alive.
             self._worker.spawn(self._listen_here(known))
         self._take(known, row["version"], row["state"])
 

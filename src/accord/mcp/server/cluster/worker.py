@@ -29,7 +29,7 @@ SWEEP_BEATS: Final = 10
 DEAD_SECONDS: Final = 5.0
 """The silence after which a worker counts as dead."""
 
-# To nobody who is not there: a number may come from a client.
+# Drops mail for unknown workers: the number may come from a client.
 _INSERT_MAIL: Final = (
     "INSERT INTO mcp_mail (worker, body) SELECT id, $2 FROM mcp_workers WHERE id = $1"
 )

@@ -174,7 +174,7 @@ def structured_by(schema: dict[str, Any]) -> Output:
             return value
         plain = value.structured_content if isinstance(value, CallToolResult) else value
         try:
-            # 2025-06-18, tools: structured results must be as the output schema says.
+            # 2025-06-18, tools: structured results must conform to the output schema.
             problem = check.problem(msgspec.json.decode(encode(plain)))
         except TooComplexError:
             problem = "it takes too much work to check"

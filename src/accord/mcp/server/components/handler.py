@@ -251,7 +251,7 @@ class Handler:
         name = self._injection.context
         place = None if name is None else ContextPlace(name, None)
         signature = Signature(self.parameters, place, self.returns, self._injection.names)
-        # A plan only passes the context on, and does not mind which one it is.
+        # A plan only passes the context on, so the type of the context does not matter.
         return cast("Callable[[Any, Context | None], Any]", _retyped(Planner(signature).plan(call)))
 
     def _whole(self, call: Callable[..., Any]) -> Callable[[Any, Context | None], Any]:

@@ -246,7 +246,7 @@ class SourcedList:
                 profile=self._profile,
             ) from None
         body = self._encoded(incoming, [*first, *listed.definitions], listed.after, scope)
-        # What changed while the source was asked may not be on the page.
+        # Do not cache a page that may lack changes during the request to the source.
         if versions == self._version and source.version == versions[0]:
             if len(self._kept) >= MAX_CACHED_PAGES:
                 self._kept.clear()

@@ -193,14 +193,14 @@ def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
 def _plain(parameter: inspect.Parameter, fields: dict[str, Any]) -> inspect.Parameter:
     kind = parameter.kind
     if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-        kind = inspect.Parameter.KEYWORD_ONLY  # then what is required may follow what is not
+        kind = inspect.Parameter.KEYWORD_ONLY  # allows required parameters after optional ones
     field = fields.get(parameter.name)
     if field is None:
         return parameter.replace(kind=kind)
     annotation = Any if parameter.annotation is parameter.empty else parameter.annotation
     default: Any = parameter.empty
     if not field.is_required():
-        # What a factory makes is another thing each time, and no default to tell clients of.
+        # A factory makes a new value each time, so the schema shows no default.
         default = UNSET if field.default_factory is not None else field.default
     constraints = _annotation_of_field(field)
     return parameter.replace(

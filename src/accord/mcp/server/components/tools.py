@@ -183,13 +183,13 @@ def _without_zeros(data: bytes) -> bytes:
 
     Walking through a million values in Python would take five times as long as serving them.
     """
-    if b".0" not in data or b"\0" in data or b"\1" in data:  # in no JSON are those two bytes
+    if b".0" not in data or b"\0" in data or b"\1" in data:  # JSON never contains those two bytes
         return data
-    # Between quotes stands text, which is kept. The two bytes take the place of escapes.
+    # Strings between quotes stay unchanged. The two bytes replace escapes meanwhile.
     parts = data.replace(b"\\\\", b"\0").replace(b'\\"', b"\1").split(b'"')
     outside = b'"'.join(parts[::2])
     zeros = outside.count(b".0")
-    if zeros == data.count(b".0"):  # no text has any
+    if zeros == data.count(b".0"):  # none is within a string
         return _cut_zeros(data)
     if not zeros or len(parts) > _MAX_TEXTS:
         return data

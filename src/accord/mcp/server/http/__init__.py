@@ -6,7 +6,7 @@ checks          checks of a request's head, and of its headers against its body
 responses       errors of refused requests, and the status of answers
 stateless       requests without a session: the stateless era and plain JSON-RPC
 handshake       messages, batches and streams of sessions
-sessions        the table of sessions: how many, for how long, whose
+sessions        the table of sessions: limits, lifetimes and owners
 http_session    one session, and its streams, which outlive their connections
 session_calls   requests of a session, and the answer to a POST
 events          sent events, for clients that resume a stream

@@ -170,7 +170,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         """The number of requests in flight."""
         return 0 if self._loop is None else self.dispatcher.in_flight
 
-    # What carries this endpoint asks: see `LivingApp`
+    # Methods of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | McpHead:
         page = self._pages.get(request.path)
@@ -196,13 +196,13 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     async def admit(self, judged: McpHead, channel: ChannelInfo) -> Reply | McpHead:
         if self._auth is None or self._closed_on is asyncio.get_running_loop():
             return judged
-        await self.start()  # a verifier may need what the server's lifespan has begun
+        await self.start()  # a verifier may need resources of the server's lifespan
         who = self._auth.authenticate(judged.request, channel)
         if isawaitable(who):
             who = await who
         if isinstance(who, Refusal):
             return Reply(who.status, judged.json + who.headers, who.body)
-        # A proof of possession is good for once; a token may be revoked before the body is here.
+        # A proof of possession is valid once; a token may be revoked before the body arrives.
         repeatable = getattr(self._auth, "repeatable", False)
         return judged if repeatable else replace(judged, principal=who)
 
@@ -260,7 +260,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
 
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         loop = self._loop
-        # Which loop runs is dear to ask: ours does, if it runs and this is its thread.
+        # Asking for the running loop is slow; ours is it, if it runs and this is its thread.
         if loop is None or self._thread != get_ident() or not loop.is_running():
             self._handle_later(judged, body, exchange)
         elif self._auth is None or judged.principal is not None:
@@ -321,14 +321,14 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         elif head.route == "messages":
             self._old_sse.take(arrival, body)
         elif head.version in STATELESS_VERSIONS and head.session_id is None:
-            # 2026-07-28, Streamable HTTP: there is neither GET nor DELETE in this version
+            # 2026-07-28, Streamable HTTP: this version has neither GET nor DELETE
             arrival.exchange.reply(b"", status=405, headers=b"allow: POST\r\n" + head.lines)
         elif head.request.method == "GET":
             self._handshake.listen(arrival)
         else:
             self._handshake.end(arrival)
 
-    # What a POST says
+    # Messages of a POST
 
     def _post(self, arrival: AdmittedRequest, body: bytes) -> None:
         what = read(body, self.limits.max_depth, self.limits.max_batch_items)
@@ -358,7 +358,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
                 check_members(params)
                 known = reader(params)
             except REFUSALS:
-                pass  # null stands for none; what is wrong with others is told later
+                pass  # null means none; other errors are reported later
             else:
                 if self._take_known(arrival, id, method, known):
                     return
@@ -403,7 +403,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             self._take_old(arrival, id, method, what.params)
             return
         if id is not UNSET:
-            # 2026-07-28, Streamable HTTP: which headers notifications need is not defined
+            # 2026-07-28, Streamable HTTP: the headers of notifications are not defined
             error = self._headers.fault(arrival.head, method, found)
             if error is not None:
                 arrival.refuse(400, error, id)
@@ -432,7 +432,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             error = self.request_error("invalid_id", stateless=stateless)
         elif message.oversized:
             error = self.request_error("batch_too_large", stateless=stateless, of=error)
-        # The id of a broken response is one of ours: whatever carries it would answer nobody.
+        # The id of a malformed response is one of ours, so the error must not carry it.
         arrival.refuse(400, error, UNSET if message.response else message.id)
 
     def _sweep(self) -> bool:

@@ -144,7 +144,7 @@ class EndpointState:
                 headers += self._auth.forbidden(status.scopes)
             exchange.reply(body, status=403, headers=headers)
 
-    # Ids, by the rule that the dispatcher has for connections
+    # Errors of requests with refused ids, and of invalid batch items
 
     def request_error(
         self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None

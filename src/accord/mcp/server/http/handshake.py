@@ -53,7 +53,7 @@ class Handshake:
         self._endpoint = endpoint
         self._batches = batches
 
-    # What arrives
+    # HTTP requests
 
     def take(self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any) -> None:
         """Serve a request or a notification."""
@@ -113,8 +113,8 @@ class Handshake:
         """
         version, session_id = arrival.head.version, arrival.head.session_id
         if version is not None and version not in HANDSHAKE_VERSIONS:
-            # 2025-06-18, transports: an invalid or unsupported version is answered 400. One
-            # that is spoken and was not negotiated should not come, and does no harm.
+            # 2025-06-18, transports: an invalid or unsupported version is answered 400. A
+            # supported version that was not negotiated is harmless, and accepted.
             arrival.refuse(400, unsupported_version(version), id)
             return None
         if session_id is None:
@@ -147,11 +147,11 @@ class Handshake:
     ) -> HttpSession | None:
         """Return the session of a request; None after refusing a request without one."""
         if session is None:
-            # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
-            # nobody else is to learn that they exist.
+            # 2025-11-25, transports: unknown and ended sessions are 404. So are sessions of other
+            # principals, because the caller must not learn that they exist.
             arrival.refuse(404, no_such_session(self._endpoint.server.codes), id)
         else:
-            session.owner = arrival.principal  # with the newest of their tokens
+            session.owner = arrival.principal  # with the newest token
         return session
 
     # Messages

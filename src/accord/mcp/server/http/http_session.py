@@ -246,7 +246,7 @@ class HttpSession:
         try:
             result: T = decode_result(await call.answer(), into, method)
         except (asyncio.CancelledError, TimeoutError):
-            # 2025-11-25, cancellation: whoever gives a request up says so
+            # 2025-11-25, cancellation: a sender that abandons its request cancels it
             assert isinstance(call.id, int)
             given_up = CancelledParams(request_id=call.id, reason="nobody waits for it any more")
             with suppress(ConnectionLostError):

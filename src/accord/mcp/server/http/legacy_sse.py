@@ -49,8 +49,8 @@ class LegacySse:
         peer = Peer(
             channel, self._endpoint.server.router, limits=self._endpoint.limits, **self._options
         )
-        # A POST of a later version has headers that repeat its body, for gateways to look at: what
-        # comes this way has none, and must not be a way around them.
+        # In later versions headers repeat the body, so that gateways can check requests. These
+        # POSTs have no such headers, so they must not carry later versions.
         link = peer.call_state[LINK] = DuplexLink(peer, handshake_only=True)
         channel.link = link
         link.principal = arrival.principal

@@ -254,7 +254,7 @@ class SessionCall(SessionLink, eq=False):
             self._running.cancel()
         self.answer(None)
 
-    # What the handler can do: see `ClientLink`
+    # Methods of `ClientLink`
 
     def notify(self, method: str, params: Any) -> None:
         if not self._over:

@@ -72,7 +72,7 @@ class MemorySessions:
 
     def __init__(self, limits: SessionLimits | None = None) -> None:
         self._limits = SessionLimits() if limits is None else limits
-        # A plain dict is slow to find its first item once many before it have gone.
+        # A plain dict is slow to find its first item after many removals at its start.
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._owned: dict[str, OrderedDict[str, None]] = {}
 

@@ -62,7 +62,7 @@ class StatelessCall(Struct, eq=False):
             self._exchange.on_gone = self.cancel_by_disconnect
             self._endpoint.pulse.add(self)
 
-    # The dispatcher's callbacks: see `Source`
+    # Methods of `Source`
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         return Context(
@@ -103,7 +103,7 @@ class StatelessCall(Struct, eq=False):
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
 
-    # What the handler can do: see `ClientLink`
+    # Methods of `ClientLink`
 
     def notify(self, method: str, params: Any) -> None:
         if not self._over:
@@ -302,7 +302,7 @@ class PlainCall:
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
 
-    # What the handler can do: see `ClientLink`
+    # Methods of `ClientLink`
 
     def notify(self, method: str, params: Any) -> None:
         """Drop the notification: only the answer reaches the client."""

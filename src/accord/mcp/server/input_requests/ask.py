@@ -1,4 +1,4 @@
-"""Input requests of handlers: the way of their questions to the client, and of the answers back.
+"""Input requests of handlers: the channels of their questions and of the client's answers.
 
 In the handshake era a question is a request to the client. In the stateless one it is part
 of a result: the handler ends there, and is run again when the client repeats its request with
@@ -163,7 +163,10 @@ class QuestionKeys:
 
 
 class RequestChannel:
-    """Input by requests to the client, in the handshake era; implements `InputChannel`."""
+    """The input channel of the handshake era: requests to the client.
+
+    Implements `InputChannel`.
+    """
 
     def __init__(
         self,
@@ -220,7 +223,10 @@ class RequestChannel:
 
 
 class RoundTripChannel:
-    """Input by results and repeated requests, in the stateless era; implements `InputChannel`."""
+    """The input channel of the stateless era: results and repeated requests.
+
+    Implements `InputChannel`.
+    """
 
     def __init__(self, incoming: Incoming, params: AnswerableParams, seal: StateSeal) -> None:
         state = seal.open(params, incoming)
@@ -245,7 +251,7 @@ class RoundTripChannel:
         answers = [self._answer(*self._place(*each)) for each in questions]
         if UNSET not in answers:
             return answers
-        # What is asked at the same time goes into the same result: a turn for the others.
+        # Let concurrent questions be recorded too: they go into the same result.
         await asyncio.sleep(0)
         raise InputRequired
 
@@ -286,8 +292,8 @@ class RoundTripChannel:
 
     async def required(self) -> InputRequiredResult | None:
         if self._refusal is not None:
-            # 2026-07-28, multi round-trip requests: malformed answers are errors, whatever the
-            # handler made of them.
+            # 2026-07-28, multi round-trip requests: malformed answers are errors, even if the
+            # handler has caught the exception.
             raise self._refusal
         if not self._open:
             return None
@@ -342,7 +348,7 @@ def problem_with_answer(request: bytes, answer: bytes) -> str:
 async def leave(unanswered: InputRequired) -> Any:
     """Raise `unanswered` when awaited.
 
-    Makes a function that ended like this look like one that can be awaited.
+    Stands in for the coroutine of a function that was interrupted by a question.
     """
     raise unanswered
 

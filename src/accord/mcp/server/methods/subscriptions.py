@@ -54,7 +54,7 @@ class _Subscriptions:
                 "notifications/subscriptions/acknowledged",
                 {"_meta": {SUBSCRIPTION_ID: id}, "notifications": wanted},
             )
-            # A token that has ended gives no right to hear more.
+            # An expired token gives no right to further notifications.
             principal = incoming.link.principal
             with suppress(TimeoutError):
                 async with timeout(None if principal is None else principal.seconds_left):

@@ -95,8 +95,8 @@ class _Tools:
             return self._runner.replies.finish(result, incoming)
         return self._runner.answer(result, context, incoming)
 
-    # Calls that take their time. Everything is begun in these coroutines, so that nothing is
-    # left behind if a call is cancelled before it has come to that.
+    # Calls that are not quick. These coroutines acquire everything themselves, so that a call
+    # that is cancelled before its first step leaves nothing to release.
 
     async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
         """Serve a call of a tool without a context, which cannot ask the client."""

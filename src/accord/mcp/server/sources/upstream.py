@@ -176,7 +176,7 @@ class ForwardedInputRequests:
         try:
             return await ask(passing.context)
         except InputRequired:
-            # Our own client is asked in the result of its request; the call behind it ends.
+            # Our own client gets the question in its result; the upstream call ends.
             if not passing.stopped.done():
                 passing.stopped.set_result(None)
             raise own_error("capability_not_supported", "the user is asked later") from None

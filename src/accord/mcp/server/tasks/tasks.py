@@ -120,7 +120,7 @@ class Tasks:
         """The number of tasks that this process runs."""
         return len(self._running)
 
-    # Whether a call becomes a task
+    # The decision to make a call a task
 
     def wants(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> bool:
         """Return whether this call becomes a task.
@@ -134,7 +134,7 @@ class Tasks:
         if params.task is UNSET or not has_tasks:
             if tool.task_support == "required":
                 raise self._not_found("this tool can only be called as a task", incoming)
-            # 2025-11-25, tasks: who does not declare tasks ignores the wish for one
+            # 2025-11-25, tasks: a server without the task capability ignores `task`
             return False
         if tool.task_support == "forbidden":
             raise self._not_found("this tool cannot be called as a task", incoming)
@@ -319,7 +319,7 @@ class Tasks:
             return self._runner.replies.finish(created(record), incoming)
         return CreateTaskResult(task=task(record))
 
-    # Asking for tasks
+    # Tasks of a caller
 
     async def find(self, id: str, incoming: Incoming) -> TaskRecord:
         """Return a task of the caller.
@@ -343,7 +343,7 @@ class Tasks:
         return [record for record in records if record.expires > now]
 
     async def among(self, ids: Iterable[str], incoming: Incoming) -> list[TaskRecord]:
-        """Return those of the tasks that the caller may see."""
+        """Return the tasks with these ids that the caller may see."""
         records = [await self.store.get(id) for id in ids]
         return [it for it in records if it is not None and _may_see(it, incoming)]
 
