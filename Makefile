@@ -70,7 +70,7 @@ check: setup ## Check style, types and layers, and run the tests that need no se
 unit: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --unit -m "not matrix"
 
-test: setup assets lint ## Run every check, and every test but those that only repeat others; some ten minutes.
+test: setup assets lint ## Run every check, and every test but those that only repeat others; some fifteen minutes on two cores.
 	@tools/install-programs
 	$(PYTEST) -m "not matrix" $(PURE_COVERAGE)
 	@$(PURE_GATE)
