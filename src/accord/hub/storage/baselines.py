@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.hub.domain.text import fold, no_such
+from accord.hub.storage.rows import total
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
 from accord.store.store import Engine, Transaction
@@ -229,8 +230,8 @@ async def newest(
 
 
 async def count(db: Database) -> int:
-    total: int = (await db.fetch(COUNT))[0]["total"]
-    return total
+    """Return the number of baselines."""
+    return await total(db, COUNT)
 
 
 async def entries(db: Database, id: str, behind: int, limit: int) -> list[EntryRow]:
@@ -268,12 +269,12 @@ async def compared(
     kind, length, reference_id = (f"${len(values) + place}" for place in (1, 2, 3))
     page = PAGE.format(kind=kind, length=length, reference_id=reference_id, limit=limit)
     found = await db.fetch(sql + page, *values, *behind)
-    total, before, after = (found[0][place] for place in range(3))
+    both, before, after = (found[0][place] for place in range(3))
     return ComparedRows(
         rows=[_compared(row) for row in found if row["kind"] is not None],
-        added=total - before,
-        removed=total - after,
-        changed=before + after - total,
+        added=both - before,
+        removed=both - after,
+        changed=before + after - both,
     )
 
 

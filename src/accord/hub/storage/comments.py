@@ -142,9 +142,8 @@ async def page(
         if value is not None:
             values.append(value)
             clauses.append(f"{column} = ${len(values)}")
-    counted = await db.fetch(
-        f"SELECT COUNT(*) AS total FROM comments c WHERE {' AND '.join(clauses)}", *values
-    )
+    count = f"SELECT COUNT(*) AS total FROM comments c WHERE {' AND '.join(clauses)}"
+    total = await rows.total(db, count, *values)
     query = rows.query_hash("comments", target_id, resolved)
     if cursor is not None:
         clauses.append(f"(c.created_at, c.id) > (${len(values) + 1}, ${len(values) + 2})")
@@ -156,7 +155,7 @@ async def page(
     return page_of(
         await with_provenance(db, [_row(each) for each in found]),
         limit=limit,
-        total=counted[0]["total"],
+        total=total,
         key=lambda comment: (query, comment.created_at, comment.id),
     )
 
@@ -165,14 +164,14 @@ async def for_assignee(
     db: Database, assignee_id: str, limit: int, cursor: str | None
 ) -> Page[Comment]:
     """Return a page of open comments by others on a person's items, oldest first."""
-    counted = await db.fetch(COUNT_FOR_ASSIGNEE, assignee_id)
+    total = await rows.total(db, COUNT_FOR_ASSIGNEE, assignee_id)
     query = rows.query_hash("comments for", assignee_id)
     place = ("", "") if cursor is None else rows.cursor_values(cursor, query, str, str)
     found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
     return page_of(
         await with_provenance(db, [_row(each) for each in found]),
         limit=limit,
-        total=counted[0]["total"],
+        total=total,
         key=lambda comment: (query, comment.created_at, comment.id),
     )
 

@@ -59,6 +59,7 @@ IN_EPIC: Final = """ AND i.id IN (
     SELECT id FROM items WHERE id = $1
     UNION SELECT id FROM items WHERE parent_id = $1
     UNION SELECT c.id FROM items s JOIN items c ON c.parent_id = s.id WHERE s.parent_id = $1)"""
+REQUIREMENT_IN_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
 
 VERIFIED: Final = f"""
 SELECT (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified, (
@@ -70,7 +71,7 @@ SELECT i.kind, i.status, COUNT(*) AS number FROM items i
 WHERE i.kind <> 'prompt'{scope} GROUP BY i.kind, i.status
 """
 SUSPECT: Final = """
-SELECT COUNT(*) AS number FROM (
+SELECT COUNT(*) AS total FROM (
     SELECT r.id FROM items i JOIN relationships r ON r.source_id = i.id
     WHERE i.said_version > 1 AND r.source_version < i.said_version{scope}
     UNION
@@ -109,9 +110,7 @@ async def verification(db: Database, item_id: str) -> tuple[bool, int]:
 async def count_gaps(db: Database, gap: Gap, epic_id: str | None) -> int:
     """Return the number of items with a gap."""
     where, values = _where(gap, epic_id)
-    rows = await db.fetch(f"SELECT COUNT(*) AS total FROM items i WHERE {where}", *values)
-    total: int = rows[0]["total"]
-    return total
+    return await rows.total(db, f"SELECT COUNT(*) AS total FROM items i WHERE {where}", *values)
 
 
 async def items_with_gap(
@@ -138,8 +137,7 @@ async def figures(db: Database, epic_id: str | None) -> list[Figure]:
 async def suspect_links(db: Database, epic_id: str | None) -> int:
     """Return the number of suspect links."""
     scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
-    number: int = (await db.fetch(SUSPECT.format(scope=scope), *values))[0]["number"]
-    return number
+    return await rows.total(db, SUSPECT.format(scope=scope), *values)
 
 
 def _where(gap: Gap, epic_id: str | None) -> tuple[str, list[Any]]:
@@ -178,7 +176,6 @@ SHARES_BY_TYPE: Final = f"""
 SELECT 0 AS number, i.type AS name, '' AS title, {COUNTED}
 FROM items i WHERE i.kind = 'requirement'{{scope}} GROUP BY i.type ORDER BY i.type
 """
-SHARE_OF_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
 
 
 class ShareRow(Struct, frozen=True):
@@ -200,7 +197,7 @@ async def shares_by_epic(db: Database, behind: int, limit: int) -> list[ShareRow
 
 async def shares_by_type(db: Database, epic_id: str | None) -> list[ShareRow]:
     """Return the shares of requirement types, in all or in an epic, by name."""
-    scope, values = ("", []) if epic_id is None else (SHARE_OF_EPIC, [epic_id])
+    scope, values = ("", []) if epic_id is None else (REQUIREMENT_IN_EPIC, [epic_id])
     return [_share(row) for row in await db.fetch(SHARES_BY_TYPE.format(scope=scope), *values)]
 
 
@@ -208,7 +205,6 @@ def _share(row: Any) -> ShareRow:
     return ShareRow(*row)
 
 
-TRACED_IN_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
 COUNT_TRACED: Final = "SELECT COUNT(*) AS total FROM items i WHERE i.kind = 'requirement'"
 SELECT_TRACED: Final = f"""
 SELECT i.id, i.number, i.reference_id, i.title, i.status, epic.reference_id AS epic,
@@ -264,16 +260,13 @@ class TracedLink(Struct, frozen=True):
 
 async def count_traced(db: Database, epic_id: str | None) -> int:
     """Return the number of requirements, in all or in an epic."""
-    sql, values = (
-        (COUNT_TRACED, []) if epic_id is None else (COUNT_TRACED + TRACED_IN_EPIC, [epic_id])
-    )
-    total: int = (await db.fetch(sql, *values))[0]["total"]
-    return total
+    scope, values = ("", []) if epic_id is None else (REQUIREMENT_IN_EPIC, [epic_id])
+    return await rows.total(db, COUNT_TRACED + scope, *values)
 
 
 async def traced(db: Database, epic_id: str | None, behind: int, limit: int) -> list[TracedRow]:
     """Return requirements after a number, by number."""
-    sql = SELECT_TRACED if epic_id is None else SELECT_TRACED + TRACED_IN_EPIC
+    sql = SELECT_TRACED if epic_id is None else SELECT_TRACED + REQUIREMENT_IN_EPIC
     values: list[Any] = [behind] if epic_id is None else [epic_id, behind]
     rows = await db.fetch(
         f"{sql} AND i.number > ${len(values)} ORDER BY i.number LIMIT {limit}", *values

@@ -186,7 +186,7 @@ async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
 
 
 def stored_name(id_or_reference: str) -> str:
-    """Return a UUID or reference id as it is stored; other text unchanged."""
+    """Return a UUID or reference id as it is stored, other text in lower case."""
     text = id_or_reference.strip()
     reference = parse_reference(text)
     return text.lower() if reference is None else str(reference)
@@ -292,17 +292,17 @@ async def is_empty(db: Database) -> bool:
 
 async def count(db: Database) -> int:
     """Return the number of items."""
-    return await _count(db, COUNT)
+    return await rows.total(db, COUNT)
 
 
 async def count_epics(db: Database) -> int:
     """Return the number of epics."""
-    return await _count(db, COUNT_EPICS)
+    return await rows.total(db, COUNT_EPICS)
 
 
 async def count_of_criteria(db: Database, criteria_id: str) -> int:
     """Return the number of requirements that belong to acceptance criteria."""
-    return await _count(db, COUNT_OF_CRITERIA, criteria_id)
+    return await rows.total(db, COUNT_OF_CRITERIA, criteria_id)
 
 
 async def count_below(db: Database, parent_id: str) -> dict[str, int]:
@@ -341,11 +341,6 @@ async def epics_of_steering(db: Database, ids: Sequence[str]) -> dict[str, list[
         for row in await db.fetch(EPICS_OF_STEERING.format(places=rows.places(len(ids))), *ids):
             found[row["steering_id"]].append(row["reference_id"])
     return found
-
-
-async def _count(db: Database, statement: str, *arguments: str) -> int:
-    total: int = (await db.fetch(statement, *arguments))[0]["total"]
-    return total
 
 
 def _a(kind: Kind) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import Kind
 from accord.hub.storage.items import SELECT, ItemRow, item_row
-from accord.hub.storage.rows import cursor_values, query_hash
+from accord.hub.storage.rows import cursor_values, query_hash, total
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
 from accord.operations.pages import Page, page_of
@@ -96,9 +96,8 @@ async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
     clauses: list[str] = ["i.kind = $1"]
     values: list[Any] = [item_filter.kind]
     clauses += [_clause(name, value, values) for name, value in where.items()]
-    counted = await db.fetch(
-        f"SELECT COUNT(*) AS total FROM items i WHERE {' AND '.join(clauses)}", *values
-    )
+    count = f"SELECT COUNT(*) AS total FROM items i WHERE {' AND '.join(clauses)}"
+    counted = await total(db, count, *values)
     descends = item_filter.sort.startswith("-")
     column, type_ = _SORTED_BY[item_filter.sort.removeprefix("-")]
     name = query_hash(item_filter.kind, where, item_filter.sort)
@@ -117,7 +116,7 @@ async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
     return page_of(
         [item_row(row) for row in rows],
         limit=item_filter.limit,
-        total=counted[0]["total"],
+        total=counted,
         key=lambda row: (name, getattr(row, column.removeprefix("i.")), row.number),
     )
 
@@ -180,8 +179,7 @@ async def views_after(db: Database, user_id: str, name: str, id: str, limit: int
 
 async def count_views(db: Database, user_id: str, *, own: bool = False) -> int:
     """Return the number of views that a user may see, or owns."""
-    total: int = (await db.fetch(OWN_VIEWS if own else COUNT_VIEWS, user_id))[0]["total"]
-    return total
+    return await total(db, OWN_VIEWS if own else COUNT_VIEWS, user_id)
 
 
 def _view(row: Any) -> ViewRow:

@@ -125,10 +125,9 @@ async def filter_epics(
         return under
     values: list[Any] = []
     found = _found("m", _conditions(under, values))
-    counted = await db.fetch(
-        COUNT_MATCHING.format(kinds=KINDS, found=found, most=MAX_FEW_MATCHES + 1), *values
-    )
-    return replace(under, matches_few=counted[0]["total"] <= MAX_FEW_MATCHES)
+    statement = COUNT_MATCHING.format(kinds=KINDS, found=found, most=MAX_FEW_MATCHES + 1)
+    matches = await rows.total(db, statement, *values)
+    return replace(under, matches_few=matches <= MAX_FEW_MATCHES)
 
 
 async def row_of(db: Database, id: str) -> OutlineRow:
@@ -194,9 +193,8 @@ async def _count(db: Database, under: OutlineFilter) -> int:
     values: list[Any] = list(under.kinds)
     kinds = ", ".join(f"${place}" for place in range(1, len(values) + 1))
     where, matching = _where(under, values)
-    counted = await db.fetch(COUNT.format(under=where, kinds=kinds, matching=matching), *values)
-    total: int = counted[0]["total"]
-    return total
+    statement = COUNT.format(under=where, kinds=kinds, matching=matching)
+    return await rows.total(db, statement, *values)
 
 
 def _where(under: OutlineFilter, values: list[Any]) -> tuple[str, str]:

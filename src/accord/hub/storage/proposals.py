@@ -74,8 +74,7 @@ async def find(db: Database, id: str) -> ProposalRow:
 
 async def count_open(db: Database, author_id: str) -> int:
     """Return the number of open proposals of an author."""
-    total: int = (await db.fetch(OPEN_OF, author_id))[0]["total"]
-    return total
+    return await rows.total(db, OPEN_OF, author_id)
 
 
 async def oldest(
@@ -118,7 +117,7 @@ async def _page(
     query: str,
 ) -> Page[ProposalRow]:
     values: list[Any] = [] if state is None else [state]
-    counted = await db.fetch(f"{COUNT} WHERE {where}", *values)
+    total = await rows.total(db, f"{COUNT} WHERE {where}", *values)
     if cursor is not None:
         places = f"(${len(values) + 1}, ${len(values) + 2})"
         where += f" AND ({order.column}, p.id) {order.behind} {places}"
@@ -130,7 +129,7 @@ async def _page(
     return page_of(
         [_proposal(row) for row in found],
         limit=limit,
-        total=counted[0]["total"],
+        total=total,
         key=lambda row: (query, *order.place(row)),
     )
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.domain.text import fold, no_such
+from accord.hub.storage.rows import total
 from accord.operations.auth.users import username_key
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
@@ -89,8 +90,8 @@ async def label_names(db: Database) -> list[LabelName]:
 
 
 async def count_labels(db: Database) -> int:
-    total: int = (await db.fetch(COUNT_LABELS))[0]["total"]
-    return total
+    """Return the number of labels."""
+    return await total(db, COUNT_LABELS)
 
 
 async def has_label(db: Database, item_id: str, label_id: str) -> bool:
@@ -111,8 +112,8 @@ REQUIREMENT_TYPES: Final = """
 SELECT name, name_key, description, created_at FROM requirement_types ORDER BY name_key
 """
 REQUIREMENT_TYPE_NAMES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
-COUNT_REQUIREMENTS_OF_TYPE: Final = "SELECT COUNT(*) AS used FROM items WHERE type = $1"
-COUNT_RELATIONSHIPS_OF_TYPE: Final = "SELECT COUNT(*) AS used FROM relationships WHERE type = $1"
+COUNT_REQUIREMENTS_OF_TYPE: Final = "SELECT COUNT(*) AS total FROM items WHERE type = $1"
+COUNT_RELATIONSHIPS_OF_TYPE: Final = "SELECT COUNT(*) AS total FROM relationships WHERE type = $1"
 
 
 class RequirementTypeRow(Struct, frozen=True):
@@ -145,14 +146,12 @@ async def requirement_type_names(db: Database) -> dict[str, str]:
 
 async def count_requirements_of_type(db: Database, name: str) -> int:
     """Return the number of requirements with this type."""
-    used: int = (await db.fetch(COUNT_REQUIREMENTS_OF_TYPE, name))[0]["used"]
-    return used
+    return await total(db, COUNT_REQUIREMENTS_OF_TYPE, name)
 
 
 async def count_relationships_of_type(db: Database, name: str) -> int:
     """Return the number of relationships with this type."""
-    used: int = (await db.fetch(COUNT_RELATIONSHIPS_OF_TYPE, name))[0]["used"]
-    return used
+    return await total(db, COUNT_RELATIONSHIPS_OF_TYPE, name)
 
 
 def _type(row: Any) -> RequirementTypeRow:
@@ -211,5 +210,5 @@ async def assigned_people(db: Database) -> list[str]:
 
 
 async def count_active_people(db: Database) -> int:
-    total: int = (await db.fetch(COUNT_ACTIVE_PEOPLE))[0]["total"]
-    return total
+    """Return the number of active people."""
+    return await total(db, COUNT_ACTIVE_PEOPLE)

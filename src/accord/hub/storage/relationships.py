@@ -211,8 +211,7 @@ async def named_links(db: Database, item_id: str) -> list[str]:
 
 async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
     """Return whether a link was made or confirmed for this version of an item, or a later one."""
-    found = await db.fetch(REMEMBERED, item_id, version)
-    return bool(found[0]["total"])
+    return bool(await rows.total(db, REMEMBERED, item_id, version))
 
 
 async def list_links(
@@ -223,19 +222,19 @@ async def list_links(
     Raises InvalidError for a cursor of another list.
     """
     clauses, values = _clauses(link_filter)
-    total = await db.fetch(f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
+    total = await rows.total(db, f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
     name = query_hash("relationships", link_filter)
     if cursor is not None:
         values += cursor_values(cursor, name, str, str)
         clauses.append(f"(r.created_at, r.id) > (${len(values) - 1}, ${len(values)})")
-    rows = await db.fetch(
+    found = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY r.created_at, r.id LIMIT {limit + 1}",
         *values,
     )
     return page_of(
-        [_link(row) for row in rows],
+        [_link(row) for row in found],
         limit=limit,
-        total=total[0]["total"],
+        total=total,
         key=lambda row: (name, row.created_at, row.id),
     )
 

@@ -243,7 +243,7 @@ async def newest(db: Database, actor_id: str | None, before: int, limit: int) ->
 async def count(db: Database, actor_id: str | None) -> int:
     """Return the number of changes, of somebody or of all."""
     by, of = _of_actor(actor_id)
-    return await _count(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
+    return await rows.total(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
 
 
 async def news(db: Database, before: int, limit: int) -> list[ChangeRow]:
@@ -257,7 +257,7 @@ async def news(db: Database, before: int, limit: int) -> list[ChangeRow]:
 
 async def count_news(db: Database) -> int:
     """Return the number of changes that are of interest to others."""
-    return await _count(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {NEWS}")
+    return await rows.total(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {NEWS}")
 
 
 async def newer(db: Database, change: ChangeRow) -> list[Row]:
@@ -294,7 +294,9 @@ async def history(
 
 async def count_history(db: Database, entity_id: str, *, related: bool) -> int:
     """Return the number of revisions that `history` has in all."""
-    return await _count(db, COUNT.format(which=WITH_RELATED if related else OF_ENTITY), entity_id)
+    return await rows.total(
+        db, COUNT.format(which=WITH_RELATED if related else OF_ENTITY), entity_id
+    )
 
 
 async def former_entity(db: Database, reference: Reference) -> str | None:
@@ -369,11 +371,6 @@ def _stored(effect: Effect) -> tuple[str | None, str | None]:
         before = {each.field: each.before for each in found}
         after = {each.field: each.after for each in found}
     return _json(before), _json(after)
-
-
-async def _count(db: Database, statement: str, *arguments: str) -> int:
-    total: int = (await db.fetch(statement, *arguments))[0]["total"]
-    return total
 
 
 def _of_actor(actor_id: str | None) -> tuple[str, tuple[str, ...]]:

@@ -107,6 +107,12 @@ async def after(db: Database, table: Table, key: Sequence[Any], limit: int) -> l
     )
 
 
+async def total(db: Database, statement: str, *values: Any) -> int:
+    """Return the number that a statement gives as `total` in its only row."""
+    number: int = (await db.fetch(statement, *values))[0]["total"]
+    return number
+
+
 async def savepoint(db: Transaction, name: str) -> None:
     """Mark the point of a transaction that `roll_back` returns to."""
     await db.execute(f"SAVEPOINT {name}")
