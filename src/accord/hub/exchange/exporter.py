@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.exchange.csv_file import FIELDS
 from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
-from accord.hub.storage import comments, items, provenance, reference_data, relationships
+from accord.hub.storage import comments, items, provenance, reference_data, relationships, rows
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.context import Database
 from accord.operations.errors import ConflictError
 
-T = TypeVar("T")
-
-CHUNK: Final = 500
 MAX_ITEMS: Final = 100_000
 """The maximum number of items in one export."""
 
@@ -82,7 +78,7 @@ async def describe(db: Database, row: ItemRow) -> Item:
 
 async def _described(db: Database, found: Sequence[ItemRow]) -> list[Item]:
     made = []
-    for chunk in _chunks(found):
+    for chunk in rows.chunks(found):
         labelled = await items.labels_of(db, [row.id for row in chunk])
         steering = [row.id for row in chunk if row.kind == "steering_document"]
         epics = await items.epics_of_steering(db, steering)
@@ -158,9 +154,3 @@ def _comment(row: CommentRow, described: dict[str, Item]) -> Comment | None:
         resolved_by=row.resolver,
         created_at=row.created_at,
     )
-
-
-def _chunks(values: Sequence[T]) -> Iterator[list[T]]:
-    following = iter(values)
-    while chunk := list(islice(following, CHUNK)):
-        yield chunk

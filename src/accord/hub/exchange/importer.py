@@ -29,7 +29,6 @@ from accord.hub.exchange.exporter import describe
 from accord.hub.exchange.matching import (
     ARGUMENTS,
     IMPORT_ORDER,
-    PARENT_ARGUMENTS,
     Action,
     ImportedNames,
     ImportReport,
@@ -41,7 +40,6 @@ from accord.hub.exchange.matching import (
     is_free,
     is_same_field,
     kind_of_record,
-    name_key,
     report_of,
     title_of_record,
     with_known_status,
@@ -63,6 +61,7 @@ from accord.hub.exchange.project import (
 )
 from accord.hub.lifecycle import check_line
 from accord.hub.storage import comments, items, provenance, reference_data, relationships, rows
+from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
@@ -232,7 +231,7 @@ class Importer:
         else:
             before = len(self._work.effects)
             is_refused = bool(known.doubt) and self._on_conflict != "update"
-            refused = known.foreign_id or name_key(item.reference_id or "")
+            refused = known.foreign_id or items.stored_name(item.reference_id or "")
             if is_refused:  # provisionally, until the update turns out to change nothing
                 self._names.refuse(refused, self._origin, row.row)
             found = await self._update(item, known.item, row)
@@ -390,7 +389,7 @@ class Importer:
                 ]
             values[name] = value
         if item.parent:
-            values[PARENT_ARGUMENTS.get(item.kind, "parent")] = await self._names.find(
+            values[PARENT_FIELD.get(item.kind, "parent")] = await self._names.find(
                 self._work.db, self._origin, item.parent
             )
         return values

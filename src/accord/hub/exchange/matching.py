@@ -14,8 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import KINDS, STATUSES, Kind, parse_reference
-from accord.hub.domain.text import fold
+from accord.hub.domain.kinds import KINDS, STATUSES, parse_reference
 from accord.hub.exchange.project import (
     MAX_FOREIGN_ID,
     Comment,
@@ -78,7 +77,7 @@ def map_type(name: str, types: Collection[str], inverses: Mapping[str, str]) -> 
 
     `types` are the names of the hub's types, `inverses` their names from the other end.
     """
-    key = fold(name).replace(" ", "_").replace("-", "_")
+    key = relationships.type_key(name)
     while True:
         if key in types:
             return TypeMapping(key)
@@ -207,11 +206,11 @@ class ImportedNames:
             self._everywhere[foreign_id].add(id)
         for name in (item.reference_id, item.id, f"row {row}"):
             if name:
-                self._here[_in_source(name_key(name), origin)] = id
+                self._here[_in_source(items.stored_name(name), origin)] = id
 
     async def find(self, db: Database, origin: Origin | None, name: str) -> str:
         """Return the id of the item with this name. Raises NotFoundError."""
-        exact, folded = _in_source(name, origin), _in_source(name_key(name), origin)
+        exact, folded = _in_source(name, origin), _in_source(items.stored_name(name), origin)
         found = self._foreign.get(exact) or self._here.get(folded)
         if found is not None:
             return found
@@ -408,12 +407,7 @@ ARGUMENTS: Final[dict[str, str]] = {
     "content": "content",
     "role": "role",
 }
-"""Fields of a row and the arguments of operations; the argument of `parent` depends on the kind."""
-PARENT_ARGUMENTS: Final[dict[Kind, str]] = {
-    "user_story": "epic_id",
-    "acceptance_criteria": "user_story_id",
-    "requirement": "user_story_id",
-}
+"""By field of a row: the argument of operations. That of `parent` is in `PARENT_FIELD`."""
 
 
 def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
@@ -465,11 +459,6 @@ def is_same_field(item: Item, now: Item, field: str) -> bool:
     if field == "title" and isinstance(said, str) and isinstance(known, str):
         return said.strip() == known.strip()
     return said is UNSET or said == known
-
-
-def name_key(name: str) -> str:
-    reference = parse_reference(name)
-    return str(reference) if reference is not None else name.strip().lower()
 
 
 async def find_undirected(

@@ -10,9 +10,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub import lifecycle
-from accord.hub.domain import lint as linter
 from accord.hub.domain.diffs import unified
-from accord.hub.domain.lint import FIELDS, RULES, Form, LintReport, lint_item
+from accord.hub.domain.lint import FIELDS, RULES, Form, LintReport, lint, lint_item
 from accord.hub.domain.text import no_such
 from accord.hub.entities import Id, Text, Version
 from accord.hub.lifecycle import check_text
@@ -181,7 +180,7 @@ async def lint_requirement(
         raise InvalidError("id", "give the id of an item or a text, one of the two")
     if id is None:
         assert text is not None
-        return _result({"text": linter.lint(text, form)}, {"text": text}, [])
+        return _result({"text": lint(text, form)}, {"text": text}, [])
     item = await items.find(work.db, id)
     put_aside = await items.suppressions_of_item(work.db, item.id)
     texts = {name: getattr(item, name) for name in FIELDS}
