@@ -1,4 +1,4 @@
-"""SQL about the database itself, whatever is in it: version, clock, schemas, connections."""
+"""SQL about the database itself: version, clock, schemas, connections."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     0002_prices.sqlite.sql
     0002_prices.postgresql.sql
 
-A file with the name of an engine is for that one; each number exists once per engine. Which have
-been run stands in the table `accord_migrations`, by the part of the application they belong to.
+A file with the name of an engine is for that engine only; each number exists once per engine. The
+table `accord_migrations` records the applied migrations of each part of the application.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ class Migration(Struct, frozen=True):
 
 
 def migrations(folder: Traversable, engine: Engine) -> list[Migration]:
-    """The migrations of a folder for one engine, in order. Raises StoreError for a folder that
-    leaves some out, or has two of the same number."""
+    """Return the migrations of a folder for one engine, in order.
+
+    Raises StoreError for missing or duplicate numbers.
+    """
     found = []
     for file in folder.iterdir():
         match = _NAME.fullmatch(file.name)
@@ -64,7 +66,10 @@ def migrations(folder: Traversable, engine: Engine) -> list[Migration]:
 def pending_migrations(
     known: list[Migration], applied: dict[int, str], part: str
 ) -> list[Migration]:
-    """Those that have not been run. Raises StoreError for a database that is of another history."""
+    """Return the migrations that were not applied yet.
+
+    Raises StoreError if the applied migrations differ from the known ones.
+    """
     for number, name in applied.items():
         if number > len(known):
             raise StoreError(

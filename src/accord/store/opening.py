@@ -1,4 +1,4 @@
-"""Which database a URL means."""
+"""`open_store`: from a URL to an open store."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MISSING: Final = "PostgreSQL needs asyncpg: pip install 'accord[postgres]'"
 class open_store:  # noqa: N801 - reads as the verb it is: `async with open_store(url) as store`
     """Open the store at `url`: use it as `async with open_store(url) as store`, or await it.
 
-    `sqlite:///var/lib/shop.db` is the file /var/lib/shop.db, which is made if it is not there,
-    `sqlite:shop.db` one where the program runs. `postgresql://user:password@host/database` needs
-    `accord[postgres]`. Without `durable` the last transactions may be lost when the machine, not
-    just the program, fails; that is faster.
+    `sqlite:///var/lib/shop.db` is the file /var/lib/shop.db, created if missing; `sqlite:shop.db`
+    is relative to the working directory. `postgresql://user:password@host/database` needs
+    `accord[postgres]`. Without `durable`, commits are faster, but the last ones may be lost when
+    the machine fails, not just the program.
 
-    Raises ValueError for another URL, StoreError where the database cannot be opened.
+    Raises ValueError for any other URL, StoreError if the database cannot be opened.
     """
 
     def __init__(self, url: str, *, durable: bool = True) -> None:
@@ -73,6 +73,6 @@ def _path(url: str) -> Path:
 
 
 def _shown(url: str) -> str:
-    """A URL without what may be a password."""
+    """Return a URL without its credentials and query, which may hold a password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

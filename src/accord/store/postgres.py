@@ -1,9 +1,9 @@
 """A store in a PostgreSQL database, with asyncpg (`accord[postgres]`).
 
-Transactions without a lane are serializable, and run again when the database finds that two were
-in each other's way; those of a lane wait for each other (see `postgres_lane`). Reads are plain
-statements on a connection of the pool. One more connection listens (LISTEN); when it is lost it is
-made again, and everybody is woken, since something may have been missed.
+Transactions without a lane are serializable, and are retried after a conflict; those of a lane run
+one after the other (see `postgres_lane`). Reads are plain statements on a connection of the pool.
+One more connection listens (LISTEN). After a loss it reconnects and wakes all listeners, since they
+may have missed notifications.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ CONNECTIONS: Final = 8
 CONNECT_SECONDS: Final = 10.0
 STATEMENT_SECONDS: Final = 30.0
 IDLE_SECONDS: Final = 60
-"""How long a transaction may do nothing: one that hangs keeps its lane from all processes."""
+"""Idle timeout of a transaction: one that hangs blocks its lane in all processes."""
 STATEMENTS: Final = 1024
-"""How many prepared statements each connection keeps."""
+"""Number of prepared statements that each connection caches."""
 ATTEMPTS: Final = 20
-"""How often a transaction is run that others get in the way of."""
+"""Maximum runs of a conflicting transaction."""
 SHADOW: Final = """
 CREATE TEMP TABLE "{table}" (LIKE "{table}" INCLUDING ALL EXCLUDING IDENTITY) ON COMMIT DROP;
 DO $$
@@ -73,15 +73,17 @@ BEGIN
 END $$;
 ANALYZE pg_temp."{table}"
 """
-"""Puts a copy before a table: temporary tables are found first. It goes on with the numbers of the
-real table, which has gaps anyway."""
+"""Shadow a table by a temporary copy, which is found first. The copy draws from the identity
+sequences of the real table, which have gaps anyway."""
 RECONNECT_SECONDS: Final = (0.1, 5.0)
-"""How long to wait before connecting again, at first and at most."""
+"""Initial and maximum delay before reconnecting."""
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
-    """A connection that nothing needs to be reset on when it goes back to the pool: nobody leaves
-    settings, cursors or locks behind. That would be a round trip for every read."""
+    """A connection without asyncpg's RESET on release, which costs a round trip per read.
+
+    The code of this package leaves no settings, cursors or locks behind.
+    """
 
     __slots__ = ()
 
@@ -90,14 +92,14 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
 
 
 async def open_postgres(url: str, *, durable: bool) -> PostgresStore:
-    """Raises StoreError where the database cannot be reached."""
+    """Connect to the database. Raises StoreError."""
     store = PostgresStore(url, durable=durable)
     await store.connect()
     return store
 
 
 class PostgresStore:
-    """A database; implements `Store`."""
+    """A store in a PostgreSQL database; implements `Store`."""
 
     engine: Engine = "postgresql"
 
@@ -157,7 +159,7 @@ class PostgresStore:
         lock = crc32(b"accord_migrations")
         with translate_errors():
             async with self._open.acquire() as connection:
-                # Taken before the transaction, which then sees what the one before it did.
+                # Lock before the transaction begins, to see the migrations of the last holder.
                 await connection.execute("SELECT pg_advisory_lock($1)", lock)
                 try:
                     async with connection.transaction():
@@ -187,7 +189,7 @@ class PostgresStore:
     async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
         async with self._rehearsing:
             with translate_errors():
-                # Prepared statements of other connections would go on to use the real tables.
+                # Use a new connection: prepared statements of pooled ones refer to the real tables.
                 connection = await asyncpg.connect(
                     self._url,
                     timeout=CONNECT_SECONDS,
@@ -261,7 +263,7 @@ class PostgresStore:
             raise
 
     async def writing_fault(self) -> str:
-        # In a lane, or two processes would make the same table.
+        # Use a lane, or two processes could create the same table.
         return await self._writability.check(lambda: self.transact(try_writing, lane="probe"))
 
     async def notify(self, channel: str, /) -> None:
@@ -299,9 +301,8 @@ class PostgresStore:
             with suppress(*DRIVER_ERRORS):
                 await listener.close(timeout=CONNECT_SECONDS)
         if pool is not None:
-            with suppress(
-                *DRIVER_ERRORS
-            ):  # of which the pool ends its connections without a farewell
+            # After such an error the pool terminates its connections.
+            with suppress(*DRIVER_ERRORS):
                 await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
 
     @property
@@ -323,7 +324,7 @@ class PostgresStore:
             listener.terminate()
             raise
         listener.add_termination_listener(self._lost)
-        if listener.is_closed():  # before anybody would have been told
+        if listener.is_closed():  # lost before the listener was added
             raise asyncpg.InterfaceError("the connection was closed at once")
         self._listener = listener
 
@@ -352,8 +353,11 @@ class PostgresStore:
 
 
 async def _read_snapshot(connection: Any, work: ReadWork[T]) -> T:
-    """Read in a transaction that sees one state. Its end is no `async with`: that fails in its own
-    way where the connection was lost, and would hide that from the caller."""
+    """Run `work` in a transaction that sees one state.
+
+    The transaction is ended without `async with`, which would hide the error of a lost connection
+    behind one of its own.
+    """
     transaction = connection.transaction(isolation="repeatable_read", readonly=True)
     with translate_errors():
         await transaction.start()

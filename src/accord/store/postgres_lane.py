@@ -4,7 +4,7 @@ Each statement is a round trip. Statements of `execute_later` are combined into 
 common table expressions: they see the same state, and constraints are checked at its end.
 
 The transactions of a lane run one after the other, in this process and in all others. One task
-takes all transactions that wait, takes the lane's advisory lock, runs each in a savepoint, and
+takes all queued transactions, acquires the lane's advisory lock, runs each in a savepoint, and
 commits them together: one fsync and few round trips for all, over a single connection.
 
     BEGIN, lock and savepoint      one round trip
@@ -14,7 +14,7 @@ commits them together: one fsync and few round trips for all, over a single conn
 
 Notifications are sent with the release of their job.
 
-The holder of the lock is alone with the tables of its lane. So READ COMMITTED is enough: each
+Only the holder of the lock writes to the tables of its lane. So READ COMMITTED is enough: each
 statement sees everything that was committed before it, and conflicts within a lane cannot happen.
 """
 
@@ -54,16 +54,16 @@ DRIVER_ERRORS: Final = (
     asyncpg.InternalClientError,  # the first use of a connection that the server has closed
     OSError,  # also TimeoutError
 )
-"""What the driver raises, and the network."""
+"""Exceptions of the driver and of the network."""
 _PARAMETER: Final = re.compile(r"\$([0-9]+)")
 
 
 class TransactionConflictError(StoreUnavailableError):
-    """Two transactions were in each other's way; this one did nothing."""
+    """A conflict with another transaction; this one was rolled back."""
 
 
 class PostgresTransaction:
-    """Implements `Transaction`. Whoever commits it calls `finish` before."""
+    """Implements `Transaction`. Call `finish` before the commit."""
 
     __slots__ = ("_connection", "_later")
 
@@ -74,7 +74,7 @@ class PostgresTransaction:
         self._later: list[tuple[str, tuple[Any, ...]]] = []
 
     async def finish(self) -> None:
-        """Run what was to be run later. Raises StoreError."""
+        """Run the queued statements. Raises StoreError."""
         if self._later:
             later, self._later = self._later, []
             await self.execute(
@@ -92,7 +92,7 @@ class PostgresTransaction:
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
         if any(sql == other for other, _ in self._later):
-            await self.finish()  # what is said twice keeps its order
+            await self.finish()  # the same statement twice must run in order
         self._later.append((sql, arguments))
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
@@ -119,7 +119,7 @@ class PostgresTransaction:
 
 @lru_cache(256)
 def combined(statements: tuple[tuple[str, int], ...]) -> str:
-    """Statements that change rows as one, given how many arguments each has."""
+    """Combine statements into one; each is given with its number of arguments."""
     *others, (last, _) = statements
     parts, before = [], 0
     for place, (sql, count) in enumerate(others):
@@ -130,19 +130,19 @@ def combined(statements: tuple[tuple[str, int], ...]) -> str:
 
 
 def _shifted(sql: str, by: int) -> str:
-    """A statement whose arguments stand behind so many others."""
+    """Return a statement with its parameter numbers increased by `by`."""
     return _PARAMETER.sub(lambda found: f"${int(found[1]) + by}", sql) if by else sql
 
 
 def changed_rows(status: str) -> int:
-    """How many rows a statement changed, as its status ends: `UPDATE 3`."""
+    """Return the number of changed rows from a status such as `UPDATE 3`."""
     count = status.rpartition(" ")[2]
     return int(count) if count.isdecimal() else 0
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Turns the errors of the database and of its driver into ours."""
+    """Translate exceptions of the database and its driver to `StoreError`."""
     try:
         yield
     except DRIVER_ERRORS as error:
@@ -150,7 +150,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def translate_error(error: Exception) -> StoreError:
-    """What one of the foreign errors is called here."""
+    """Return the `StoreError` for an exception of the driver."""
     match error:
         case asyncpg.SerializationError() | asyncpg.DeadlockDetectedError():
             return TransactionConflictError(str(error))
@@ -162,7 +162,7 @@ def translate_error(error: Exception) -> StoreError:
             return StoreUnwritableError(str(error), READ_ONLY)
         case asyncpg.PostgresIOError():
             return StoreUnwritableError(str(error), DISK_FAILS)
-        case ValueError():  # an argument that is not of the type of its parameter
+        case ValueError():  # an argument of the wrong type
             return StoreError(str(error))
         case (
             OSError()
@@ -183,11 +183,11 @@ def translate_error(error: Exception) -> StoreError:
 T = TypeVar("T")
 
 MAX_BATCH: Final = 32
-"""How many transactions are committed together: PostgreSQL keeps 64 savepoints of each at hand."""
+"""Maximum transactions in one commit: PostgreSQL caches 64 subtransactions per connection."""
 MAX_WAITING: Final = 10_000
-"""How many may wait to be run."""
+"""Maximum number of queued transactions."""
 ATTEMPTS: Final = 5
-"""How often one is run that transactions outside of the lane get in the way of."""
+"""Maximum runs of a transaction that conflicts with one outside of the lane."""
 
 LOST_CONNECTION_ERRORS: Final = (
     asyncpg.PostgresConnectionError,
@@ -196,7 +196,7 @@ LOST_CONNECTION_ERRORS: Final = (
     asyncpg.InternalClientError,
     ConnectionError,
 )
-"""What a connection says that was lost while nobody used it."""
+"""Exceptions of a connection that was lost while it was idle."""
 
 BEGIN: Final = """
 BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -211,7 +211,7 @@ COMMIT: Final = "COMMIT"
 
 
 class _Job:
-    """A transaction that waits to be run, and whoever waits for it."""
+    """A queued transaction and the future of its result."""
 
     __slots__ = ("asked", "channels", "error", "future", "result", "work")
 
@@ -233,7 +233,7 @@ class _Job:
 
 
 class _Transaction(PostgresTransaction):
-    """Keeps what it is to notify."""
+    """A transaction of a lane; it collects the channels to notify."""
 
     __slots__ = ("channels",)
 
@@ -247,7 +247,7 @@ class _Transaction(PostgresTransaction):
 
 
 class Lane:
-    """One lane of one store."""
+    """A lane of a store: its queue, and the task that runs it."""
 
     def __init__(self, name: str, pool: asyncpg.Pool[asyncpg.Record], counts: StoreCounts) -> None:
         self._counts = counts
@@ -266,13 +266,13 @@ class Lane:
         job = _Job(work)
         self._waiting.append(job)
         if self._task is None:
-            # Whoever comes first has nothing to do with those who come after.
+            # Do not run later transactions in the context variables of the first.
             self._task = asyncio.get_running_loop().create_task(self._run(), context=Context())
         result: T = await job.future
         return result
 
     async def close(self, patience: float) -> None:
-        """Finish what waits, within `patience` seconds."""
+        """Run the queued transactions, for at most `patience` seconds."""
         if self._task is None:
             return
         await asyncio.wait({self._task}, timeout=patience)
@@ -301,7 +301,7 @@ class Lane:
         return [job for job in taken if not job.future.cancelled()]
 
     async def _commit(self, batch: list[_Job]) -> None:
-        """Run a batch. What goes wrong is kept for whoever waits for it."""
+        """Run and commit a batch, and store errors in its jobs."""
         try:
             with translate_errors():
                 connection = await self._begun()
@@ -319,7 +319,7 @@ class Lane:
                 job.error = job.error or error
 
     async def _begun(self) -> Any:
-        """A connection that has the lane. The first may have been lost while nobody used it."""
+        """Return a connection that holds the lock; retry if an idle one was lost."""
         for is_last in (False, True):
             connection = await self._pool.acquire()
             try:
@@ -332,8 +332,8 @@ class Lane:
         raise AssertionError("the last attempt returns or raises")
 
     async def _discard(self, connection: Any) -> None:
-        """Closed rather than rolled back: it may be the connection that is at fault."""
-        with suppress(asyncpg.InterfaceError):  # it is closed already
+        """Close a connection instead of rolling back: it may be broken itself."""
+        with suppress(asyncpg.InterfaceError):  # already closed
             connection.terminate()
         await self._pool.release(connection)
 
@@ -347,7 +347,7 @@ class Lane:
             raise StoreError(f"the database answered {COMMIT} with {status}")
 
     async def _run_job(self, connection: Any, job: _Job) -> None:
-        """Run one transaction. What it raises is kept for whoever waits for it."""
+        """Run one transaction, and store its result or error in the job."""
         for attempt in range(1, ATTEMPTS + 1):
             transaction = _Transaction(connection)
             try:
@@ -366,7 +366,7 @@ class Lane:
                 return
 
     async def _settle(self, connection: Any, job: _Job, then: str) -> str:
-        """Keep what a job did, or take it back, and go on."""
+        """Release or roll back the savepoint of a job, and run the statement `then`."""
         if job.error is None:
             try:
                 notify = "".join(f'NOTIFY "{channel}";' for channel in job.channels)

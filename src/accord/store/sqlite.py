@@ -1,11 +1,10 @@
 """A store in one file: SQLite in WAL mode.
 
-One thread writes. It takes all transactions that wait, runs each in a savepoint, and commits them
-together, so that the disk is synced once (group commit). Their callers learn of it after the
-commit.
+One writer thread takes all queued transactions, runs each in a savepoint, and commits them
+together, with one sync of the disk (group commit). Callers get their results after the commit.
 
-A dry run that may take long runs on a copy of the file: SQLite's backup API reads the file while
-others write to it, and the copy is the state at one moment.
+A dry run runs on a copy of the file. SQLite's backup API copies a consistent state while other
+connections write.
 """
 
 from __future__ import annotations
@@ -55,15 +54,18 @@ from accord.store.store import (
 from accord.store.wake import WakeFolder, check_channel
 
 MEMORY_KIB: Final = 64 * 1024
-"""How much of a copy that is soon forgotten is kept in memory, at most."""
+"""Maximum page cache of a scratch copy."""
 PAGES: Final = 4096
-"""How many are copied before it is told how far it has come."""
+"""Number of pages copied between two reports of progress."""
 
 
 @contextmanager
 def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a copy of the file `source`, in a transaction; the copy is gone with the
-    block, whatever becomes of this process. Raises StoreError."""
+    """Open a connection to a temporary copy of the file `source`, in a transaction.
+
+    The copy is unlinked once it is open, so that it disappears even if this process crashes.
+    Raises StoreError.
+    """
     handle, name = mkstemp(prefix=f".{source.name}.", suffix=".rehearsal", dir=source.parent)
     os.close(handle)
     target = Path(name)
@@ -74,10 +76,10 @@ def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
             closing(_scratch(target)) as writing,
         ):
             reading.backup(writing)
-            # The copy says that it has a log beside it, which it could not find any more.
+            # The copied header demands WAL mode, whose log could not be found after the unlink.
             for setting in ("journal_mode = MEMORY", "foreign_keys = ON"):
                 writing.execute(f"PRAGMA {setting}").fetchall()
-            target.unlink()  # what is open stays there until it is closed
+            target.unlink()  # the open file stays usable until it is closed
             writing.execute("BEGIN")
             yield writing
     finally:
@@ -95,16 +97,18 @@ def _scratch(path: Path) -> sqlite3.Connection:
 def copy_sqlite(
     source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> None:
-    """Copy the file `source`; `progress` is told how many of how many bytes are done. Raises
-    StoreError, also where the file is damaged."""
+    """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
+
+    Raises StoreError, also for a damaged file.
+    """
     with (
         translate_errors(),
         closing(connect(source, durable=True)) as reading,
         closing(sqlite3.connect(target, isolation_level=None)) as writing,
     ):
         [size] = reading.execute("PRAGMA page_size").fetchone()
-        # What is read from here on is of one moment; else each write of others would begin the
-        # copy anew.
+        # Read from one snapshot; otherwise each write of another connection would restart the
+        # copy.
         reading.execute("BEGIN")
         reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
         reading.backup(
@@ -123,21 +127,21 @@ log = logging.getLogger("accord.store")
 T = TypeVar("T")
 
 MIN_FREE: Final = 1024 * 1024
-"""With less room on its disk a database counts as full, in bytes."""
+"""Free bytes on the disk below which a database counts as full."""
 MAX_BATCH: Final = 256
-"""How many transactions are committed together."""
+"""Maximum number of transactions in one commit."""
 MAX_WAITING: Final = 10_000
-"""How many may wait to be run."""
+"""Maximum number of queued transactions."""
 
 
 async def open_sqlite(path: Path, *, durable: bool) -> SqliteStore:
-    """Raises StoreError where the file cannot be opened or made."""
+    """Open or create the file. Raises StoreError."""
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, partial(SqliteStore, path, durable=durable))
 
 
 class SqliteStore:
-    """One file; implements `Store`."""
+    """A store in one SQLite file; implements `Store`."""
 
     engine: Engine = "sqlite"
 
@@ -145,12 +149,12 @@ class SqliteStore:
         path = path.absolute()
         self.counts = StoreCounts()
         try:
-            # What is kept is nobody else's business; SQLite gives its other files the same mode.
+            # The data is private to this user; SQLite gives its other files the same mode.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._wake = WakeFolder(path.with_name(f"{path.name}.wake"))
         except OSError as error:
             raise StoreUnavailableError(f"cannot open {path}: {error.strerror}") from None
-        # SQLite does not wait for another that makes the same new file a WAL one.
+        # SQLite does not wait for another process that switches the same new file to WAL mode.
         with self._wake.alone():
             self._writer = _Writer(
                 partial(connect, path, durable=durable), self._wake.notify, self.counts
@@ -199,7 +203,7 @@ class SqliteStore:
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         try:
-            return await self._writer.submit(work)  # one lane for all
+            return await self._writer.submit(work)  # SQLite has one writer: all lanes are one
         except StoreUnwritableError as error:
             self._writability.reason = error.reason
             raise
@@ -210,7 +214,7 @@ class SqliteStore:
         return await self._reader.read(work, snapshot=snapshot)
 
     async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
-        async with self._rehearsing:  # each takes a copy of all there is
+        async with self._rehearsing:  # each run copies the whole file
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(None, self._rehearse, work)
 
@@ -240,7 +244,7 @@ class SqliteStore:
         return await self._writability.check(self._try_writing)
 
     async def _try_writing(self) -> None:
-        # In one transaction SQLite would write none of what is removed before its end.
+        # Within one transaction SQLite would never write the filler that is removed again.
         await self.transact(write_filler)
         await self.transact(remove_filler)
 
@@ -273,7 +277,7 @@ class SqliteStore:
 
 
 class _Job:
-    """A transaction that waits to be run, and whoever waits for it."""
+    """A queued transaction and the future of its result."""
 
     __slots__ = ("asked", "error", "future", "loop", "result", "work")
 
@@ -286,7 +290,7 @@ class _Job:
         self.error: BaseException | None = None
 
     def finish(self) -> None:
-        """Tell whoever waits; called on the loop."""
+        """Resolve the future; called on its event loop."""
         if self.future.done():
             return
         if self.error is None:
@@ -296,7 +300,7 @@ class _Job:
 
 
 class _Writer:
-    """The thread that writes."""
+    """The writer thread and its queue."""
 
     def __init__(
         self,
@@ -328,7 +332,7 @@ class _Writer:
         return result
 
     def close(self) -> None:
-        """Finish what waits; blocks until that is done."""
+        """Run the queued transactions, and block until they are done."""
         self._closed = True
         self._jobs.put(None)
         self._thread.join()
@@ -341,13 +345,13 @@ class _Writer:
             if batch:
                 self._commit(batch)
                 for job in batch:
-                    with suppress(RuntimeError):  # the loop is closed: nobody waits
+                    with suppress(RuntimeError):  # the event loop is closed
                         job.loop.call_soon_threadsafe(job.finish)
             if is_last:
                 return
 
     def _next(self) -> tuple[list[_Job], bool]:
-        """All that wait, at least one; whether no more will come."""
+        """Wait for queued jobs; return them, and True if the queue was closed."""
         job = self._jobs.get()
         batch: list[_Job] = []
         while job is not None and len(batch) < MAX_BATCH:
@@ -381,11 +385,11 @@ class _Writer:
         for channel in channels:
             try:
                 self._notify(channel)
-            except OSError as error:  # what is written is written: listeners look again by and by
+            except OSError as error:  # the commit stands, and listeners also poll
                 log.error("nobody could be woken for %s: %s", channel, error)
 
     def _run_job(self, job: _Job, channels: dict[str, None]) -> None:
-        """Run one transaction. What it raises is kept for whoever waits for it."""
+        """Run one transaction, and store its result or error in the job."""
         transaction = SqliteTransaction(self._connection)
         self._connection.execute("SAVEPOINT job")
         try:
@@ -394,8 +398,8 @@ class _Writer:
         except Exception as error:
             job.error = error
             if not self._connection.in_transaction:
-                # On a full disk SQLite takes the whole transaction back, and with it the
-                # changes of the jobs before this one.
+                # On a full disk SQLite rolls back the whole transaction, including the changes
+                # of the jobs before this one.
                 raise error if isinstance(error, StoreError) else StoreError(str(error)) from error
             self._connection.execute("ROLLBACK TO job")
             self._connection.execute("RELEASE job")
@@ -404,7 +408,7 @@ class _Writer:
 
 
 def _free_bytes(folder: Path) -> int:
-    """Return how much may still be written to the disk of a folder."""
+    """Return the free bytes on the disk of a folder."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
 

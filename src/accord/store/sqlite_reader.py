@@ -3,8 +3,8 @@
 A thread round trip costs seven times as much as a row found by its key (61 µs and 8 µs). So a read
 starts on the event loop, with a limit on each of its statements; a statement that exceeds it is
 interrupted, and the read runs again in a thread. Statements that were too slow several times go
-straight to the thread. A snapshot read always runs in a thread. In both places, all statements of
-a read see one state; one transaction for all of them also costs less than one for each.
+straight to the thread. A snapshot read always runs in a thread. On the loop and in a thread, all
+statements of a read share one transaction: they see one state, and cost less than one each.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from accord.store.wake import check_channel
 T = TypeVar("T")
 
 BUSY_SECONDS: Final = 10.0
-"""How long to wait for another process that writes."""
+"""Time limit for waiting for the lock of another writing process."""
 STATEMENTS: Final = 512
-"""How many prepared statements each connection keeps."""
+"""Number of prepared statements that each connection caches."""
 CACHE_KIB: Final = 8_000
-"""How much of the file each connection keeps in memory, at most."""
+"""Maximum page cache of each connection."""
 MAX_WAL: Final = 64 * 1024 * 1024
-"""What is left of the log beside the file once all of it is in the file, in bytes."""
+"""Size in bytes to which the write-ahead log is truncated after a checkpoint."""
 
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_LOCKED)
 _UNWRITABLE: Final = {
@@ -54,7 +54,10 @@ _NAMES: Final = tuple(str(place) for place in range(1, 5000))
 
 
 def connect(path: Path, *, durable: bool, wait: float | None = None) -> sqlite3.Connection:
-    """Raises sqlite3.Error. It waits for others for `wait` seconds, `BUSY_SECONDS` unless given."""
+    """Open a connection that waits `wait` seconds for locks (default: `BUSY_SECONDS`).
+
+    Raises sqlite3.Error.
+    """
     connection = sqlite3.connect(
         path,
         timeout=BUSY_SECONDS if wait is None else wait,
@@ -72,7 +75,7 @@ def connect(path: Path, *, durable: bool, wait: float | None = None) -> sqlite3.
 
 
 class SqliteTransaction:
-    """Statements on one connection; implements `Transaction`. They are done when they return."""
+    """Statements on one connection, run synchronously; implements `Transaction`."""
 
     __slots__ = ("_connection", "channels")
 
@@ -109,8 +112,7 @@ class SqliteTransaction:
 
 
 def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits for nothing but the statements of its transaction,
-    which never take their time."""
+    """Run a coroutine that awaits only SQLite statements, which never suspend it."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -121,14 +123,17 @@ def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
 
 
 def named_arguments(arguments: Sequence[Any]) -> dict[str, Any]:
-    """`$1` is a name to SQLite. Raises StoreError for more than the name of one can tell."""
+    """Return arguments by name, as `$1` is a name to SQLite.
+
+    Raises StoreError for too many arguments.
+    """
     if len(arguments) > len(_NAMES):
         raise StoreError(f"a statement takes {len(_NAMES)} arguments, not {len(arguments):,}")
     return dict(zip(_NAMES, arguments, strict=False))
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: a script as a whole would commit by itself."""
+    """Yield the statements of a script: `executescript` would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -141,7 +146,7 @@ def statements(script: str) -> Iterator[str]:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Turns the errors of SQLite into ours."""
+    """Translate exceptions of SQLite to `StoreError`."""
     try:
         yield
     except sqlite3.Error as error:
@@ -165,31 +170,30 @@ def translate_error(error: sqlite3.Error) -> StoreError:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else has what is needed, or the file cannot be opened."""
+    """Return whether the file is locked or cannot be opened."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
 THREADS: Final = 2
 STEPS_PER_CHECK: Final = 1000
-"""Instructions of SQLite between two looks at what a statement does."""
+"""Number of SQLite VM instructions between two checks of a statement."""
 MAX_CHECKS: Final = 20
-"""How many times so many instructions a statement may take on the event loop: about 2 ms. Not
-counted by a clock, which would blame a statement for what others do on the same machine."""
+"""Maximum number of checks of a statement on the event loop: about 2 ms. Instructions are counted
+because a clock would blame a statement for other load on the machine."""
 LONG_SECONDS: Final = 0.02
-"""What a quick statement takes only where others have the processor; a full-text search takes few
-instructions, and long ones. One that took so long by the clock is measured by what it takes of the
-processor from then on, which costs a system call: on a busy machine any statement is a long one now
-and then, and no thread would make it shorter."""
+"""Time above which a statement counts as long. Instruction counts miss full-text searches, which
+take few but long instructions. After a long run a statement is measured by CPU time, at the cost of
+a system call: on a busy machine any statement is long now and then, and a thread would not help."""
 LONG_COUNTS: Final = 8
-"""For how many quick runs a long one counts."""
+"""Number of quick runs that make up for a long one."""
 TOO_LONG: Final = 3 * LONG_COUNTS
-"""How much may count against a statement before it goes to a thread."""
+"""Score at which a statement goes straight to a thread."""
 MAX_SLOW: Final = 1000
-"""How many statements are remembered to be slow."""
+"""Maximum number of statements with a remembered score."""
 
 
 class SqliteReader:
-    """Reads what is committed."""
+    """A reader of committed data, on the event loop or in threads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -207,21 +211,21 @@ class SqliteReader:
         return await self._elsewhere(work)
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows of a single statement."""
+        """Return the rows of one statement."""
         rows = self.fetch_now(sql, *arguments)
         if rows is None:
             return await self._elsewhere(lambda db: db.fetch(sql, *arguments))
         return rows
 
     def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
-        """The same; None where it takes too long for the event loop."""
+        """Return the rows like `fetch`, or None if it takes too long for the event loop."""
         try:
             return run_coroutine(self._on_the_loop().fetch(sql, *arguments))
         except _TooSlowError:
             return None
 
     def close(self) -> None:
-        """Finish what is being read; blocks until that is done."""
+        """Block until reads in progress are done, and close the connections."""
         self._threads.shutdown()
         for connection in self._connections:
             connection.close()
@@ -236,7 +240,7 @@ class SqliteReader:
         return await loop.run_in_executor(self._threads, self._read_there, work)
 
     def _read_there(self, work: ReadWork[T]) -> T:
-        """Called in a thread that reads."""
+        """Run a read in a reader thread."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect()
@@ -256,8 +260,11 @@ class SqliteReader:
 
 
 class _TooSlowError(BaseException):
-    """A statement takes more than it may on the event loop. Not an Exception, so that a function
-    that handles those of its statements does not handle this."""
+    """A statement exceeds the limit on the event loop.
+
+    It is a BaseException, so that a `work` function that handles the exceptions of its statements
+    does not catch it.
+    """
 
 
 class _LoopReader:
@@ -266,14 +273,14 @@ class _LoopReader:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._long: dict[str, int] = {}
-        """What counts against statements that took long."""
+        """The scores of statements that took long."""
         self._looks = 0
         self._reading = False
         connection.set_progress_handler(self._is_over, STEPS_PER_CHECK)
 
     def run(self, work: ReadWork[T]) -> T:
-        """The result of a read of one state."""
-        if self._reading:  # a read within another sees the same
+        """Run `work` in one transaction, and return its result."""
+        if self._reading:  # nested read: share the transaction
             return run_coroutine(work(self))
         self._reading = True
         try:

@@ -28,22 +28,22 @@ from msgspec import Struct
 
 
 class StoreError(Exception):
-    """The store cannot do what it was asked for; the message says why."""
+    """A failure of the store; the message says why."""
 
 
 class ConstraintError(StoreError):
-    """A row would break a rule of its table, such as a key that is taken."""
+    """A row that violates a constraint of its table, such as a unique key."""
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be reached, is locked by others for too long, or was closed."""
+    """The database is unreachable, was locked for too long, or is closed."""
 
     told: str = "the database is not available at the moment"
-    """What callers are told, who need not know where it is."""
+    """The message for callers; it does not reveal the location of the database."""
 
 
 class StoreUnwritableError(StoreUnavailableError):
-    """The database can be read but not written, for a reason such as `its disk is full`."""
+    """The database is readable but not writable; `reason` is such as `its disk is full`."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
@@ -52,35 +52,35 @@ class StoreUnwritableError(StoreUnavailableError):
 
 
 class StoreCounts(Struct):
-    """What was written since the store was opened. Each store has one writer, which counts."""
+    """Counters of a store since it was opened; only its one writer changes them."""
 
     transactions: int = 0
-    """Those that were run, whatever came of them."""
+    """Transactions that were run, failed ones included."""
     waited: float = 0.0
-    """Seconds that they waited for their turn, together."""
+    """Total seconds that transactions waited in the queue."""
     commits: int = 0
-    """One may be for many transactions."""
+    """Commits; one commit may cover many transactions."""
     failed_commits: int = 0
     conflicts: int = 0
-    """Transactions that were run again because others were in their way."""
+    """Conflicts between transactions; a conflicting transaction is run again."""
 
     def begun(self, asked: Iterable[float], now: float) -> None:
-        """Transactions begin that were asked for at these times."""
+        """Count transactions that begin at `now` and were submitted at the times `asked`."""
         for each in asked:
             self.transactions += 1
             self.waited += now - each
 
 
 class StoreLoad(Struct, frozen=True):
-    """How busy a store is right now."""
+    """The current load of a store."""
 
     waiting: int
-    """Transactions that wait for their turn."""
+    """Transactions in the queue."""
     busy: int = 0
-    """Connections of the pool that somebody uses; a file has no pool."""
+    """Connections of the pool in use; SQLite has no pool."""
     idle: int = 0
     most: int = 0
-    """How many connections the pool may have."""
+    """Maximum size of the pool."""
 
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ Engine: TypeAlias = Literal["sqlite", "postgresql"]
 
 
 class Row(Protocol):
-    """One row of a result, whose values are found by name or place."""
+    """A row of a result; values are accessed by name or index."""
 
     def __getitem__(self, key: str | int, /) -> Any: ...
 
@@ -99,35 +99,37 @@ class Row(Protocol):
 
 
 class Transaction(Protocol):
-    """A transaction that is open, for the function that it was given to."""
+    """An open transaction, as passed to a `Work` function."""
 
     @property
     def engine(self) -> Engine:
-        """Which database it is, for statements that are far better written for one of them."""
+        """The kind of database, for statements that gain much from a specific one."""
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
-        """Run a statement; how many rows it changed. Raises StoreError."""
+        """Run a statement; return the number of changed rows. Raises StoreError."""
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
-        """Run a statement that changes rows before any other is run, or at the end. Several that
-        differ may be run as one: none sees what another does. Raises StoreError, perhaps later."""
+        """Queue a statement that changes rows; it runs before the next other statement or commit.
+
+        Different queued statements may be combined into one: none sees the changes of another.
+        An error may be raised later. Raises StoreError.
+        """
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
-        """Run a statement once for each of these arguments. Raises StoreError."""
+        """Run a statement once for each row of arguments. Raises StoreError."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows that a statement gives. Raises StoreError."""
+        """Return the rows of a statement. Raises StoreError."""
 
     async def notify(self, channel: str, /) -> None:
-        """Wake those who listen to `channel`, here and in other processes, once the transaction
-        is committed."""
+        """Wake the listeners of `channel` in all processes after the commit."""
 
 
 class ReadTransaction(Protocol):
-    """A connection that only reads, for the function that it was given to."""
+    """A read-only connection, as passed to a `ReadWork` function."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows that a statement gives. Raises StoreError."""
+        """Return the rows of a statement. Raises StoreError."""
 
 
 Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
@@ -135,14 +137,14 @@ ReadWork: TypeAlias = Callable[[ReadTransaction], Coroutine[Any, Any, T]]
 
 
 class Store(Protocol):
-    """A database that is open. Used on one event loop."""
+    """An open database. Use it on one event loop."""
 
     engine: Engine
     counts: StoreCounts
 
     @property
     def load(self) -> StoreLoad:
-        """How busy it is."""
+        """The current load."""
 
     async def __aenter__(self) -> Store: ...
 
@@ -154,56 +156,69 @@ class Store(Protocol):
     ) -> None: ...
 
     async def migrate(self, part: str, folder: Traversable) -> None:
-        """Run the migrations of one part of the application that have not been run. Raises
-        StoreError where the database has some that the folder has not."""
+        """Run the pending migrations of one part of the application.
+
+        Raises StoreError if the database has migrations that `folder` lacks.
+        """
 
     async def applied(self, part: str) -> dict[int, str]:
-        """The numbers and names of the migrations of a part that have been run."""
+        """Return the applied migrations of a part: names by number."""
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
-        """The result of `work`, whose changes are all there when this returns, or none of them.
-        Raises what it raises, and StoreError. Those with the same `lane` run one after the other,
-        in all processes, and so are never in each other's way."""
+        """Run `work` in a transaction, commit it, and return its result.
+
+        Transactions of the same `lane` run one after the other, across all processes, and so
+        never conflict. Raises StoreError and the exceptions of `work`.
+        """
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
-        """The result of `work`, which only reads, on one connection. With `snapshot` all its
-        statements see the same state. It may be run again. Raises what it raises, and
-        StoreError."""
+        """Run `work` on a read-only connection, and return its result.
+
+        With `snapshot` all its statements see the same state. `work` may be run again. Raises
+        StoreError and the exceptions of `work`.
+        """
 
     async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
-        """Return the result of `work`, of which nothing is kept, and for which nobody waits.
+        """Run `work` as a dry run and return its result; its changes are discarded.
 
-        It is run on a copy: with SQLite of the whole file, in a thread; with PostgreSQL of the
-        `tables` that it writes to. Raises what it raises, and StoreError.
+        It runs on a copy and blocks no other transaction. SQLite copies the whole file and runs
+        it in a thread; PostgreSQL copies the `tables` that it writes to. Raises StoreError and the
+        exceptions of `work`.
         """
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
-        """Run one statement in a transaction of its own; how many rows it changed."""
+        """Run one statement in its own transaction; return the number of changed rows."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows that one reading statement gives."""
+        """Return the rows of one reading statement."""
 
     def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
-        """The same where nothing has to be waited for; None where something has."""
+        """Return the rows like `fetch`, or None if that requires waiting."""
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows that one writing statement gives (RETURNING), which is all or nothing and
-        waits for nobody's lane; where others write to the same rows it sees what they left."""
+        """Run one writing statement atomically, outside of all lanes; return its rows (RETURNING).
+
+        It sees the committed result of concurrent writes to the same rows.
+        """
 
     async def writing_fault(self) -> str:
-        """Return why nothing can be written, such as `its disk is full`; empty where it can, as far
-        as anybody found out. Raises StoreError."""
+        """Return the known reason why writes fail, such as `its disk is full`; empty if none.
+
+        Raises StoreError.
+        """
 
     async def notify(self, channel: str, /) -> None:
-        """Wake those who listen to `channel`, here and in other processes."""
+        """Wake the listeners of `channel` in all processes."""
 
     async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
-        """Have `hear` called on the loop when somebody notifies `channel`, perhaps once for
-        several times, perhaps for nothing; call what this gives to stop. What there is to know is
-        in the database: a wake says only that it is time to look."""
+        """Call `hear` on the event loop after notifications of `channel`; return a stop function.
+
+        Notifications may be merged or spurious and carry no data: read the database for the
+        actual changes.
+        """
 
     async def close(self) -> None:
-        """Finish what was begun, and let go of the database."""
+        """Finish pending transactions, and close the database."""
 
 
 DATABASE_CLOCK: Final[dict[Engine, str]] = {
@@ -219,23 +234,26 @@ DISK_FAILS: Final = "its disk fails"
 
 _PROBE: Final = "accord_write_probe"
 _FILLER: Final = 1024 * 1024
-"""Characters that are written: more than most writes, and than the database has left over."""
+"""Number of characters written: more than most writes need and a full database has free."""
 _MAKE: Final = f"CREATE TABLE IF NOT EXISTS {_PROBE} (filler TEXT)"
 _FILL: Final = f"INSERT INTO {_PROBE} (filler) VALUES ($1)"
 _DROP: Final = f"DROP TABLE IF EXISTS {_PROBE}"
 
 
 class Writability:
-    """What is known about writing to one database."""
+    """The known reason why a database cannot be written, checked again by a probe."""
 
     __slots__ = ("reason",)
 
     def __init__(self) -> None:
         self.reason = ""
-        """Why the last write that failed for such a reason did; empty where none has."""
+        """The reason of the last failed write; empty if writes work."""
 
     async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
-        """Return why nothing can be written; empty where it can. Raises StoreUnavailableError."""
+        """Probe after a failed write, and return the reason if writes still fail, else "".
+
+        Raises StoreUnavailableError.
+        """
         if not self.reason:
             return ""
         try:
@@ -245,24 +263,24 @@ class Writability:
         except StoreUnavailableError:
             raise
         except StoreError:
-            self.reason = ""  # it cannot be tried: the next write will tell
+            self.reason = ""  # the probe itself failed: the next write will show
         else:
             self.reason = ""
         return self.reason
 
 
 async def try_writing(transaction: Transaction) -> None:
-    """Write something, and leave nothing of it. Raises StoreError."""
+    """Write filler data and remove it again. Raises StoreError."""
     await write_filler(transaction)
     await remove_filler(transaction)
 
 
 async def write_filler(transaction: Transaction) -> None:
-    """Write something that `remove_filler` removes again. Raises StoreError."""
+    """Write filler data, for `remove_filler` to remove. Raises StoreError."""
     await transaction.execute(_MAKE)
     await transaction.execute(_FILL, "x" * _FILLER)
 
 
 async def remove_filler(transaction: Transaction) -> None:
-    """Remove what `write_filler` wrote, if it did. Raises StoreError."""
+    """Remove the data of `write_filler`, if there is any. Raises StoreError."""
     await transaction.execute(_DROP)

@@ -1,9 +1,9 @@
-"""How processes that use the same file wake each other: by named pipes in a folder beside it.
+"""Wake-ups between processes that use the same file: named pipes in a folder beside it.
 
-Whoever listens makes a pipe `CHANNEL.RANDOM` and reads it; whoever notifies writes a byte to each
-pipe of the channel. A pipe that is full has woken its reader already; one that nobody reads was
-left by a process that is gone, and is removed. Pipes cost nothing while nothing happens, and their
-paths have no limit as those of sockets do.
+A listener creates a pipe `CHANNEL.RANDOM` and reads it; a notifier writes a byte to each pipe of
+the channel. A full pipe has woken its reader already; a pipe without a reader was left by a dead
+process, and is removed. Idle pipes cost nothing, and their paths have no length limit as those of
+sockets do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALL: Final = 65_536
 
 
 def check_channel(channel: str) -> None:
-    """Raises ValueError for a name that not every database takes."""
+    """Raise ValueError for a name that not every database allows."""
     if not _CHANNEL.fullmatch(channel):
         raise ValueError(f"{channel!r} is no channel: a-z, 0-9 and _, at most 63 of them")
 
@@ -37,7 +37,7 @@ class WakeFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keeps other processes out of the same block; waits for them."""
+        """Hold an exclusive lock between processes; wait for it first."""
         import fcntl  # POSIX only
 
         fd = os.open(self._path, os.O_RDONLY)
@@ -48,15 +48,15 @@ class WakeFolder:
             os.close(fd)
 
     def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
-        """Have `hear` called on the running loop; call what this gives to stop."""
+        """Call `hear` on the running event loop for each wake-up; return a stop function."""
         check_channel(channel)
         loop = asyncio.get_running_loop()
         name = secrets.token_hex(8)
         pipe, unread = self._path / f"{channel}.{name}", self._path / f".{name}"
         os.mkfifo(unread, 0o600)
-        # Open for writing too, or the pipe would be at its end when the last writer leaves.
+        # Open it for writing too, or the reader would see EOF when the last writer closes.
         fd = os.open(unread, os.O_RDWR | os.O_NONBLOCK)
-        # Found only now: who notifies removes a pipe that nobody reads.
+        # Rename it only now: notifiers remove pipes without a reader.
         unread.rename(pipe)
         listening = True
 
@@ -77,7 +77,7 @@ class WakeFolder:
         return stop
 
     def notify(self, channel: str) -> None:
-        """Wake all that listen. May be called from any thread."""
+        """Wake all listeners of `channel`. Callable from any thread."""
         prefix = f"{channel}."
         with os.scandir(self._path) as entries:
             pipes = [entry.path for entry in entries if entry.name.startswith(prefix)]
@@ -89,7 +89,7 @@ def _write(pipe: str) -> None:
     try:
         fd = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # nobody reads it
+        if error.errno == errno.ENXIO:  # no reader
             with suppress(FileNotFoundError):
                 os.unlink(pipe)
         elif error.errno != errno.ENOENT:
