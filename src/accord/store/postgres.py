@@ -80,7 +80,7 @@ RECONNECT_SECONDS: Final = (0.1, 5.0)
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
-    """A connection without asyncpg's RESET on release, which costs a round trip per read.
+    """A connection without asyncpg's RESET on release: a round trip per read less.
 
     The code of this package leaves no settings, cursors or locks behind.
     """
@@ -113,7 +113,7 @@ class PostgresStore:
         }
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
-        self._hearing: dict[str, list[Callable[[], None]]] = {}
+        self._callbacks: dict[str, list[Callable[[], None]]] = {}
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._lanes: dict[str, Lane] = {}
@@ -271,21 +271,21 @@ class PostgresStore:
         with translate_errors():
             await self._open.execute("SELECT pg_notify($1, '')", channel)
 
-    async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
+    async def listen(self, channel: str, callback: Callable[[], None]) -> Callable[[], None]:
         check_channel(channel)
         with translate_errors():
             async with self._lock:
                 if self._listener is None or self._listener.is_closed():
                     await self._connect_listener()
                 assert self._listener is not None
-                if channel not in self._hearing:
-                    self._hearing[channel] = []
+                if channel not in self._callbacks:
+                    self._callbacks[channel] = []
                     await self._listener.add_listener(channel, self._notified)
-                self._hearing[channel].append(hear)
+                self._callbacks[channel].append(callback)
 
         def stop() -> None:
             with suppress(ValueError):
-                self._hearing[channel].remove(hear)
+                self._callbacks[channel].remove(callback)
 
         return stop
 
@@ -318,7 +318,7 @@ class PostgresStore:
             self._url, timeout=CONNECT_SECONDS, server_settings=self._settings
         )
         try:
-            for channel in self._hearing:
+            for channel in self._callbacks:
                 await listener.add_listener(channel, self._notified)
         except BaseException:
             listener.terminate()
@@ -329,8 +329,8 @@ class PostgresStore:
         self._listener = listener
 
     def _notified(self, connection: object, pid: int, channel: str, payload: object) -> None:
-        for hear in tuple(self._hearing.get(channel, ())):
-            hear()
+        for callback in tuple(self._callbacks.get(channel, ())):
+            callback()
 
     def _lost(self, connection: object) -> None:
         if self._pool is not None and self._reconnecting is None:
@@ -348,7 +348,7 @@ class PostgresStore:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)
         self._reconnecting = None
-        for channel in tuple(self._hearing):
+        for channel in tuple(self._callbacks):
             self._notified(None, 0, channel, "")
 
 

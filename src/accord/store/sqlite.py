@@ -53,75 +53,6 @@ from accord.store.store import (
 )
 from accord.store.wake import WakeFolder, check_channel
 
-MEMORY_KIB: Final = 64 * 1024
-"""Maximum page cache of a scratch copy."""
-PAGES: Final = 4096
-"""Number of pages copied between two reports of progress."""
-
-
-@contextmanager
-def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
-    """Open a connection to a temporary copy of the file `source`, in a transaction.
-
-    The copy is unlinked once it is open, so that it disappears even if this process crashes.
-    Raises StoreError.
-    """
-    handle, name = mkstemp(prefix=f".{source.name}.", suffix=".rehearsal", dir=source.parent)
-    os.close(handle)
-    target = Path(name)
-    try:
-        with (
-            translate_errors(),
-            closing(connect(source, durable=True)) as reading,
-            closing(_scratch(target)) as writing,
-        ):
-            reading.backup(writing)
-            # The copied header demands WAL mode, whose log could not be found after the unlink.
-            for setting in ("journal_mode = MEMORY", "foreign_keys = ON"):
-                writing.execute(f"PRAGMA {setting}").fetchall()
-            target.unlink()  # the open file stays usable until it is closed
-            writing.execute("BEGIN")
-            yield writing
-    finally:
-        target.unlink(missing_ok=True)
-
-
-def _scratch(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
-    connection.row_factory = sqlite3.Row
-    for setting in ("synchronous = OFF", f"cache_size = -{MEMORY_KIB}"):
-        connection.execute(f"PRAGMA {setting}").fetchall()
-    return connection
-
-
-def copy_sqlite(
-    source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> None:
-    """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
-
-    Raises StoreError, also for a damaged file.
-    """
-    with (
-        translate_errors(),
-        closing(connect(source, durable=True)) as reading,
-        closing(sqlite3.connect(target, isolation_level=None)) as writing,
-    ):
-        [size] = reading.execute("PRAGMA page_size").fetchone()
-        # Read from one snapshot; otherwise each write of another connection would restart the
-        # copy.
-        reading.execute("BEGIN")
-        reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        reading.backup(
-            writing,
-            pages=PAGES,
-            progress=lambda status, left, total: progress((total - left) * size, total * size),
-        )
-        reading.execute("COMMIT")
-        [found] = writing.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise StoreError(f"{source} is damaged: {found}")
-
-
 log = logging.getLogger("accord.store")
 
 T = TypeVar("T")
@@ -132,6 +63,10 @@ MAX_BATCH: Final = 256
 """Maximum number of transactions in one commit."""
 MAX_WAITING: Final = 10_000
 """Maximum number of queued transactions."""
+MEMORY_KIB: Final = 64 * 1024
+"""Maximum page cache of a scratch copy."""
+PAGES: Final = 4096
+"""Number of pages copied between two reports of progress."""
 
 
 async def open_sqlite(path: Path, *, durable: bool) -> SqliteStore:
@@ -252,8 +187,8 @@ class SqliteStore:
         check_channel(channel)
         self._wake.notify(channel)
 
-    async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
-        stop = self._wake.listen(channel, hear)
+    async def listen(self, channel: str, callback: Callable[[], None]) -> Callable[[], None]:
+        stop = self._wake.listen(channel, callback)
         self._stops[stop] = None
 
         def forget() -> None:
@@ -415,3 +350,66 @@ def _free_bytes(folder: Path) -> int:
 
 def _closed() -> StoreError:
     return StoreUnavailableError("the store is closed")
+
+
+@contextmanager
+def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
+    """Open a connection to a temporary copy of the file `source`, in a transaction.
+
+    The copy is unlinked once it is open, so that it disappears even if this process crashes.
+    Raises StoreError.
+    """
+    handle, name = mkstemp(prefix=f".{source.name}.", suffix=".rehearsal", dir=source.parent)
+    os.close(handle)
+    target = Path(name)
+    try:
+        with (
+            translate_errors(),
+            closing(connect(source, durable=True)) as reading,
+            closing(_scratch(target)) as writing,
+        ):
+            reading.backup(writing)
+            # The copied header demands WAL mode, whose log could not be found after the unlink.
+            for setting in ("journal_mode = MEMORY", "foreign_keys = ON"):
+                writing.execute(f"PRAGMA {setting}").fetchall()
+            target.unlink()  # the open file stays usable until it is closed
+            writing.execute("BEGIN")
+            yield writing
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _scratch(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
+    connection.row_factory = sqlite3.Row
+    for setting in ("synchronous = OFF", f"cache_size = -{MEMORY_KIB}"):
+        connection.execute(f"PRAGMA {setting}").fetchall()
+    return connection
+
+
+def copy_sqlite(
+    source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
+
+    Raises StoreError, also for a damaged file.
+    """
+    with (
+        translate_errors(),
+        closing(connect(source, durable=True)) as reading,
+        closing(sqlite3.connect(target, isolation_level=None)) as writing,
+    ):
+        [size] = reading.execute("PRAGMA page_size").fetchone()
+        # Read from one snapshot; otherwise each write of another connection would restart the
+        # copy.
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        reading.backup(
+            writing,
+            pages=PAGES,
+            progress=lambda status, left, total: progress((total - left) * size, total * size),
+        )
+        reading.execute("COMMIT")
+        [found] = writing.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StoreError(f"{source} is damaged: {found}")

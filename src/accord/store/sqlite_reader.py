@@ -54,7 +54,7 @@ _NAMES: Final = tuple(str(place) for place in range(1, 5000))
 
 
 def connect(path: Path, *, durable: bool, wait: float | None = None) -> sqlite3.Connection:
-    """Open a connection that waits `wait` seconds for locks (default: `BUSY_SECONDS`).
+    """Open a connection that waits `wait` seconds for locks, or `BUSY_SECONDS`.
 
     Raises sqlite3.Error.
     """

@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreUnwritableError(StoreUnavailableError):
-    """The database is readable but not writable; `reason` is such as `its disk is full`."""
+    """A database that can only be read; `reason` is such as `its disk is full`."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
@@ -109,7 +109,7 @@ class Transaction(Protocol):
         """Run a statement; return the number of changed rows. Raises StoreError."""
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
-        """Queue a statement that changes rows; it runs before the next other statement or commit.
+        """Queue a statement that changes rows, to run before the next one or the commit.
 
         Different queued statements may be combined into one: none sees the changes of another.
         An error may be raised later. Raises StoreError.
@@ -196,22 +196,23 @@ class Store(Protocol):
         """Return the rows like `fetch`, or None if that requires waiting."""
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Run one writing statement atomically, outside of all lanes; return its rows (RETURNING).
+        """Run one writing statement atomically; return its rows (RETURNING).
 
-        It sees the committed result of concurrent writes to the same rows.
+        It runs outside of all lanes, and sees the committed result of concurrent writes to the
+        same rows.
         """
 
     async def writing_fault(self) -> str:
-        """Return the known reason why writes fail, such as `its disk is full`; empty if none.
+        """Return the known reason why writes fail, such as `its disk is full`.
 
-        Raises StoreError.
+        The text is empty if no reason is known. Raises StoreError.
         """
 
     async def notify(self, channel: str, /) -> None:
         """Wake the listeners of `channel` in all processes."""
 
-    async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` on the event loop after notifications of `channel`; return a stop function.
+    async def listen(self, channel: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` when `channel` is notified; return a function to stop that.
 
         Notifications may be merged or spurious and carry no data: read the database for the
         actual changes.
@@ -250,7 +251,7 @@ class Writability:
         """The reason of the last failed write; empty if writes work."""
 
     async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
-        """Probe after a failed write, and return the reason if writes still fail, else "".
+        """Probe after a failed write; return the reason if writes still fail.
 
         Raises StoreUnavailableError.
         """

@@ -47,8 +47,8 @@ class WakeFolder:
         finally:
             os.close(fd)
 
-    def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
-        """Call `hear` on the running event loop for each wake-up; return a stop function."""
+    def listen(self, channel: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` on the running event loop for each wake-up; return a stop function."""
         check_channel(channel)
         loop = asyncio.get_running_loop()
         name = secrets.token_hex(8)
@@ -60,10 +60,10 @@ class WakeFolder:
         unread.rename(pipe)
         listening = True
 
-        def woken() -> None:
+        def wake_up() -> None:
             with suppress(BlockingIOError):
                 os.read(fd, _ALL)
-            hear()
+            callback()
 
         def stop() -> None:
             nonlocal listening
@@ -73,7 +73,7 @@ class WakeFolder:
                 loop.remove_reader(fd)
                 os.close(fd)
 
-        loop.add_reader(fd, woken)
+        loop.add_reader(fd, wake_up)
         return stop
 
     def notify(self, channel: str) -> None:
