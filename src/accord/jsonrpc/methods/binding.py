@@ -45,10 +45,10 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 
 
 class ParamsForm:
-    """The names and places that one method has.
+    """The parameter names of one method, and its number of positions.
 
-    `places` is None for a method that takes any number of values by position, `names` is None for
-    one that takes any name. `unexpected` makes the problem of a name that the method lacks.
+    `places` is None if the method takes any number of values by position, `names` is None if it
+    takes any name. `unexpected` makes the problem for an unknown name.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ParamsForm:
 
     @cached_property
     def _object(self) -> Callable[[Any], Any]:
-        """Decodes large params by name."""
+        """The decoder of large params by name."""
         if self._names is None:
             return _decode_object
         fields = [
@@ -75,7 +75,7 @@ class ParamsForm:
 
     @cached_property
     def _array(self) -> Callable[[Any], Any]:
-        """Decodes large params by position."""
+        """The decoder of large params by position."""
         if self._places is None:
             return _decode_array
         fields = [(f"f{index}", Raw, UNSET) for index in range(self._places)]
@@ -85,7 +85,7 @@ class ParamsForm:
         return msgspec.json.Decoder(form).decode
 
     def read(self, params: Params) -> dict[str, Raw] | list[Raw]:
-        """The values. Raises `InvalidParamsError`."""
+        """Return the raw values. Raises `InvalidParamsError`."""
         if params is UNSET:
             return []
         try:
@@ -111,7 +111,7 @@ class ParamsForm:
 
 
 def _structured(params: bytes | Raw) -> bytes | Raw:
-    """Params without the text of a long string or number, which are refused for their type."""
+    """Return the params, or "0" for a string or number, which is refused anyway."""
     first = memoryview(params)[0]
     return params if first in b"{[" else b"0"
 
@@ -121,7 +121,7 @@ def is_large(params: bytes | Raw) -> bool:
 
 
 def is_long(params: bytes | Raw) -> bool:
-    """Whether there may be so many values that each by itself would take long."""
+    """Return whether there may be too many values to decode each separately."""
     return memoryview(params).nbytes > _LONG
 
 
@@ -130,16 +130,22 @@ def is_array(params: bytes | Raw) -> bool:
 
 
 class ParameterType(Protocol):
-    """Decodes what callers give for one parameter."""
+    """A decoder of the values of one parameter."""
 
     annotation: Any
 
     def decode(self, data: Json, name: str, path: str) -> Any:
-        """The value. Raises `ValueRefusedError` with problems under `path` of `name`."""
+        """Return the value.
+
+        Raises `ValueRefusedError` with problems under `path` of `name`.
+        """
 
 
 def choose_type(parameter: Parameter) -> ParameterType:
-    """The type that decodes `parameter`. Raises `RegistrationError` when there is none."""
+    """Return the decoder for `parameter`.
+
+    Raises `RegistrationError` if there is none.
+    """
     annotation = parameter.annotation
     if is_pydantic_field(parameter.default):
         raise RegistrationError(
@@ -164,13 +170,13 @@ def choose_type(parameter: Parameter) -> ParameterType:
 
 
 def _msgspec_obstacle(annotation: Any) -> str:
-    """Why msgspec cannot decode `annotation`; empty when it can."""
+    """Return the reason why msgspec cannot decode `annotation`; empty if it can."""
     try:
         msgspec.json.Decoder(annotation)
         custom = _custom_class(msgspec.inspect.type_info(annotation))
     except TypeError as error:
         return str(error)
-    # msgspec takes any class as a type and then accepts its instances only, which JSON has none of.
+    # msgspec takes any class as a type, but then accepts its instances only, and JSON has none.
     return "" if custom is None else f"msgspec does not know the class {custom.__qualname__}"
 
 
@@ -272,7 +278,7 @@ class Binder:
         return args, kwargs
 
     def refuse_large(self, params: bytes | Raw, error: Exception) -> None:
-        """Raise `InvalidParamsError` for large params if `error` locates the invalid value.
+        """Raise `InvalidParamsError` for large params if `error` locates the fault.
 
         `error` is what msgspec raised over all params at once. Decoding large params again,
         parameter by parameter, would cost too much.

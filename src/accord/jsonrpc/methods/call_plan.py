@@ -1,9 +1,9 @@
-"""How a method's function is called: the steps from raw params to the call, chosen once.
+"""Plans: the steps from raw params to the call of a function, chosen once per method.
 
 Common signatures get a plan that decodes all params in one pass of msgspec. Whatever such
-a plan cannot take, wrong params above all, goes to the `Binder`, which knows every rule and
-names every fault; a plan is only ever a faster way to the same call. The function itself is
-called outside of every `try`: an error in it is never mistaken for an error in the params.
+a plan cannot decode, above all invalid params, goes to the `Binder`, which knows every rule and
+names every fault; a plan is only a faster way to the same call. The function itself is called
+outside of every `try`, so that its errors are never mistaken for errors in the params.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class _Forms:
         own_names: bool,
     ) -> None:
         self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
-        """Raises for large params; returns None for others, which take the slow path."""
+        """Raise an error for large params; return None for others, which take the slow path."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))

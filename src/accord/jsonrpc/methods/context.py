@@ -1,4 +1,4 @@
-"""What a handler can know and do while it serves a call, and the interface of observers.
+"""The context of a call for its handler, and the interface of observers.
 
 An observer sees every incoming call; metrics and tracing are observers. The interface is pure;
 observers bring their own clocks.
@@ -157,41 +157,40 @@ class Context(_Called, eq=False, kw_only=True):
 CANCELLED: Final = "cancelled"
 
 Outcome: TypeAlias = int | Literal["cancelled"] | None
-"""How a call ended: with an error of this code, given up because its caller went away, or
-None if it worked. A notification has the code that a request would have been told."""
+"""The outcome of a call: the code of its error, cancelled because the caller went away, or None
+if it succeeded. A notification has the code that a request would have been answered."""
 
 MakeContext: TypeAlias = Callable[[str, Id | UnsetType], Context]
-"""Makes the context of a call from its method and id; it costs something, so only if needed."""
+"""Makes the context of a call from its method and id. Call it only if needed: it is not free."""
 
 
 class Observation(Protocol):
-    """One call, as an observer follows it."""
+    """An observer's view of one call."""
 
     def ended(self, outcome: Outcome, error: BaseException | None) -> None:
-        """The call has come to its end; told once. `error` is what it failed with, if known."""
+        """Handle the end of the call, once. `error` is its exception, if known."""
 
     def left(self) -> None:
-        """The stack in which `called` was told is left; told once, in the same context."""
+        """Handle the exit from the stack of `called`, once, in the same context."""
 
 
 class Observer(Protocol):
-    """Told of every call that comes in, and of what came in and was no call.
+    """An observer of all incoming calls, and of input that is not a call.
 
-    What it raises is logged, and does not concern the call.
+    Its exceptions are logged; they do not affect the call.
     """
 
     def called(
         self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
     ) -> Observation:
-        """A call came in: a notification if `id` is UNSET. `known` tells whether there is such
-        a method; if not, its name may be anything.
+        """Handle an incoming call, or a notification if `id` is UNSET.
 
-        Context variables that are set here are seen by the handler, however it runs, and have
-        to be reset in `left`.
+        If `known` is False there is no such method, and the name may be anything. The handler,
+        however it runs, sees the context variables set here; reset them in `left`.
         """
 
     def batch_received(self, size: int) -> None:
-        """A batch of so many messages came in; each call in it is told of by itself."""
+        """Handle an incoming batch of `size` messages; `called` follows for each call."""
 
     def refused(self, error: RpcError) -> None:
-        """Something came in of which no method is known: no JSON, no message, too large."""
+        """Handle input without a known method: no JSON, no message, or too large."""

@@ -21,7 +21,7 @@ Naming: TypeAlias = Callable[[Params], dict[str, Any]]
 """Returns the arguments in params by the names of the parameters."""
 
 _NOBODY = Context("", channel=ChannelInfo(scheme=""))
-"""Takes the place of the context among the arguments."""
+"""A placeholder for the context among the arguments."""
 
 
 def naming(signature: Signature, planner: Planner) -> Naming:
@@ -62,16 +62,16 @@ def _plain(value: Any) -> Any:
 
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]
-"""Goes on to the next interceptor, and at last to the method. May be called again, to retry."""
+"""Calls the next interceptor, or finally the method. May be called again, to retry."""
 Interceptor: TypeAlias = Callable[[Context, Proceed], Coroutine[Any, Any, Any]]
 
 Mode: TypeAlias = Literal["inline", "thread", "async", "either"]
-"""How a function runs: in the caller's stack, in the pool of threads, as a coroutine, or in
-the caller's stack to give its result or a coroutine of it."""
+"""The way to run a function: in the caller's stack, in the pool of threads, as a coroutine, or in
+the caller's stack to return its result or a coroutine."""
 
 
 def check_interceptor(interceptor: Interceptor) -> None:
-    """Raises `RegistrationError` unless it is an async function."""
+    """Raise `RegistrationError` unless the interceptor is an async function."""
     if not is_async(interceptor):
         raise RegistrationError(
             f"the interceptor {interceptor!r} is no async function: "
@@ -80,7 +80,7 @@ def check_interceptor(interceptor: Interceptor) -> None:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling `function` gives a coroutine."""
+    """Return whether calling `function` returns a coroutine."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object whose call is async
     )
@@ -89,11 +89,10 @@ def is_async(function: Callable[..., Any]) -> bool:
 def intercept(
     bind: Plan, mode: Mode, interceptors: tuple[Interceptor, ...], naming: Naming
 ) -> Plan:
-    """A plan that calls through `interceptors`, the first of them outermost.
+    """Return a plan that calls through `interceptors`, the first of them outermost.
 
-    `bind` gives a function of no arguments which makes the call, `naming` the arguments for
-    the interceptors. What the plan returns is a coroutine; wrong params are raised before it
-    is made.
+    `bind` returns a function without arguments that makes the call, `naming` returns the arguments
+    for the interceptors. The plan returns a coroutine; it raises for invalid params before that.
     """
     inwards = interceptors[::-1]
 

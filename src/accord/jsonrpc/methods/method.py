@@ -1,4 +1,4 @@
-"""A function that can be called by name: its metadata, and how to call it. Pure."""
+"""A function that can be called by name: its metadata, and the ways to call it. Pure."""
 
 from __future__ import annotations
 
@@ -98,24 +98,23 @@ NOTHING = About()
 
 
 class Method(Struct, frozen=True, kw_only=True, eq=False):
-    """One method as a router serves it."""
+    """A method of a router."""
 
     name: str
     function: Callable[..., Any]
     mode: Mode
-    """How to run it; a method with interceptors is always `async`."""
+    """The way to run it; a method with interceptors is always `async`."""
     deadline: float | None | UnsetType
-    """Seconds after which a call is given up, None for never. UNSET leaves it to whoever serves
-    the method."""
+    """Timeout of a call in seconds, None for no timeout. If UNSET, the server's limit applies."""
     wants_context: bool
     """Whether `invoke` needs the context; else it may be None."""
     parameters: tuple[Parameter, ...]
-    """What callers can give, the context not among it."""
+    """The parameters that callers can pass, without the context."""
     returns: Any
     doc: str
     about: About
     protocol: bool
-    """Whether it belongs to the protocol, and may therefore be called `rpc.…`."""
+    """Whether it belongs to the protocol, and may be named `rpc.…`."""
     invoke: Plan
     """Decodes params and calls. Gives the result, or the coroutine of an async method.
     Wrong params are raised at once, as `InvalidParamsError`."""
@@ -125,13 +124,13 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     """Gives the arguments by name, for interceptors."""
     interceptors: tuple[Interceptor, ...] = ()
     function_mode: Mode
-    """How the function itself runs, whatever stands around it."""
+    """The way to run the function itself, without its interceptors."""
 
     def __repr__(self) -> str:
         return f"<Method {self.name!r}: {self.mode} {where(self.function)}>"
 
     def placed(self, name: str, interceptors: tuple[Interceptor, ...]) -> Method:
-        """This method under another name, with further interceptors around it."""
+        """Return this method under another name, with further interceptors around it."""
         if not interceptors:
             return self if name == self.name else replace(self, name=name)
         around = interceptors + self.interceptors
@@ -154,7 +153,10 @@ def make_method(
     about: About | None = None,
     protocol: bool = False,
 ) -> Method:
-    """The method that serves `function`. Raises `RegistrationError` when it cannot be served."""
+    """Return the method for `function`.
+
+    Raises `RegistrationError` if it cannot be served.
+    """
     try:
         mode = _mode(function, thread)
         _check_deadline(deadline, mode)
@@ -181,9 +183,9 @@ def make_method(
 
 
 def raw_method(plan: Plan, name: str) -> Method:
-    """A method that reads its params itself, for a protocol with rules of its own.
+    """Return a method that reads its params itself, for a protocol with own rules.
 
-    It gives its result or a coroutine of it, and no deadline is kept for it.
+    It returns its result or a coroutine, and has no deadline.
     """
     return Method(
         name=name,
@@ -204,7 +206,7 @@ def raw_method(plan: Plan, name: str) -> Method:
 
 
 def where(function: Callable[..., Any]) -> str:
-    """How messages call a function: its module and name."""
+    """Return the module and name of a function, for messages."""
     name = getattr(function, "__qualname__", None)
     return repr(function) if name is None else f"{function.__module__}.{name}"
 

@@ -1,4 +1,4 @@
-"""Parameters that msgspec decodes, and what it says about those it refuses."""
+"""Parameters that msgspec decodes, and the problems in its error messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Json: TypeAlias = bytes | Raw
 """One JSON value, not yet decoded."""
 
 REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
-"""All that msgspec raises over a value; the TypeError is for unhashable members of a set."""
+"""All exceptions of msgspec for a value; TypeError is for unhashable members of a set."""
 
 
 class MsgspecType:
@@ -43,12 +43,12 @@ class MsgspecType:
         raise ValueRefusedError([problem])
 
     def problem(self, data: Json, name: str, path: str, said: str) -> ParamsProblem:
-        """What msgspec said of `data`, as a problem of the parameter `name`."""
+        """Return the problem of the parameter `name` from an error message about `data`."""
         return _Fault(self.annotation, data, name, path, said).problem()
 
 
 _LONGEST: Final = 4 * MAX_TEXT
-"""How much is read of either end of a message of msgspec's."""
+"""Maximum length read at both ends of an error message of msgspec."""
 _AT = re.compile(r"(?P<what>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
 _EXPECTED_GOT = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`")
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?P<rest>.*)", re.DOTALL)
@@ -59,9 +59,9 @@ _CHOICE = re.compile(r"Invalid (enum value|value) .*", re.DOTALL)
 
 
 class _Fault:
-    """What msgspec says about a value, read back into a problem.
+    """The problem that an error message of msgspec describes.
 
-    Its message is the only place where it tells the path: ``Expected `int`, got `str` - at
+    The path is only in its message: ``Expected `int`, got `str` - at
     `$.items[2].name` ``. A field's name in it may have been chosen by the caller; it can
     mislead no one but that caller.
     """
@@ -71,7 +71,7 @@ class _Fault:
         self._data = data
         self._name = name
         self._path = path
-        if len(message) > 2 * _LONGEST:  # a name of the caller's is in it; the path is at the end
+        if len(message) > 2 * _LONGEST:  # it contains a name of the caller; the path is at the end
             message = f"{message[:_LONGEST]}…{message[-_LONGEST:]}"
         located = _AT.fullmatch(message)
         self._what = located["what"] if located else message
@@ -101,14 +101,14 @@ class _Fault:
         return ParamsProblem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
 
     def _came(self, sized: str = "") -> str:
-        """What stands at the fault, with its length if it is of the kind that is measured."""
+        """Return the kind of the faulty value, with its length if lengths are limited."""
         if memoryview(self._data).nbytes > MAX_DIAGNOSED_BYTES:
             return "another value"
         try:
             value = msgspec.json.decode(self._data)
             for step in steps(self._inner):
                 value = value[step]
-        except (*REFUSALS, LookupError):  # a key that msgspec does not tell, or a fault further on
+        except (*REFUSALS, LookupError):  # a key that msgspec does not name, or a fault further on
             return "another value"
         kind = json_kind(value)
         if kind == sized and isinstance(value, str | list | dict):

@@ -1,4 +1,4 @@
-"""What is wrong with the params of a call: problems, expected types, duplicate members. Pure."""
+"""Errors in the params of a call: problems, expected types, duplicate members. Pure."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from msgspec import Raw, Struct
 from accord.jsonrpc.protocol.errors import RpcError, own_error
 
 MAX_PROBLEMS: Final = 10
-"""How many problems one error lists."""
+"""Maximum number of problems in one error."""
 MAX_TEXT: Final = 200
-"""Longest name or text in a problem."""
+"""Maximum length of a name or text in a problem."""
 MAX_DIAGNOSED_BYTES: Final = 2_048
-"""Largest params or value that is read again for the sake of a better message: refusing must not
-cost more than serving."""
+"""Maximum size of params that are read again for a better message: refusing must not cost more
+than serving."""
 _MAX_COMPARED: Final = 64
-"""Longest name, and most allowed names, for which a close match is looked for."""
+"""Maximum length of a name, and number of allowed names, to search for a close match."""
 
 
 class ParamsProblem(Struct, frozen=True):
-    """One thing that is wrong with the params."""
+    """One fault in the params."""
 
     parameter: str
     path: str
     expected: str
     got: str
     text: str = ""
-    """Said instead of `expected …, got …` where that would not explain it."""
+    """Text in place of `expected …, got …`, if that would not explain the problem."""
     members: dict[str, Any] = {}
-    """What a program may want to know beyond the four."""
+    """Further members for programs, beyond the four."""
 
     @property
     def message(self) -> str:
@@ -55,7 +55,7 @@ class ParamsProblem(Struct, frozen=True):
 
 
 class ValueRefusedError(Exception):
-    """A value is not of the type that its parameter has. Caught where parameters are bound."""
+    """A value that is not of its parameter's type. The binder catches it."""
 
     def __init__(self, problems: Iterable[ParamsProblem]) -> None:
         super().__init__()
@@ -63,9 +63,9 @@ class ValueRefusedError(Exception):
 
 
 def invalid_params(problems: Sequence[ParamsProblem]) -> RpcError:
-    """The error for a call with these problems, of which there is at least one.
+    """Return the error for a call with these problems, at least one.
 
-    Its `data` has the members of the first, and all of them as `problems` if there are more.
+    Its `data` has the members of the first problem, and all as `problems` if there are several.
     """
     problems = problems[:MAX_PROBLEMS]
     first, more = problems[0], len(problems) - 1
@@ -84,7 +84,7 @@ def missing(name: str, expected: str) -> ParamsProblem:
 
 
 def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> ParamsProblem:
-    """A named parameter that the method does not take."""
+    """Return the problem of a name that the method does not take."""
     members: dict[str, Any] = {"allowed": list(allowed)}
     close = _closest(name, allowed) if suggest else None
     hint = ""
@@ -102,14 +102,14 @@ def by_position_only(name: str) -> ParamsProblem:
 
 
 def too_many(takes: int, came: int | None) -> ParamsProblem:
-    """More positional parameters than the method has; None if they were not counted."""
+    """Return the problem of too many positional parameters; `came` may be None."""
     got = "more" if came is None else f"{came:,}"
     text = f"the method takes {_count(takes)} by position, {got} came"
     return ParamsProblem("params", "params", f"at most {_count(takes)}", got, text)
 
 
 def undecodable(parameter: str, path: str, expected: str, error: Exception) -> ParamsProblem:
-    """A value that is no JSON which can be decoded, whatever its type."""
+    """Return the problem of a value that is not decodable JSON, whatever its type."""
     why = "nested too deep" if isinstance(error, RecursionError) else str(error)
     return ParamsProblem(
         parameter, path, expected, "what cannot be decoded", f"not decodable: {why}"
@@ -121,7 +121,7 @@ def shorten(text: str) -> str:
 
 
 def json_kind(value: Any) -> str:
-    """What a decoded JSON value is, in the words of msgspec's messages."""
+    """Return the type of a decoded JSON value, as msgspec's messages name it."""
     return _JSON_KINDS.get(type(value), "another value")
 
 
@@ -178,10 +178,10 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<key>\[\.\.\.\])
 
 
 def expected(annotation: Any, path: str = "") -> str:
-    """What a value of this type, or the part of it at `path` (`.items[2].name`), must be."""
+    """Return the expected type of a value or its part at `path` (`.items[2].name`)."""
     try:
         found: m.Type | None = _described(annotation)
-    except TypeError:  # an annotation that has no hash
+    except TypeError:  # an unhashable annotation
         found = _described.__wrapped__(annotation)
     if found is None:
         return _UNKNOWN
@@ -194,12 +194,12 @@ def expected(annotation: Any, path: str = "") -> str:
 def _described(annotation: Any) -> m.Type | None:
     try:
         return m.type_info(annotation)
-    except Exception:  # whatever msgspec cannot describe; pydantic decodes it
+    except Exception:  # msgspec cannot describe it; pydantic decodes it
         return None
 
 
 def steps(path: str) -> list[Step]:
-    """A path of msgspec's, without its `$`, taken apart."""
+    """Split a path of msgspec, without its `$`, into steps."""
     return [_step(found) for found in _STEP.finditer(path)]
 
 
@@ -236,7 +236,7 @@ def _choice(values: list[Any]) -> str:
 
 
 def _part(found: m.Type | None, step: Step) -> m.Type | None:
-    """The type of a field, item or value of `found`; None when it cannot be told."""
+    """Return the type of a field, item or value of `found`; None if unknown."""
     match found, step:
         case m.Metadata(type=inner), _:
             return _part(inner, step)
@@ -267,7 +267,7 @@ def _first(found: Any) -> m.Type | None:
 
 
 def _tags(types: tuple[m.Type, ...], step: Step) -> m.Type | None:
-    """The tags to choose from, where `step` is the field that tells a union's structs apart."""
+    """Return the possible tags, if `step` is the tag field of a union of structs."""
     structs = [each for each in types if isinstance(each, m.StructType)]
     tags = [each.tag for each in structs if each.tag is not None and each.tag_field == step]
     return m.LiteralType(tuple(tags)) if tags else None
@@ -277,11 +277,11 @@ _decode: Final = msgspec.json.Decoder().decode
 _decode_out_of_range: Final = msgspec.json.Decoder(float_hook=len).decode
 _encode: Final = msgspec.json.Encoder().encode
 _MOST: Final = 32
-"""Most values among which a member that comes twice is looked for: each takes a microsecond."""
+"""Maximum number of values to search for a duplicate member: each takes a microsecond."""
 
 
 class DuplicateMemberError(msgspec.ValidationError):
-    """A member stands twice in one object; `path` leads to it, empty where that is not known."""
+    """A duplicate member of an object; `path` leads to it, and is empty if unknown."""
 
     def __init__(self, path: tuple[str | int, ...]) -> None:
         where = "" if not path else f" {str(path[-1])[:100]!r}"
@@ -290,9 +290,9 @@ class DuplicateMemberError(msgspec.ValidationError):
 
 
 def check_members(data: bytes | Raw) -> None:
-    """Raise `DuplicateMemberError` if an object in `data` has two members of one name.
+    """Raise `DuplicateMemberError` if an object in `data` has a duplicate member.
 
-    Raises what msgspec refuses, too.
+    Raises the exceptions of msgspec for invalid JSON, too.
     """
     data = bytes(data)
     try:
@@ -301,9 +301,9 @@ def check_members(data: bytes | Raw) -> None:
         value = _decode_out_of_range(data)
     again = _encode(value)
     if again == data:
-        return  # the common case: whoever wrote this leaves out what JSON can do without
+        return  # the common case: compact JSON without optional blanks
     colons = data.count(b":")
-    if b"\\" in data:  # a colon may stand in a string in another spelling
+    if b"\\" in data:  # a colon may be escaped in a string
         plain = data.replace(b"\\\\", b"")
         colons += plain.count(b"\\u003a") + plain.count(b"\\u003A")
     if again.count(b":") != colons:
@@ -311,19 +311,19 @@ def check_members(data: bytes | Raw) -> None:
 
 
 def _is_small(data: bytes) -> bool:
-    """Whether reading `data` again takes less than what a refusal may cost."""
+    """Return whether reading `data` again is cheap enough for a refusal."""
     return len(data) <= MAX_DIAGNOSED_BYTES and sum(map(data.count, (b",", b"[", b"{"))) <= _MOST
 
 
 class _Twice:
-    """Stands in place of an object with a member that comes twice."""
+    """A marker in place of an object with a duplicate member."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 def _place(data: bytes) -> tuple[str | int, ...]:
-    """Where the first member stands that comes twice."""
+    """Return the path of the first duplicate member."""
     value = json.loads(data, object_pairs_hook=_object, parse_int=len, parse_float=len)
     path: list[str | int] = []
     _search(value, path)
@@ -339,7 +339,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _search(value: Any, path: list[str | int]) -> bool:
-    """Lengthen `path` until it ends at a member that comes twice; whether there is one."""
+    """Extend `path` to the first duplicate member; return whether there is one."""
     if isinstance(value, _Twice):
         path.append(value.name)
         return True

@@ -23,7 +23,7 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 
 _SHOULD_BE = "Input should be "
 _MOST_LISTED = 1_000
-"""pydantic lists all faults or none, and half a million of them take a second and 300 MB."""
+"""Maximum number of faults to list: half a million take pydantic a second and 300 MB."""
 
 
 class PydanticType:
@@ -40,7 +40,7 @@ class PydanticType:
 
     def decode(self, data: Json, name: str, path: str) -> Any:
         try:
-            # pydantic's own parser would let through what msgspec refuses in every other
+            # Parse with msgspec: pydantic's own parser accepts what is refused in every other
             # parameter, such as 1e999.
             msgspec.json.decode(data)
         except REFUSALS as error:

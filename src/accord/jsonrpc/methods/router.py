@@ -22,7 +22,7 @@ _ATTRIBUTE = "__accord_method__"
 
 
 class MethodDeclaration(Struct, frozen=True):
-    """How a function is to be served."""
+    """The options with which a function is to be served."""
 
     name: str | None = None
     thread: bool = False
@@ -51,10 +51,10 @@ def method(
     deadline: float | None | UnsetType = UNSET,
     about: About | None = None,
 ) -> Any:
-    """Mark a function, a method of a class or a static method as one to be served.
+    """Mark a function, a method of a class or a static method to be served.
 
-    Used bare or with the options of `Router.add`, which hold once the function is
-    registered. The function itself is left as it is.
+    Used bare or with the options of `Router.add`, which apply when the function is
+    registered. The function itself is not changed.
     """
     if callable(name):
         return _declare(name, MethodDeclaration())
@@ -66,14 +66,16 @@ def method(
 
 
 def declaration_of(function: Any) -> MethodDeclaration | None:
-    """The mark of a function, a bound method or what wraps one in a class."""
+    """Return the declaration of a function, bound method, or wrapper in a class."""
     found = getattr(getattr(function, "__func__", function), _ATTRIBUTE, None)
     return found if isinstance(found, MethodDeclaration) else None
 
 
 def declared_in(thing: object) -> Iterator[tuple[str, Any]]:
-    """The marked functions of an object, a class or a module, ready to be called, with their
-    names. Looks at classes and never evaluates a property."""
+    """Yield the marked functions of an object, a class or a module with their names.
+
+    Looks at classes and never evaluates a property.
+    """
     if isinstance(thing, ModuleType):
         found = vars(thing)
     else:
@@ -92,7 +94,7 @@ def _declare(function: F, mark: MethodDeclaration) -> F:
 InterceptorT = TypeVar("InterceptorT", bound=Interceptor)
 
 RESERVED_PREFIX = "rpc."
-"""JSON-RPC 2.0, section 4: names that begin so are for the protocol's own methods."""
+"""JSON-RPC 2.0, section 4: names with this prefix are reserved for the protocol."""
 
 
 class Router:
@@ -104,8 +106,8 @@ class Router:
         def add(a: int, b: int) -> int:
             return a + b
 
-    Everything that declares a method raises `RegistrationError` when it cannot be served as
-    declared, or its name is taken; nothing has changed then.
+    All ways to declare a method raise `RegistrationError` if it cannot be served as declared, or
+    its name is taken; the router is unchanged then.
 
     JSON-RPC serves any id. With `request_errors`, as MCP has it, the id of a request must be a
     string or an integer, and unique among the requests in flight on the same connection.
@@ -113,11 +115,11 @@ class Router:
 
     def __init__(self, *, request_errors: RequestErrors | None = None) -> None:
         self.request_errors = request_errors
-        """What requests are answered that a protocol above JSON-RPC refuses; None for none."""
+        """The errors for requests that a protocol above JSON-RPC refuses, if there is one."""
         self.methods: dict[str, Method] = {}
-        """Every method by its full name: one dictionary for the router's life, to read only."""
+        """Every method by its full name. Read only; the dictionary is never replaced."""
         self.direct: dict[str, Plan] = {}
-        """How to call those that run inline and want no context, by full name; to read only."""
+        """The plans of inline methods without a context, by full name. Read only."""
         self.version = 0
         """Grows with every change."""
         self._bare: dict[str, Method] = {}
@@ -169,12 +171,12 @@ class Router:
         about: About | None = None,
         protocol: bool = False,
     ) -> Method:
-        """Declare `function` as a method, called as itself unless `name` says otherwise.
+        """Declare `function` as a method, under its own name or `name`.
 
-        A plain function runs inline, on the thread that serves; `thread=True` runs it in a
-        pool of threads. `deadline` is in seconds, for functions that do not run inline; None
-        for none at all, while one that is not given is `Limits.call_seconds`.
-        `about` is what its description says beyond the signature and the docstring.
+        A plain function runs inline, on the event loop's thread; `thread=True` runs it in a
+        pool of threads. `deadline` is in seconds, for functions that do not run inline; None is
+        no deadline, and the default is `Limits.call_seconds`.
+        `about` is its metadata beyond the signature and the docstring.
         `protocol` is for the protocol's own methods, whose names begin with `rpc.`.
         """
         mark = declaration_of(function) or MethodDeclaration()
@@ -190,7 +192,7 @@ class Router:
         return self.methods[method.name]
 
     def put(self, method: Method) -> None:
-        """Add a method that was made elsewhere, under its own name."""
+        """Add an existing `Method` under its own name."""
         self._add_own([method])
 
     def register(self, instance: object, prefix: str = "") -> None:
@@ -217,7 +219,10 @@ class Router:
         self._add_own(methods)
 
     def remove(self, name: str) -> None:
-        """Take away a method of this router's own. Raises `RegistrationError` if it has none."""
+        """Remove an own method of this router.
+
+        Raises `RegistrationError` if there is none.
+        """
         if name not in self._own:
             included = " of its own; an included router has it" if name in self.methods else ""
             raise RegistrationError(f"the router has no method '{name}'{included}")
@@ -227,20 +232,20 @@ class Router:
     def include(self, other: Router, prefix: str = "") -> None:
         """Serve the methods of `other` too, with `prefix` before their names.
 
-        What is later added to or removed from `other` is added or removed here as well. The
-        interceptors of this router stand around those of `other`.
+        Later additions to and removals from `other` apply here as well. The interceptors of
+        this router run around those of `other`.
         """
         if any(router is other for router in self._ancestors()):
             raise RegistrationError("a router cannot include itself, nor one that includes it")
         self._check((prefix + name, each) for name, each in other.methods.items())
-        self._included.append(other)  # it must live as long as this one: others may be below it
+        self._included.append(other)  # keep it alive: it links its own routers to this one
         other._parents.append((weakref.ref(self), prefix))
         for name, each in other.methods.items():
             self._put(prefix + name, each)
         self.version += 1
 
     def intercept(self, interceptor: InterceptorT) -> InterceptorT:
-        """Put an async function around every call, inside those put there before.
+        """Put an async function around every call, inside the earlier interceptors.
 
         It is `async def interceptor(context, proceed)`; `await proceed()` gives the result
         of the call. It may raise, or return something without proceeding. Calls with wrong
@@ -262,7 +267,7 @@ class Router:
             self._put(each.name, each)
 
     def _check(self, methods: Iterable[tuple[str, Method]]) -> None:
-        """Raises `RegistrationError` if one of them cannot be put here or further up."""
+        """Raise `RegistrationError` if a method collides here or in a router above."""
         fresh: dict[tuple[int, str], Method] = {}
         for name, each in methods:
             for router, full in self._places(name):
@@ -276,7 +281,7 @@ class Router:
                 fresh[id(router), full] = each
 
     def _places(self, name: str) -> Iterator[tuple[Router, str]]:
-        """Where a method called `name` here is known, and as what."""
+        """Yield each router that knows the method `name`, with its name there."""
         yield self, name
         for parent, prefix in self._above():
             yield from parent._places(prefix + name)
@@ -300,7 +305,7 @@ class Router:
             parent._drop(prefix + name)
 
     def _above(self) -> list[tuple[Router, str]]:
-        """The routers that include this one; they are not kept alive by it."""
+        """Yield the routers that include this one; it holds them by weak references."""
         found = [(reference(), reference, prefix) for reference, prefix in self._parents]
         self._parents = [(reference, prefix) for router, reference, prefix in found if router]
         return [(router, prefix) for router, _, prefix in found if router]
@@ -327,8 +332,8 @@ def _check_name(name: str, method: Method) -> None:
 
 
 RequestFault: TypeAlias = Literal["invalid_id", "id_conflict", "batch_too_large"]
-"""Why a protocol refuses what JSON-RPC allows, or has an error of its own for it: an id that is
-not a string or an integer, one of a request in flight, a batch over the limit."""
+"""A fault for which a protocol above JSON-RPC has its own error: an id that is not a string or an
+integer, the id of a request in flight, a batch over the limit."""
 
 RequestErrors: TypeAlias = Callable[[RequestFault, Any, Context], RpcError]
 """Return the error for a fault, given the context of the request and its raw params; for a batch
@@ -336,7 +341,7 @@ the error that JSON-RPC has."""
 
 
 def id_fault(id: Id, in_use: Callable[[Id], bool]) -> RequestFault | None:
-    """Return why the id of a request is refused where `RequestErrors` apply; None if it is not."""
+    """Return the fault of a request id under `RequestErrors`; None if there is none."""
     if id is None or type(id) is float:
         return "invalid_id"
     return "id_conflict" if in_use(id) else None

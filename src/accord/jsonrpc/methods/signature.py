@@ -50,7 +50,7 @@ _COLLECTIONS = frozenset(
 
 
 def check_union(members: tuple[Any, ...]) -> None:
-    """Raises `RegistrationError` for a union of these that cannot be served safely."""
+    """Raise `RegistrationError` for a union that cannot be served safely."""
     metas: list[Meta] = []
     types = [_peel(member, metas) for member in members]
     limited = [meta for meta in metas if constrains(meta)]
@@ -68,14 +68,14 @@ def check_union(members: tuple[Any, ...]) -> None:
 
 
 def constrains(meta: Meta) -> bool:
-    """Whether there are values that `meta` refuses; else it only describes."""
+    """Return whether `meta` refuses any value, rather than only describing."""
     limits = (meta.gt, meta.ge, meta.lt, meta.le, meta.multiple_of, meta.pattern)
     sizes = (meta.min_length, meta.max_length, meta.tz)
     return any(limit is not None for limit in limits + sizes)
 
 
 def _peel(member: Any, metas: list[Meta]) -> Any:
-    """The type itself, without its other names and its metadata, which is added to `metas`."""
+    """Return the type without aliases and metadata; add the metadata to `metas`."""
     while True:
         if get_origin(member) is Annotated:
             metas.extend(each for each in member.__metadata__ if isinstance(each, Meta))
@@ -224,49 +224,49 @@ _BY_NAME: frozenset[Kind] = frozenset({"positional_or_keyword", "keyword_only"})
 
 
 class Parameter(Struct, frozen=True):
-    """One parameter that callers can give."""
+    """A parameter that callers can pass."""
 
     name: str
     annotation: Any
-    """The type, resolved; `Any` where none is declared. For `*args` that of each value."""
+    """The resolved type; `Any` if none is declared. For `*args` the type of each value."""
     kind: Kind
     required: bool
     default: Any = UNSET
-    """The very object that the function declares; UNSET when there is none."""
+    """The object that the function declares, not a copy; UNSET if there is none."""
 
     @property
     def by_position(self) -> bool:
-        """Whether it has a place of its own in an array of params."""
+        """Whether it has its own position in an array of params."""
         return self.kind in _BY_POSITION
 
     @property
     def by_name(self) -> bool:
-        """Whether it has a name of its own in an object of params."""
+        """Whether it has its own name in an object of params."""
         return self.kind in _BY_NAME
 
 
 class ContextPlace(Struct, frozen=True):
-    """Where a function wants its context: the name, and the index if given by position."""
+    """The parameter for the context: its name, and its index if it is positional."""
 
     name: str
     index: int | None
 
 
 class Signature(Struct, frozen=True):
-    """What a function takes from callers, where it wants its context, what it returns."""
+    """The parameters of a function, the place of its context, and its return type."""
 
     parameters: tuple[Parameter, ...]
     context: ContextPlace | None
     returns: Any
     reserved: frozenset[str]
-    """Names that are given without the caller: the context's, `self`, what a partial has."""
+    """Names that callers cannot pass: of the context, `self`, arguments of a partial."""
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """The signature of `function` with its annotations resolved.
+    """Return the signature of `function` with its annotations resolved.
 
-    Raises `RegistrationError` when it cannot be read, or asks for the context in a way
-    that cannot be served.
+    Raises `RegistrationError` if it cannot be read, or declares the context in an unsupported
+    way.
     """
     try:
         found = inspect.signature(function)
@@ -315,7 +315,7 @@ def _is_context(annotation: Any) -> bool:
 
 
 class _Annotations:
-    """Resolves the annotations of one function, each by itself so that errors can name it."""
+    """A resolver of a function's annotations, singly so that errors can name them."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         owner = innermost(function)
@@ -339,14 +339,14 @@ class _Annotations:
 
 
 def _declared_names(function: Callable[..., Any]) -> frozenset[str]:
-    """Every name that an argument of the plain function can be given by."""
+    """Return every name by which an argument of the plain function can be passed."""
     inner = innermost(function)
     declared = inspect.signature(getattr(inner, "__func__", inner)).parameters.values()
     return frozenset(each.name for each in declared if _KINDS[each.kind] in _BY_NAME)
 
 
 def innermost(function: Callable[..., Any]) -> Any:
-    """The plain function whose annotations `inspect.signature` shows."""
+    """Return the plain function that `inspect.signature` takes its annotations from."""
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(function)
