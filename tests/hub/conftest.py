@@ -11,7 +11,7 @@ from tests.hub.world import World, world_at
 
 @pytest.fixture
 def url(migrated_url: str) -> str:
-    """The URL of a store with the hub's tables, and nothing in them."""
+    """Return the URL of a store that has the hub's tables and no rows."""
     return migrated_url
 
 

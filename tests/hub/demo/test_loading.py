@@ -1,4 +1,4 @@
-"""The sample project: whole, the same each time, and found alike on both databases."""
+"""The sample project: complete, deterministic, and equally searchable on both databases."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_both_databases_hold_and_find_the_same(cluster: Cluster, tmp_path:
 
 
 async def everything(world: World, tables: dict[str, str]) -> dict[str, list[str]]:
-    """The rows of tables that a query finds."""
+    """Return the rows that each query finds, by its name."""
     return {
         name: sorted(repr(tuple(row)) for row in await world.store.fetch(query))
         for name, query in tables.items()
@@ -92,7 +92,7 @@ async def everything(world: World, tables: dict[str, str]) -> dict[str, list[str
 
 @pytest.mark.req("H-26")
 async def test_it_touches_nothing_that_it_did_not_make(world: World) -> None:
-    """Not the names, labels, prompts, people and baselines of a hub that has them already."""
+    """Check names, labels, prompts, people and baselines that the hub already had."""
     epic = await world.call("create_epic", title="Mine", description="See US-001.")
     await world.call("create_user_story", epic_id=epic.id, title="Mine too")
     await world.call("create_label", name="Safety", colour="#000000")

@@ -1,4 +1,4 @@
-"""Who may accept a proposal that they made themselves, whichever way they made and accept it."""
+"""The right to accept one's own proposals, for every way to propose and to accept."""
 
 from __future__ import annotations
 

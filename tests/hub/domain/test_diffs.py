@@ -1,4 +1,4 @@
-"""Differences: field by field, line by line, and back again."""
+"""Differences: by field, by line, and applied in reverse."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_texts_made_to_be_slow_to_compare_are_not() -> None:
 
 
 def _patched(old: list[str], diff: str) -> list[str]:
-    """What `patch` makes of it."""
+    """Return the result of applying a diff with `patch`."""
     new: list[str] = []
     place = 0
     for line in diff.splitlines():

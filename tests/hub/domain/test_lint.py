@@ -1,4 +1,4 @@
-"""The linter: what it finds, where, and what it leaves alone."""
+"""The linter: its findings, their positions, and the texts it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statuses, priorities, places in the hierarchy, circles, names: the rules, one by one."""
+"""Rules for statuses, priorities, parents, cycles and names."""
 
 from __future__ import annotations
 

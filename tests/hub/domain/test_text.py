@@ -1,4 +1,4 @@
-"""Which characters texts may have."""
+"""Characters that texts may contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is affected, step by step, and the linter on the texts of an item."""
+"""Impact analysis step by step, and the linter on the texts of an item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects that hypothesis thinks of: every kind of thing, with texts that formats may stumble over."""
+"""Hypothesis strategies for projects: every kind of record, and texts that are hard to format."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _id(number: int) -> str:
 
 @st.composite
 def projects(draw: st.DrawFn) -> Project:
-    """A whole project, as an export has it."""
+    """Draw a whole project in the form of an export."""
     labels = draw(st.lists(label_names, max_size=3, unique_by=fold))
     made = _Made(draw, [name for name in labels if fold(name)])
     for _ in range(draw(st.integers(1, 2))):
@@ -127,7 +127,7 @@ def projects(draw: st.DrawFn) -> Project:
 
 
 class _Made:
-    """A project while it is made."""
+    """A project under construction."""
 
     def __init__(self, draw: st.DrawFn, labels: list[str]) -> None:
         self._draw = draw
@@ -165,7 +165,7 @@ class _Made:
         return str(self.items[-1].reference_id)
 
     def links(self) -> list[Link]:
-        """From later to earlier things: no circle."""
+        """Draw links from later to earlier items, so none closes a cycle."""
         names = [str(item.reference_id) for item in self.items if item.kind != "prompt"]
         pairs = [(one, other) for place, one in enumerate(names) for other in names[:place]]
         return [

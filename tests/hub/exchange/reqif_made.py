@@ -1,4 +1,4 @@
-"""Small ReqIF files, made of what a test is about."""
+"""Small ReqIF files that contain only the parts that a test needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reqif(
     namespace: str = REQIF,
     lead: str = "",
 ) -> str:
-    """A file with these objects, all at the top of one specification unless `places` says more."""
+    """Return a file with these objects, all at the top of one specification without `places`."""
     ids = [each.partition('IDENTIFIER="')[2].partition('"')[0] for each in objects]
     if places is None:
         places = "".join(map(place, ids))
@@ -55,7 +55,7 @@ def definition(name: str) -> str:
 
 
 def spec_object(id: str, text: str, attributes: str = "", inner: str = "", **values: str) -> str:
-    """An object with a text, and further attributes by name (`_` for `.`)."""
+    """Return an object with a text and further attributes by name (`_` stands for `.`)."""
     given = {"ReqIF.Text": text} if text else {}
     given |= {name.replace("ReqIF_", "ReqIF."): value for name, value in values.items()}
     parts = "".join(
@@ -92,7 +92,7 @@ def relation_type(name: str) -> str:
 
 
 def archive(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A ZIP archive of these files."""
+    """Return a ZIP archive of these files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as made:
         for name, content in files.items():

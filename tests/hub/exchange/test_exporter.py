@@ -1,4 +1,4 @@
-"""Exports: what is in them, and that no spreadsheet runs any of it."""
+"""Exports: their contents, and protection against formulas in spreadsheets."""
 
 from __future__ import annotations
 

@@ -345,14 +345,14 @@ async def test_an_import_writes_to_no_table_but_those_it_is_rehearsed_on(world: 
 
 
 async def rows(world: World) -> list[object]:
-    """What there is of everything that an import changes."""
+    """Return the row counts of all tables that an import changes."""
     counts = [f"SELECT count(*) AS total FROM {table}" for table in IMPORTED]
     return [[row["total"] for row in await world.store.fetch(count)] for count in counts]
 
 
 @pytest.fixture
 async def elsewhere(tmp_path: Path) -> AsyncIterator[World]:
-    """A hub with the sample project, whose people nobody else knows."""
+    """Return a hub with the sample project, including people that no other hub has."""
     async with world_at(f"sqlite://{tmp_path}/elsewhere.db") as found:
         operation = demo_operation()
         await found.runner.run(operation, convert(operation, {}), found.admin)

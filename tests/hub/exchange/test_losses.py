@@ -1,4 +1,4 @@
-"""Nothing of a file is dropped in silence: rows have notes, and the report has totals."""
+"""Losses of an import are reported: as notes of rows and as totals."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_a_type_that_the_hub_has_is_kept(world: World) -> None:
 
 @pytest.mark.req("H-23")
 async def test_objects_outside_of_all_specifications_are_requirements(world: World) -> None:
-    """Exports of several tools have objects, and a specification without a place for them."""
+    """Several tools export a specification that does not place its objects."""
     content = reqif(spec_object("A", "Text."), spec_object("B", "More."), places=place("A"))
     report = await take(world, content)
     assert [row.kind for row in report.rows] == [

@@ -1,4 +1,4 @@
-"""Names in a file are names of its source: no import changes the items of another one unasked."""
+"""Names in a file belong to its source: imports leave items of other sources unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BRAKE, BREW = "The brake shall hold.", "The machine shall brew."
 
 @pytest.fixture
 async def elsewhere(tmp_path: Path) -> AsyncIterator[World]:
-    """Another hub."""
+    """Return another hub."""
     async with world_at(f"sqlite://{tmp_path}/elsewhere.db") as found:
         yield found
 
@@ -159,7 +159,7 @@ async def test_an_item_that_was_created_here_is_not_changed_unasked(world: World
 
 
 async def imported_by_an_earlier_release(world: World) -> None:
-    """The items of `brake()` as they were before sources were kept."""
+    """Return the items of `brake()` as releases without sources stored them."""
     ids = [former_id(name) for name in ("specification SPEC-1", "loose SPEC-1", "REQ-1")]
     content = (
         "kind,id,parent,title,description\n"
@@ -184,7 +184,7 @@ async def test_what_an_earlier_release_imported_is_found_by_its_old_id(world: Wo
 
 @pytest.mark.req("H-22", "H-23")
 async def test_a_link_of_an_earlier_release_gets_its_direction(world: World) -> None:
-    """It was `relates_to` then; a second link beside it would say less."""
+    """Earlier releases made it `relates_to`; a second link beside it would say less."""
     objects = [spec_object(id, id) for id in ("REQ-1", "REQ-2")]
     options = {"repository": "cars", "types": relation_type("Parent")}
     await take(world, reqif(*objects, **options))
@@ -239,7 +239,7 @@ async def test_identifiers_that_differ_in_case_or_zeros_are_two_objects(world: W
 async def test_a_reference_id_of_another_installation_is_another_item(
     world: World, elsewhere: World
 ) -> None:
-    """A document has no UUIDs: what it calls REQ-001 is not our REQ-001."""
+    """A document has no UUIDs: its REQ-001 is not our REQ-001."""
     await take(elsewhere, brake(BREW, repository="coffee", title="Coffee"))
     await take(world, brake(repository="cars"))
     for format in ("markdown", "csv", "json", "reqif"):
@@ -435,7 +435,7 @@ async def test_an_epic_that_another_object_replaces_is_told(world: World) -> Non
 async def test_a_hub_of_the_release_before_gets_the_tables(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Its items have no source; imports find them, and change nothing unasked."""
+    """Items of such a hub have no source; imports find them and leave them unchanged."""
     before = tmp_path / "migrations"
     before.mkdir()
     for each in (files("accord.hub") / "migrations").iterdir():

@@ -1,5 +1,4 @@
-"""Which files are ReqIF, in which encodings and archives; whatever the bytes, an import refuses or
-reads them."""
+"""ReqIF files in all encodings and archives: an import reads or refuses any bytes."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 
 
 def with_doctype(declared: str) -> str:
-    """Return a file that is right but for its DOCTYPE."""
+    """Return a file that is valid except for its DOCTYPE."""
     found = reqif(spec_object("A", "A."))
     place = found.index("<REQ-IF")
     return f"{found[:place]}<!DOCTYPE REQ-IF {declared}>{found[place:]}"
@@ -157,7 +156,7 @@ def encrypted() -> bytes:
 
 
 def lying() -> bytes:
-    """An archive whose directory says that a file is small."""
+    """Return an archive with a directory that declares a size too small."""
     raw = bytearray(archive({"a.reqif": "x" * 5000}))
     place = raw.index(b"PK\x01\x02")
     raw[place + 24 : place + 28] = (10).to_bytes(4, "little")
@@ -199,7 +198,7 @@ def test_an_archive_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def mutated(chance: random.Random, raw: bytes) -> bytes:
-    """The same with some bytes changed, moved, repeated or cut."""
+    """Return the bytes with some of them changed, moved, repeated or cut."""
     made = bytearray(raw)
     for _ in range(chance.randint(1, 6)):
         at = chance.randrange(len(made) or 1)
@@ -227,7 +226,7 @@ PIECES = (
 @pytest.mark.req("H-25")
 @pytest.mark.parametrize("seed", range(4))
 async def test_whatever_the_bytes_an_import_answers(world: World, seed: int) -> None:
-    """Each mutant is read, or refused as an argument; no other error leaves the operation."""
+    """An import reads each mutant or raises InvalidError, and no other error."""
     chance = random.Random(seed)
     await world.call("create_prompt", world.admin, name="helper", content="Help.")
     await world.call("import_items", world.admin, format="reqif", content=FILE)

@@ -1,4 +1,4 @@
-"""ReqIF of other tools, and the form of ours."""
+"""ReqIF files that the hub writes, and their form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_file_of_another_tool_becomes_an_epic_with_stories_and_requireme
 
 
 async def test_our_files_name_everything_that_they_refer_to(world: World) -> None:
-    """Every identifier is there once, and every reference is to one."""
+    """Every identifier occurs once, and every reference names one of them."""
     await world.call("import_items", format="reqif", content=FOREIGN)
     content = (await world.call("export_items", format="reqif")).content
     root = ElementTree.fromstring(content)

@@ -1,4 +1,4 @@
-"""What is exported and imported again is the same, in every format and on both databases."""
+"""Round trips: an exported project imports unchanged, in every format and on both databases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOST: dict[FormatName, dict[type, tuple[str, ...]]] = {
     },
     "reqif": {Link: ("creator", "created_at")},
 }
-"""What a format does not keep of things; only JSON has comments, labels and types of their own."""
+"""By format: the fields it does not keep. Only JSON has comments, labels and types of their own."""
 
 
 class _TakenBack(Exception):  # noqa: N818 - takes a transaction back
@@ -44,7 +44,7 @@ def test_a_text_is_read_as_it_was_written(format: FormatName, project: Project) 
 
 @pytest.mark.parametrize("format", FORMATS)
 async def test_a_project_comes_back_from_the_database(world: World, format: FormatName) -> None:
-    """Examples are collected first: hypothesis knows no event loop."""
+    """Collect the examples first, because hypothesis does not run in an event loop."""
     examples: list[Project] = []
 
     @settings(
@@ -64,7 +64,7 @@ async def test_a_project_comes_back_from_the_database(world: World, format: Form
 
 
 async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
-    """What is in an empty hub after these rows; the hub is empty again then."""
+    """Import rows into an empty hub, return its project, and empty the hub again."""
     gathered: list[Project] = []
 
     async def place(transaction: Transaction) -> None:
@@ -80,8 +80,10 @@ async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
 
 
 def _seen(rows: Iterable[Numbered], project: Project) -> list[Any]:
-    """The records that were read, with names for UUIDs and without what is only told, such as the
-    hub that the file is from."""
+    """Return the records that were read, with names in place of UUIDs.
+
+    Records for information only, such as the source of the file, are left out.
+    """
     names = {item.id: item.reference_id for item in project.items}
     found: list[Any] = []
     for numbered in rows:
@@ -103,7 +105,7 @@ def _seen(rows: Iterable[Numbered], project: Project) -> list[Any]:
 
 
 def _kept(format: FormatName, project: Project) -> list[Any]:
-    """What a format keeps of a project."""
+    """Return the part of a project that a format keeps."""
     whole = [*project.types, *project.labels] if format == "json" else []
     whole += [_without(format, record) for record in (*project.items, *project.relationships)]
     return [*whole, *project.comments] if format == "json" else whole

@@ -1,4 +1,4 @@
-"""A hub on each engine, served."""
+"""A served hub on each engine."""
 
 from __future__ import annotations
 

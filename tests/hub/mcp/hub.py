@@ -1,4 +1,4 @@
-"""A hub over HTTP, whose callers show the names of people as their tokens."""
+"""A hub over HTTP; a caller's token is a username."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INFO = {"io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"}}
 
 
 class Names:
-    """An authenticator whose tokens are names of people, with the scopes they want: `uma:read`."""
+    """An authenticator that reads tokens as usernames with scopes: `uma:read`."""
 
     def __init__(self, world: World) -> None:
         self._people = {
@@ -65,7 +65,7 @@ class Names:
 
 
 class Hub:
-    """A hub that is served, and a client of it."""
+    """A served hub with a client."""
 
     def __init__(self, world: World, server: Server, site: Site) -> None:
         self.world = world
@@ -82,7 +82,7 @@ class Hub:
         return await (await self.site.session(way, **token)).request(method, **params)
 
     async def tool(self, tool: str, /, who: str = "ada", way: str = PLAIN, **given: Any) -> Any:
-        """The structured content of a call that succeeds."""
+        """Return the structured content of a successful call."""
         answer = await self.ask("tools/call", who, way, name=tool, arguments=given)
         result = answer.json["result"]
         assert "isError" not in result, result

@@ -1,5 +1,7 @@
-"""A result says the same as text and as structured content, marks included: some clients hand a
-model the one, others the other."""
+"""Text and structured content of a result are equal, marks included.
+
+Some clients give the model the text, others the structured content.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{6}Z")
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """All that a value says, by the names of its members."""
+    """Yield all values within a value, by the names of their members."""
     if isinstance(value, dict):
         for name, each in value.items():
             yield from leaves(each, name)
@@ -75,7 +77,7 @@ def squeezed(text: str) -> str:
 
 
 def marked(text: str) -> tuple[str, str]:
-    """What stands outside of the marks, and what between them."""
+    """Return the text outside of the marks and the text between them."""
     found = re.search(r"<data-([0-9a-f]{8})>\n(.*)\n</data-\1>", text, re.DOTALL)
     if found is None:
         return text, ""

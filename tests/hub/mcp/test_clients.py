@@ -1,4 +1,4 @@
-"""Clients that others wrote work with the whole system, over HTTP with a token, in both eras."""
+"""Clients by others work with the whole system, over HTTP with a token, in both eras."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLIENTS = [
 
 
 async def post(served: Served, token: str, method: str, **params: Any) -> Any:
-    """The result of a plain request."""
+    """Return the result of a plain request."""
     async with served.client(token) as client:
         answer = await client.post("/api/v1/mcp", json=request(method, params))
     return answer.json()["result"]
@@ -42,13 +42,13 @@ async def call(served: Served, tool: str, **arguments: Any) -> Any:
 
 @pytest.fixture
 def packages(peer: str) -> Path | None:
-    """The packages of Node that a client needs."""
+    """Return the folder with the Node packages that a client needs."""
     return node_packages(INTEROP) if peer.startswith("typescript") else None
 
 
 @pytest.fixture
 def client(peer: str) -> list[str]:
-    """What runs a client."""
+    """Return the command that runs a client."""
     if peer == "mcp":
         return [python(peer), str(PEERS / "official.py")]
     node = str(suite.node(node_packages(CONFORMANCE)))

@@ -1,4 +1,4 @@
-"""Changes are told to those who subscribed, whoever makes them, in this process or another."""
+"""Subscribers are notified of changes by this process and by others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def call(hub: Hub) -> Call:
 
 @pytest.fixture
 async def elsewhere(hub: Hub, url: str) -> AsyncIterator[Call]:
-    """Calls operations in another process."""
+    """Run operations in another process."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.hub.mcp.writer", url),
         stdin=asyncio.subprocess.PIPE,
@@ -51,13 +51,13 @@ async def elsewhere(hub: Hub, url: str) -> AsyncIterator[Call]:
 
 
 class Ears:
-    """A client that listens."""
+    """A client that collects notifications."""
 
     def __init__(self, listening: Listening) -> None:
         self._listening = listening
 
     async def until(self, *wanted: str) -> set[str]:
-        """What was told, by URI or method, once all that is `wanted` was."""
+        """Return the notifications by URI or method, once all that are `wanted` have arrived."""
         heard: set[str] = set()
         while not heard >= set(wanted):
             message = await self._listening.message()

@@ -13,7 +13,7 @@ from tests.mcp.server.http.service import initialize
 
 
 async def instructions(hub: Hub, way: str, who: str = "uma") -> str:
-    """What a client is told at the beginning."""
+    """Return the server instructions that a client gets when it connects."""
     if way == MODERN:
         answer = await hub.ask("server/discover", who, MODERN)
     else:

@@ -21,12 +21,12 @@ from tests.hub.mcp.hub import LEGACY, MODERN, PLAIN, WAYS, Hub
 
 
 def contents(answer: Any) -> Any:
-    """What was read, decoded."""
+    """Return the decoded contents of a resource."""
     return msgspec.json.decode(answer.json["result"]["contents"][0]["text"])
 
 
 async def story(hub: Hub) -> dict[str, Any]:
-    """A small project; its items by kind."""
+    """Create a small project; return its items by kind."""
     epic = await hub.tool("create_epic", title="Checkout")
     us = await hub.tool("create_user_story", epic_id="EP-001", title="Pay by card")
     ac = await hub.tool("create_acceptance_criteria", user_story_id="US-001", description="It pays")
@@ -239,7 +239,7 @@ def revision(
 
 
 def by_reference(uris: set[str]) -> list[str]:
-    """Those that name things as people do; each is there by its id as well."""
+    """Return the URIs with reference ids; each has a second URI with the UUID."""
     return sorted(uri for uri in uris if uri.partition("://")[2][:1].isupper() or "s://" in uri)
 
 

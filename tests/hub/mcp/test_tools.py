@@ -1,4 +1,4 @@
-"""The hub's tools: which there are, how long their list is, what they say."""
+"""The tools of the hub: their names, descriptions and the size of their list."""
 
 from __future__ import annotations
 

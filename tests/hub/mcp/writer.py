@@ -1,7 +1,7 @@
 """Another process that uses the same hub: `python -m tests.hub.mcp.writer URL`.
 
 Reads one call per line from stdin, `{"operation": …, "arguments": …}`, and prints its result. Its
-clock is an hour slow: machines need not agree on the time.
+clock is an hour slow, because clocks of machines may differ.
 """
 
 from __future__ import annotations

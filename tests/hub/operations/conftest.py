@@ -1,4 +1,4 @@
-"""A hub with a story of a shop, to link things in."""
+"""A hub with the small shop, for tests of links."""
 
 from __future__ import annotations
 

@@ -12,8 +12,11 @@ from tests.hub.world import World
 
 
 class Shop(Struct):
-    """Where things are told by their reference ids: EP-001, US-001, US-002, AC-001, STD-001, and
-    REQ-001 to REQ-004, of which the last is under US-002."""
+    """A hub with items that tests name by reference id.
+
+    They are EP-001, US-001, US-002, AC-001, STD-001 and REQ-001 to REQ-004. REQ-004 is under
+    US-002.
+    """
 
     world: World
 
@@ -43,11 +46,11 @@ class Shop(Struct):
         return await self.world.outcome(name, caller, **arguments)
 
     async def link(self, source: str, type: str, target: str) -> str:
-        """The id of a new relationship."""
+        """Create a relationship; return its id."""
         made = await self.call("create_relationship", source_id=source, target_id=target, type=type)
         id: str = made.id
         return id
 
     async def edit(self, id: str, text: str) -> None:
-        """Have a requirement say something else."""
+        """Change the content of a requirement."""
         await self.call("update_requirement", id=id, description=text)

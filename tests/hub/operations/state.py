@@ -1,4 +1,4 @@
-"""All that a hub holds, without what counts its changes."""
+"""The state of a hub, without the records of its changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTING = frozenset({"version", "said_version", "updated_at"})
 
 
 async def state(world: World) -> dict[str, list[dict[str, Any]]]:
-    """Every table's rows."""
+    """Return the rows of every table."""
     found: dict[str, list[dict[str, Any]]] = {}
     for table in TABLES:
         rows: Any = await world.store.fetch(f"SELECT * FROM {table} ORDER BY 1, 2")

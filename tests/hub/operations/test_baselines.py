@@ -1,4 +1,4 @@
-"""Baselines: kept, never changed, compared with each other and with the present."""
+"""Baselines: immutable, and compared with each other and with the present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""History, undo, several writes at once, and news."""
+"""History, undo, several writes at once, and the activity feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comments: answers, quotes, and whether they are resolved."""
+"""Comments: replies, quotes and resolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around an item, what it said at other times, and who can be assigned it."""
+"""The surroundings of an item, its versions, and the people it can be assigned to."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _gaps(found: Any) -> dict[str, list[str]]:
 
 @pytest.mark.req("H-50")
 def test_only_all_of_them_are_100_percent() -> None:
-    """The pages and the figures round alike."""
+    """Pages and figures round in the same way."""
     assert [percent(part, 2_000) for part in (0, 1, 1_999, 2_000)] == [0.0, 0.0, 99.9, 100.0]
     assert svg.percent(1_999, 2_000) == "99 %"
     assert percent(0, 0) is None
@@ -251,7 +251,7 @@ def test_only_all_of_them_are_100_percent() -> None:
 
 @pytest.mark.req("H-50")
 async def test_everything_that_tells_coverage_agrees(shop: Shop) -> None:
-    """By criteria, by a link, by both and by neither: each is told the same everywhere."""
+    """Verify by criteria, by a link, by both and by neither: all reports agree."""
     for id in ("REQ-001", "REQ-002", "REQ-003", "REQ-004"):
         await shop.call("update_requirement", id=id, status="Active")
     for id in ("REQ-001", "REQ-003"):

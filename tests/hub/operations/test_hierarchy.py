@@ -14,7 +14,7 @@ from tests.hub.world import World
 
 
 async def tree(world: World) -> None:
-    """Two epics; EP-001 has two stories, US-001 criteria and a requirement."""
+    """Create two epics: EP-001 has two stories, US-001 criteria and a requirement."""
     await world.call("create_epic", title="Checkout")
     await world.call("create_epic", title="Shipping")
     await world.call("create_user_story", epic_id="EP-001", title="Pay by card")
@@ -185,7 +185,7 @@ async def test_a_context_pack_keeps_to_its_budget_and_says_what_is_missing(world
 
 
 async def plant(world: World) -> None:
-    """Two epics; EP-001 has two stories, US-001 three requirements and criteria."""
+    """Create two epics: EP-001 has two stories, US-001 three requirements and criteria."""
     await world.call("create_epic", title="Checkout")
     await world.call("create_epic", title="Shipping", status="In Progress")
     await world.call("create_user_story", epic_id="EP-001", title="Pay by card")
@@ -202,7 +202,7 @@ def names(branches: list[Branch] | list[OpenBranch]) -> list[str]:
 
 
 def drawn(branches: list[OpenBranch], deep: int = 0) -> list[str]:
-    """What is shown, a line each; what stands apart has dots before it."""
+    """Return one line per item of an outline; dots precede an item that is shown apart."""
     lines: list[str] = []
     for each in branches:
         lines.append(f"{'  ' * deep}{'… ' if each.apart else ''}{each.reference_id}")
@@ -323,7 +323,7 @@ async def test_what_is_linked_to_something_that_changed_is_suspect(world: World)
 
 
 async def test_an_outline_has_an_end(world: World) -> None:
-    """However much is open, it is not all shown."""
+    """An outline has a maximum size, however many items are open."""
     lines = [f"## EP: Epic {n}\n" + "### US: Story\n" * 30 for n in range(18)]
     await world.call("import_items", format="markdown", content="".join(lines))
     outline = await world.call("get_outline", open=[f"EP-{n:03d}" for n in range(1, 19)])

@@ -31,7 +31,7 @@ from tests.hub.world import World
 
 
 async def tree(world: World) -> None:
-    """EP-001 with US-001 with REQ-001, all of uma's."""
+    """Create EP-001 with US-001 with REQ-001, all by uma."""
     await world.call("create_epic", title="Checkout")
     await world.call("create_user_story", epic_id="EP-001", title="Pay by card")
     await world.call("create_requirement", user_story_id="US-001", title="Cards are checked")
@@ -376,8 +376,10 @@ async def test_roles_and_scopes_allow_what_the_table_says_and_no_more(world: Wor
 
 
 async def may(world: World, operation: str, caller: Any, arguments: dict[str, Any]) -> bool:
-    """Whether a dry run gets beyond the gate: what does not exist, or belongs to somebody else,
-    is another matter."""
+    """Return whether the caller has the right for a dry run of an operation.
+
+    Missing items and items of other people are no refusals of the right.
+    """
     found = world.runner.registry[operation]
     given = arguments | ({"dry_run": True} if found.writes else {})
     try:

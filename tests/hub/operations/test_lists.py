@@ -17,7 +17,7 @@ from tests.hub.world import World
 
 
 async def shop(world: World) -> None:
-    """Two epics with two stories each; EP-001's have two requirements each."""
+    """Create two epics with two stories each; those of EP-001 have two requirements each."""
     for epic in ("EP-001", "EP-002"):
         await world.call("create_epic", title=f"About {epic}")
         for number in range(2):

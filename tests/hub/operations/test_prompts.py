@@ -1,4 +1,4 @@
-"""Prompts, of which at most one is active."""
+"""Prompts: at most one is active."""
 
 from __future__ import annotations
 

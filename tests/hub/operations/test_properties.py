@@ -1,4 +1,4 @@
-"""Whatever is done can be undone; whatever is listed is listed once."""
+"""Properties: every change can be undone, and lists have every item once."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ UNHURRIED = settings(
 )
 
 Pick = Callable[[int], int]
-"""One of so many."""
+"""Draws a number below its argument."""
 
 
 class Author:
-    """Somebody who writes whatever chance says."""
+    """A writer of random changes."""
 
     def __init__(self, world: World, pick: Pick) -> None:
         self._world = world
         self._pick = pick
 
     async def write(self) -> Outcome:
-        """Raises ServiceError for what chance said and rules forbid."""
+        """Make a random change. Raises ServiceError if the rules forbid it."""
         writes = (
             *(self._create, self._create, self._create, self._update, self._update, self._delete),
             *(self._move, self._comment, self._answer, self._link, self._unlink, self._steer),
@@ -43,7 +43,10 @@ class Author:
         return await self._world.outcome(name, self._world.admin, **arguments)
 
     async def _any(self, *kinds: str) -> str:
-        """The reference id of an item; one that does not exist where there are none."""
+        """Return the reference id of an item of these kinds.
+
+        Return one that does not exist if there are no items.
+        """
         rows = await self._world.store.fetch(
             "SELECT kind, reference_id FROM items ORDER BY number, kind"
         )

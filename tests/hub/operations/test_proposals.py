@@ -1,4 +1,4 @@
-"""Proposals: changes that somebody else decides on."""
+"""Proposals: changes that another person accepts or rejects."""
 
 from __future__ import annotations
 

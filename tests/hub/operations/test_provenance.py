@@ -1,4 +1,4 @@
-"""The assistant behind a comment, an item, a baseline or an accepted proposal is named."""
+"""Comments, items, baselines and accepted proposals name the assistant that made them."""
 
 from __future__ import annotations
 

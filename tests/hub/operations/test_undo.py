@@ -1,4 +1,4 @@
-"""Undo keeps the rules, also those of links."""
+"""Undo obeys all rules, those of links included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.hub.world import World
 
 
 async def stories(world: World) -> tuple[str, str, str]:
-    """Two user stories, and acceptance criteria of the first."""
+    """Create two user stories, and acceptance criteria of the first."""
     epic = await world.call("create_epic", title="E")
     made = [
         (await world.call("create_user_story", epic_id=epic.id, title=title)).reference_id

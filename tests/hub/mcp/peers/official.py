@@ -1,6 +1,6 @@
 """A client of the official SDK that works with a hub: `python official.py MODE URL TOKEN`.
 
-Prints what came of everything it does.
+Prints the results of all its calls.
 """
 
 # mypy: disable-error-code="import-not-found,unused-ignore"
