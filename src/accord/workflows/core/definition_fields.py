@@ -1,7 +1,7 @@
-"""Reads JSON values as a definition, one field at a time, so that everything wrong is told at once.
+"""Reads a JSON value as a definition, field by field, so that all problems are reported at once.
 
-It knows which fields there are and what each may be. What is wrong is replaced by something
-harmless, so that the rest can be checked too; whether steps fit together is `rules`' business.
+Each field has a reader. An invalid field is left out or replaced by something harmless, so that the
+rest can still be checked; `rules` checks how the steps fit together.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ Field: TypeAlias = Callable[["Shape", Any, str], Any]
 
 
 class _Invalid:
-    """What a field gives that is wrong."""
+    """The result of a reader for an invalid field."""
 
 
 _INVALID: Final = _Invalid()
 
 
 class Shape:
-    """One definition being read; `problems` are those found so far."""
+    """A reader of one definition; `problems` are those found so far."""
 
     def __init__(self, types: Collection[str] = ()) -> None:
-        """`types` are those of steps that plugins add."""
+        """Accept plugin steps of these types."""
         self.problems: list[Problem] = []
         self._types = types
         self._steps = 0
         self._nesting = 0
 
     def definition(self, value: Any) -> Definition | None:
-        """The definition that a JSON value is; None where it is not even an object."""
+        """Read a definition from a JSON value; return None if it is no object."""
         if not isinstance(value, dict):
             self.refuse("definition", f"a definition is an object, not {type_name(value)}")
             return None
@@ -89,7 +89,7 @@ class Shape:
         path: str,
         required: tuple[str, ...],
     ) -> dict[str, Any]:
-        """The fields of an object that are right, by the names of their struct."""
+        """Return the valid fields of an object, by the names that their struct gives them."""
         read: dict[str, Any] = {}
         for name, given in value.items():
             where = _joined(path, name)
@@ -109,7 +109,7 @@ class Shape:
     # Steps
 
     def steps(self, value: Any, path: str) -> tuple[Step, ...]:
-        """The steps of a list; those that are none at all are left out."""
+        """Read a list of steps; leave out entries that are no steps at all."""
         if not isinstance(value, list):
             self.refuse(path, f"steps are a list, not {type_name(value)}")
             return ()
@@ -156,7 +156,7 @@ class Shape:
         self.refuse(f"{path}.type", f"there is no type of step {str(kind)[:80]!r}", hint)
 
     def one_of(self, value: dict[str, Any], path: str, *names: str) -> str | None:
-        """The one of several fields that is there; refuses none and several."""
+        """Return which one of several fields is present; refuse none and more than one."""
         given = [name for name in names if name in value]
         if len(given) == 1:
             return given[0]
@@ -283,7 +283,7 @@ def _struct(kind: type[Struct], known: Mapping[str, Field], *required: str) -> F
 
 
 def _lists(named: bool) -> Field:
-    """Lists of steps by name."""
+    """Return a reader of lists of steps by label; with `named`, labels must be names."""
 
     def field(shape: Shape, value: Any, path: str) -> Any:
         if not isinstance(value, dict) or not value:
@@ -314,7 +314,7 @@ def _handler(*words: str) -> Field:
     return field
 
 
-# What starts runs
+# Triggers
 
 
 def _event(shape: Shape, value: Any, path: str) -> Any:
@@ -370,11 +370,11 @@ def _trigger(shape: Shape, value: Any, path: str) -> Trigger | _Invalid:
     return _INVALID if kind is None or kind not in fields else Trigger(**fields)
 
 
-# What each type of step has
+# Types of steps
 
 
 def _no_check(shape: Shape, value: dict[str, Any], path: str) -> None:
-    """Nothing beyond its fields."""
+    """Check nothing: the fields suffice."""
 
 
 def _check_parallel(shape: Shape, value: dict[str, Any], path: str) -> None:
@@ -413,7 +413,10 @@ def _check_call(shape: Shape, value: dict[str, Any], path: str) -> None:
 
 
 class _Spec(Struct, frozen=True):
-    """One type of step: its struct, its fields, and what else must hold."""
+    """One type of step: its struct, its fields, and a check across fields.
+
+    `empty` are substitutes for required fields that are missing or invalid.
+    """
 
     struct: Callable[..., Step]
     fields: Mapping[str, Field]
@@ -520,7 +523,7 @@ _STEPS: Final[dict[str, _Spec]] = {
 }
 _PLUGIN: Final = _Spec(PluginStep, {**_COMMON, "input": _any, "retry": _RETRY})
 TYPES: Final = frozenset(_STEPS)
-"""Those of our own."""
+"""The built-in types of steps."""
 _CRON_HINT: Final = "minute hour day month weekday, as in 0 9 * * 1-5, or @daily and its like"
 _TRIGGER: Final[dict[str, Field]] = {
     "event": _event,

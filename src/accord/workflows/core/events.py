@@ -1,7 +1,7 @@
-"""Events of a run, which are its history, and commands, which are what a run wants done.
+"""Events, which are the history of a run, and commands to the outside.
 
-Some events arrive from outside, `decisions` makes the others; all are recorded, so a history leads
-to the same state for ever. Commands are sent in the transaction that records their events.
+Some events arrive from outside, the others come from `decisions`; all are recorded, so a history
+always leads to the same state. Commands are sent in the transaction that records their events.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class _Event(Struct, frozen=True, kw_only=True, tag_field="type"):
     schema: int = FIRST_SCHEMA
 
 
-# From outside
+# Events from outside
 
 
 class RunStarted(_Event, frozen=True, tag="run_started"):
-    """Somebody started the run; `depth` counts the runs above it."""
+    """The run was started; `depth` is the number of runs above it."""
 
     input: Any = None
     depth: int = 0
 
 
 class TaskSucceeded(_Event, frozen=True, tag="task_succeeded"):
-    """An agent, a call or a child run is done."""
+    """An agent, a call or a child run succeeded."""
 
     task: str
     output: Any = None
@@ -49,14 +49,14 @@ class TaskFailed(_Event, frozen=True, tag="task_failed"):
 
 
 class TaskAsked(_Event, frozen=True, tag="task_asked"):
-    """An agent needs input: a signal named as the task continues it."""
+    """An agent needs input: a signal named after the step's key continues it."""
 
     task: str
     prompt: Any = None
 
 
 class SignalReceived(_Event, frozen=True, tag="signal_received"):
-    """A signal, for whoever waits for its name, now or later."""
+    """A signal for a step that waits for its name, now or later."""
 
     name: str
     id: str
@@ -65,7 +65,7 @@ class SignalReceived(_Event, frozen=True, tag="signal_received"):
 
 
 class ApprovalGiven(_Event, frozen=True, tag="approval_given"):
-    """Somebody decided."""
+    """An approval was granted or rejected."""
 
     task: str
     approved: bool
@@ -87,10 +87,11 @@ class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
 
 
 class RetryRequested(_Event, frozen=True, tag="retry_requested"):
-    """Continue a failed or cancelled run, or run it again from a step, given by its key.
+    """A request to continue a failed or cancelled run, or to run it again from a step.
 
-    Of schema 1 it always names a step, and means what it meant then. A run that started this one
-    gives the name of the task that waits for it from now on."""
+    Requests of schema 1 always name a step, and keep their old meaning; see `retry`. A parent run
+    that retries its child gives `parent_task`, the task that waits for the child from now on.
+    """
 
     schema: int = SCHEMA
     step: str | None = None
@@ -98,12 +99,15 @@ class RetryRequested(_Event, frozen=True, tag="retry_requested"):
     parent_task: str | None = None
 
 
-# Decided
+# Events decided on
 
 
 class StepStarted(_Event, frozen=True, tag="step_started"):
-    """A step started, with what its expressions gave: the input of a task, the choice of a
-    condition (None for none), the items of a loop, the time at which a wait is over."""
+    """A step started, with the values of its expressions.
+
+    These are the input of a task, the choice of a condition (None for no list), the items of a
+    loop, or the time when a wait ends.
+    """
 
     key: str
     frame: str
@@ -115,7 +119,7 @@ class StepStarted(_Event, frozen=True, tag="step_started"):
 
 
 class StepFailed(_Event, frozen=True, tag="step_failed"):
-    """A step could not start, or a loop could not go on."""
+    """A step could not start, or a loop could not continue."""
 
     key: str
     frame: str
@@ -123,33 +127,33 @@ class StepFailed(_Event, frozen=True, tag="step_failed"):
 
 
 class RoundStarted(_Event, frozen=True, tag="round_started"):
-    """What `while` says holds: another round."""
+    """The condition of `while` is true, so another round started."""
 
     key: str
 
 
 class StepSettled(_Event, frozen=True, tag="step_settled"):
-    """A parallel step or a loop is over; what still runs in it is cancelled."""
+    """A parallel step or a loop ended; the steps still running in it are cancelled."""
 
     key: str
     error: Failure | None = None
 
 
 class TaskContinued(_Event, frozen=True, tag="task_continued"):
-    """An agent gets the input that it needed."""
+    """An agent got the input that it asked for."""
 
     key: str
 
 
 class TimerFired(_Event, frozen=True, tag="timer_fired"):
-    """A wait is over, or a step took too long."""
+    """A wait ended, or a step exceeded its deadline."""
 
     key: str
     kind: Literal["wake", "deadline"]
 
 
 class RunFinished(_Event, frozen=True, tag="run_finished"):
-    """The run ended; what still runs in it is cancelled."""
+    """The run ended; the steps still running in it are cancelled."""
 
     status: Literal["completed", "failed", "cancelled"]
     output: Any = None
@@ -177,17 +181,17 @@ _EVENT_DECODER: json.Decoder[Event] = json.Decoder(Event)
 
 
 def type_of(event: Event) -> str:
-    """Return the type of an event, as histories name it."""
+    """Return the type of an event, as it is stored."""
     return str(event.__struct_config__.tag)
 
 
 def encode_event(event: Event) -> bytes:
-    """An event as JSON."""
+    """Encode an event as JSON."""
     return json.encode(event)
 
 
 def decode_event(data: bytes) -> Event:
-    """Return an event from JSON. Raise NewerSchemaError or msgspec.DecodeError for what is none."""
+    """Decode an event. Raise NewerSchemaError or msgspec.DecodeError."""
     return decode(_EVENT_DECODER, data)
 
 
@@ -197,26 +201,27 @@ class _Command(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class _Call(_Command, frozen=True, kw_only=True):
-    """What is answered by TaskSucceeded, TaskFailed or TaskAsked. Without `retry` the policy of
-    whoever is called holds."""
+    """A call, answered by TaskSucceeded, TaskFailed or TaskAsked.
+
+    Without `retry`, the retry policy of the target applies.
+    """
 
     step: str
     input: Any = None
     retry: Retry | None = None
     deadline: float | None = None
     resumes: str = ""
-    """The task whose call this repeats, since nobody knows what became of it: the other side gets
-    the same message id."""
+    """The task whose call, of unknown outcome, is repeated with the same message id."""
 
 
 class CallAgent(_Call, frozen=True, kw_only=True, tag="call_agent"):
-    """Ask an agent."""
+    """Call an agent."""
 
     agent: str
 
 
 class CallOperation(_Call, frozen=True, kw_only=True, tag="call_operation"):
-    """Call an operation of this installation, as whoever started the run."""
+    """Call an operation of this installation as the user who started the run."""
 
     operation: str
 
@@ -234,14 +239,16 @@ class CallMethod(_Call, frozen=True, kw_only=True, tag="call_method"):
 
 
 class CallPlugin(_Call, frozen=True, kw_only=True, tag="call_plugin"):
-    """Have a plugin do a step of the type that it adds."""
+    """Run a step of a type that a plugin adds."""
 
     plugin: str
 
 
 class StartChild(_Command, frozen=True, tag="start_child"):
-    """Start a run of another workflow, the newest version where none is given; answered by
-    TaskSucceeded or TaskFailed when it ends."""
+    """Start a run of another workflow, answered by TaskSucceeded or TaskFailed when it ends.
+
+    Without `version`, the newest version is run.
+    """
 
     step: str
     workflow: str
@@ -249,11 +256,11 @@ class StartChild(_Command, frozen=True, tag="start_child"):
     input: Any = None
     depth: int = 1
     resumes: str = ""
-    """The task that started the run before: it is continued, if it is there."""
+    """The task that started the child run before; if that run exists, it is continued."""
 
 
 class RequestApproval(_Command, frozen=True, tag="request_approval"):
-    """Let people know that they are asked; answered by ApprovalGiven."""
+    """Ask people for an approval, answered by ApprovalGiven."""
 
     step: str
     by: tuple[str, ...]
@@ -269,7 +276,7 @@ class ContinueTask(_Command, frozen=True, tag="continue_task"):
 
 
 class CancelTask(_Command, frozen=True, tag="cancel_task"):
-    """Nobody waits for a task any more."""
+    """Cancel a task."""
 
 
 class CancelChild(_Command, frozen=True, tag="cancel_child"):
@@ -295,10 +302,10 @@ _COMMAND_DECODER: json.Decoder[Command] = json.Decoder(Command)
 
 
 def encode_command(command: Command) -> bytes:
-    """A command as JSON."""
+    """Encode a command as JSON."""
     return json.encode(command)
 
 
 def decode_command(data: bytes) -> Command:
-    """Return a command from JSON. Raise NewerSchemaError or msgspec.DecodeError."""
+    """Decode a command. Raise NewerSchemaError or msgspec.DecodeError."""
     return decode(_COMMAND_DECODER, data)

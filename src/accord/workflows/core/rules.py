@@ -1,8 +1,8 @@
-"""Validation of whole definitions: names, jumps, references, schemas, things outside.
+"""Validates whole definitions: names, jumps, references, schemas, and what they use from outside.
 
-A reference must lead to something that can be there: an earlier step of the same list, a step
-around it, or, in an error handler, the step that failed. Also checks JSON Schemas themselves, and
-the input of a run by the schema of its definition.
+An expression may only refer to steps that can have run: earlier steps of the same list or of the
+lists around it, and, in an error handler, also the failed step and its inner steps. JSON Schemas
+are validated too, and the input of a run by the schema of its definition.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NUMBER: Final = {"type": "number"}
 _BOOLEAN: Final = {"type": "boolean"}
 _TYPE: Final = {"enum": ["null", "boolean", "object", "array", "number", "string", "integer"]}
 
-# JSON Schema 2020-12: what the keywords may be.
+# JSON Schema 2020-12: the values that each keyword allows.
 _KEYWORDS: Final[dict[str, Any]] = {
     "$id": _TEXT, "$schema": _TEXT, "$ref": _TEXT, "$anchor": _TEXT, "$comment": _TEXT,
     "$defs": _SCHEMAS, "definitions": _SCHEMAS,
@@ -75,7 +75,7 @@ _OF_SCHEMAS: Final = JsonSchema({"type": ["object", "boolean"], "properties": _K
 
 
 def schema_problem(schema: Any) -> str | None:
-    """Return the problem of a schema, in one sentence; None if it is valid."""
+    """Return the problem of a JSON Schema, in one sentence; None if it is valid."""
     try:
         problem = _OF_SCHEMAS.problem(schema)
     except TooComplexError:
@@ -88,7 +88,7 @@ def schema_problem(schema: Any) -> str | None:
 
 
 def input_problem(definition: Definition, value: Any) -> str | None:
-    """Why a run cannot start with this input; None if it can."""
+    """Return the reason why a run cannot start with this input; None if it can."""
     _, failure = size_problem("input", value)
     if failure is not None:
         return failure.message
@@ -110,12 +110,12 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _is_missing(whole: JsonSchema, reference: str) -> bool:
-    # `find` gives True, which fits all, for what is not there.
+    # `find` returns True, the schema that accepts everything, for a missing reference.
     return whole.find(reference) is True
 
 
 END: Final = "end"
-"""The target of a jump that ends the run, the branch or the round."""
+"""The target of jumps to the end of the run, the branch or the round."""
 
 _WORKFLOW: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?", re.ASCII)
 _URL: Final = re.compile(r"https?://[^\s/]+\S*")
@@ -123,15 +123,17 @@ _MAX_SUGGESTIONS: Final = 20
 
 
 class Arguments(Struct, frozen=True):
-    """What an operation, or a step of a plugin, takes."""
+    """The names of the arguments of an operation, or of a plugin step."""
 
     names: frozenset[str] = frozenset()
     required: frozenset[str] = frozenset()
 
 
 class Known(Struct, frozen=True):
-    """What exists outside of a definition; None is not checked. Workflows are `NAME` and
-    `NAME@VERSION`, kinds are those of which there are events."""
+    """The names that a definition may refer to; those of a kind that is None are not checked.
+
+    Workflows are `NAME` and `NAME@VERSION`; `kinds` are the kinds of items that have events.
+    """
 
     agents: frozenset[str] | None = None
     operations: Mapping[str, Arguments] | None = None
@@ -139,12 +141,16 @@ class Known(Struct, frozen=True):
     kinds: frozenset[str] | None = None
     timezones: frozenset[str] | None = None
     steps: Mapping[str, Arguments] = {}
-    """Types of steps that plugins add."""
+    """The types of steps that plugins add."""
 
 
 class _Scope(Struct, frozen=True):
-    """What is there at a place: steps to refer to, targets to jump to, loops around (whether each
-    has items, the outermost first), whether something failed, and what else has a name."""
+    """The names in scope at one place of a definition.
+
+    `visible` are the steps to refer to, `targets` those to jump to. `loops` has an entry for each
+    loop around the place, outermost first: True if the loop has items. `failed` is true in error
+    handlers.
+    """
 
     visible: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
@@ -154,7 +160,7 @@ class _Scope(Struct, frozen=True):
 
 
 class _Walked(Struct, frozen=True):
-    """What a list of steps leaves behind: the names in it, and whether its end can be reached."""
+    """The result of checking a list: the names in it; `falls` if its end can be reached."""
 
     names: frozenset[str]
     falls: bool
@@ -163,15 +169,18 @@ class _Walked(Struct, frozen=True):
 def find_problems(
     definition: Definition, known: Known, mentioned: frozenset[str]
 ) -> Iterator[Problem]:
-    """Everything that is wrong with a definition of the right shape. `mentioned` are names of steps
-    that could not be read; nothing is said about references to them."""
+    """Yield the problems of a definition that has the right shape.
+
+    `mentioned` are names in the definition, including those of unreadable steps; references to them
+    are not reported as missing.
+    """
     rules = _Rules(definition, known, mentioned)
     rules.check()
     yield from rules.problems
 
 
 class _Rules:
-    """One definition being checked."""
+    """Checks one definition."""
 
     def __init__(self, definition: Definition, known: Known, mentioned: frozenset[str]) -> None:
         self.problems: list[Problem] = []
@@ -210,7 +219,7 @@ class _Rules:
                     "names are unique in the whole definition",
                 )
 
-    # What starts runs
+    # Triggers
 
     def _trigger(self, trigger: Trigger, path: str) -> None:
         known = self._known
@@ -228,7 +237,7 @@ class _Rules:
     # Control flow
 
     def _list(self, steps: tuple[Step, ...], path: str, scope: _Scope) -> _Walked:
-        """Checks a list of steps; `scope.targets` are those around it that it may jump to."""
+        """Check a list of steps; `scope.targets` are the steps around it that it may jump to."""
         visible, falls = scope.visible, True
         later = [step.name for step in steps]
         for index, step in enumerate(steps):
@@ -259,8 +268,10 @@ class _Rules:
         return inner, falls
 
     def _inside(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
-        """The names inside a step that stay visible after it, and whether it can complete without
-        jumping."""
+        """Check the inner lists of a step.
+
+        Return the names that stay visible after it, and True if it can complete without a jump.
+        """
         match step:
             case LoopStep():
                 self._loop(step, path, scope)
@@ -339,7 +350,7 @@ class _Rules:
             self._refuse(path, "one expression is needed", "write it as ${…}, with nothing around")
 
     def _value(self, value: Any, path: str, scope: _Scope, step: Step | None) -> Any:
-        """The template of a value, its references checked; None where it cannot be read."""
+        """Return the template of a value, and check its references; None if it cannot be read."""
         found: list[Misplaced] = []
         template = read_all(value, path, found, scope.variables)
         for each in found:
@@ -398,7 +409,7 @@ class _Rules:
                 return f"{name!r} does not run where this step does", ""
         return f"{name!r} has not run yet", "refer to earlier steps only"
 
-    # What is outside
+    # Names from outside
 
     def _outside(self, step: Step, path: str) -> None:
         known = self._known
@@ -423,8 +434,8 @@ class _Rules:
                 return
 
     def _arguments(self, operation: str, taken: Arguments, given: Any, path: str) -> None:
-        """What can be said before a run about what an operation is given: its names."""
-        if isinstance(given, str):  # an expression, whose value nobody knows yet
+        """Check the names of arguments; their values are only known in a run."""
+        if isinstance(given, str):  # an expression: its value is not known yet
             return
         if not isinstance(given, Mapping | None):
             self._refuse(path, f"{operation} takes an object, with a member for each argument")

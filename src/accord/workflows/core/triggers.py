@@ -1,8 +1,7 @@
-"""Triggers, which start runs: whether one applies, with which input, and at which times.
+"""Triggers: their filters, the inputs of the runs that they start, and cron schedules.
 
-A trigger sees one value, under one name: `event`, `schedule` or `request`. Schedules are cron
-expressions: five fields, or a word such as `@daily`; their times on the clocks of a timezone are
-computed outside.
+Expressions of a trigger see one value, named `event`, `schedule` or `request`. A schedule is a cron
+expression: five fields, or a word such as `@daily`. The times in a timezone are computed elsewhere.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MONTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read_time(text: str) -> float | None:
-    """Seconds since 1970 of a time like `2026-11-15T09:30:00Z`; None for what is no time."""
+    """Return a time like `2026-11-15T09:30:00Z` in seconds since 1970; None if it is invalid."""
     found = _TIME.fullmatch(text)
     if found is None:
         return None
@@ -85,7 +84,7 @@ _MONTH_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class _Field(Struct, frozen=True):
-    """What one field may have; `names` are its values as words, from the least on."""
+    """A field of a cron expression; `names` are its values as words, starting at `least`."""
 
     what: str
     least: int
@@ -106,7 +105,7 @@ _FIELDS: Final = (
 
 
 class Cron(Struct, frozen=True):
-    """The times of a schedule. Weekdays are counted from 0, which is Sunday."""
+    """A parsed cron expression. Weekdays count from 0, which is Sunday."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -114,7 +113,7 @@ class Cron(Struct, frozen=True):
     months: frozenset[int]
     weekdays: frozenset[int]
     either: bool
-    """Whether one of day and weekday is enough."""
+    """True if a date needs to match only one of day and weekday."""
 
     @property
     def every_hour(self) -> bool:
@@ -128,7 +127,7 @@ class Cron(Struct, frozen=True):
 
 
 def read_cron(text: str) -> Cron:
-    """The schedule that a text is. Raises CronError."""
+    """Parse a cron expression. Raise CronError."""
     if len(text) > _MAX_EXPRESSION_LENGTH:
         raise CronError(f"it has more than {_MAX_EXPRESSION_LENGTH} characters")
     parts = WORDS.get(text.strip().lower(), text).lower().split()
@@ -155,7 +154,7 @@ def _range(text: str, field: _Field) -> range:
     if slash and (not _is_number(step) or int(step) == 0):
         raise CronError(f"the {field.what} {text!r} has no step")
     if whole == "*":
-        # 7 is Sunday as well as 0: every second weekday begins with one of them only.
+        # 7 is Sunday as well as 0: `*/2` must not count Sunday twice.
         first, last = field.least, 6 if field.what == "weekday" else field.most
     else:
         begin, dash, end = whole.partition("-")
@@ -183,11 +182,11 @@ SEEN: Final[dict[TriggerKind, str]] = {
     "schedule": "schedule",
     "webhook": "request",
 }
-"""What the value is called that a trigger sees."""
+"""The name of the value that expressions of a trigger see."""
 
 
 class Start(Struct, frozen=True):
-    """A trigger, its expressions read."""
+    """A trigger with its expressions parsed."""
 
     trigger: Trigger
     filter: Template | None
@@ -195,7 +194,7 @@ class Start(Struct, frozen=True):
 
 
 def compile_trigger(trigger: Trigger) -> Start:
-    """A trigger made ready. It must have been read without problems."""
+    """Parse the expressions of a trigger that was read without problems."""
     variables = frozenset({SEEN[trigger.kind]})
     return Start(
         trigger,
@@ -205,19 +204,19 @@ def compile_trigger(trigger: Trigger) -> Start:
 
 
 def applies(start: Start, seen: Any) -> bool:
-    """Whether a trigger starts a run for what it sees. Raises EvaluationError."""
+    """Return True if a trigger starts a run for the value it sees. Raise EvaluationError."""
     return start.filter is None or render_truth(start.filter, _Scope(seen), Budget())
 
 
 def input_for(start: Start, seen: Any) -> Any:
-    """The input of the run that a trigger starts. Raises EvaluationError."""
+    """Return the input of the run that a trigger starts. Raise EvaluationError."""
     if start.input is not None:
         return render(start.input, _Scope(seen), Budget())
     return seen["body"] if start.trigger.kind == "webhook" else seen
 
 
 class _Scope:
-    """What expressions of a trigger see."""
+    """The scope of expressions of a trigger."""
 
     def __init__(self, seen: Any) -> None:
         self._seen = seen

@@ -1,5 +1,8 @@
-"""The value of an expression. It sees JSON values and nothing of Python: a member is a key of an
-object, never an attribute."""
+"""Evaluates expressions.
+
+Expressions see JSON values and nothing of Python: a member is a key of an object, never an
+attribute.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ from accord.workflows.core.expressions.syntax import (
 
 
 class Scope(Protocol):
-    """What an expression may refer to at its place."""
+    """The values that an expression may refer to."""
 
     def variable(self, name: str) -> Any: ...
 
@@ -51,12 +54,12 @@ class Scope(Protocol):
 
 
 def evaluate(node: Node, scope: Scope, budget: Budget) -> Any:
-    """The value of an expression. Raises EvaluationError."""
+    """Return the value of an expression. Raise EvaluationError."""
     return _value(node, _Evaluation(scope, budget))
 
 
 class _Evaluation:
-    """One evaluation: the scope, what macros bound, and texts already read as JSON."""
+    """One evaluation: its scope, variables bound by macros, and texts parsed as JSON."""
 
     __slots__ = ("bound", "budget", "parsed", "scope")
 
@@ -108,7 +111,7 @@ def _map(node: MapOf, at: _Evaluation) -> dict[str, Any]:
 
 
 def _container(node: Node, at: _Evaluation) -> Any:
-    """What a path or a macro leads into: a text output is read as the JSON that it is."""
+    """Return the operand of a path or macro; a text output of a step is parsed as JSON."""
     value = _value(node, at)
     if not isinstance(value, str) or not isinstance(node, StepField):
         return value
@@ -148,7 +151,7 @@ def _member(value: Any, key: Any, node: Select | Index) -> Any:
 
 
 def path_text(node: Node) -> str:
-    """A path as it was written, for messages."""
+    """Return a path as it was written, for messages."""
     match node:
         case StepField() | LoopField():
             return node.text
@@ -184,7 +187,7 @@ def _binary(node: Binary, at: _Evaluation) -> Any:
 
 
 def _logic(node: Logic, at: _Evaluation) -> bool:
-    # CEL: an error on one side does not matter where the other settles the result.
+    # CEL: an error on one side is ignored if the other side settles the result.
     settling = node.operator == "||"
     try:
         left = _truth(node.left, at)

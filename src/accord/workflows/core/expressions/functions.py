@@ -1,6 +1,6 @@
 """Operators and functions of expressions, on JSON values, within a budget.
 
-Every result is charged to the budget before it is made.
+Results whose size depends on the arguments are charged to the budget.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from accord.workflows.core.limits import MAX_EVALUATION_STEPS, MAX_EVALUATION_TE
 
 
 class Budget:
-    """Counts down; raises EvaluationError where nothing is left."""
+    """The steps and characters left to one evaluation; raises EvaluationError if they run out."""
 
     __slots__ = ("steps", "text")
 
@@ -35,8 +35,11 @@ class Budget:
             self.check()
 
     def check(self) -> None:
-        """Raises EvaluationError where something was spent that was not there. Whoever goes on
-        after an error asks, as it may have been this one."""
+        """Raise EvaluationError if the budget is exceeded.
+
+        Code that continues after an EvaluationError calls this, because that error may have been
+        the exceeded budget.
+        """
         if self.steps < 0:
             raise EvaluationError(
                 f"the expression takes more than {MAX_EVALUATION_STEPS:,} steps to evaluate"
@@ -72,12 +75,12 @@ def is_number(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """A text as it is, everything else as JSON."""
+    """Return a text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
 def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
-    """Whether two values are the same JSON: 1 and 1.0 are, 1 and true are not."""
+    """Return True if two values are equal as JSON: 1 and 1.0 are, 1 and true are not."""
     budget.spend(1)
     if depth > _MAX_DEPTH:
         raise EvaluationError(f"values are nested deeper than {_MAX_DEPTH} levels")
@@ -101,9 +104,9 @@ def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
 
 
 def less(budget: Budget, one: Any, other: Any) -> bool:
-    """Whether one value comes before another; only numbers and texts have an order.
+    """Return True if one value is less than another.
 
-    Raises EvaluationError.
+    Raise EvaluationError for values other than two numbers or two texts.
     """
     if is_number(one) and is_number(other):
         return bool(one < other)
@@ -202,7 +205,7 @@ BINARY: Final[dict[str, Callable[[Budget, Any, Any], Any]]] = {
 
 
 def negate(operator: str, value: Any) -> Any:
-    """`!` of a boolean, `-` of a number."""
+    """Apply `!` to a boolean, or `-` to a number. Raise EvaluationError for other values."""
     if operator == "!" and isinstance(value, bool):
         return not value
     if operator == "-" and is_number(value):
@@ -252,7 +255,7 @@ def _texts(function: str, *values: Any) -> None:
 
 def _contains(budget: Budget, value: str, part: str) -> bool:
     _texts("contains", value, part)
-    # The search of CPython is linear but for constructed cases; those are paid for, too.
+    # CPython's search is linear but for constructed cases.
     budget.spend_text(len(value))
     return part in value
 
@@ -316,4 +319,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "split": _split,
     "join": _join,
 }
-"""By name; methods get their target first."""
+"""Functions and methods by name; a method gets its target as the first argument."""

@@ -1,4 +1,4 @@
-"""Reads expressions: a subset of the Common Expression Language (CEL), by recursive descent.
+"""Parses expressions, a subset of the Common Expression Language (CEL), by recursive descent.
 
     expression  = or ["?" or ":" expression]
     or          = and {"||" and}
@@ -10,7 +10,7 @@
     member      = primary {"." NAME ["(" [list] ")"] | "[" expression "]"}
     primary     = literal | reference | NAME "(" [list] ")" | "(" expression ")" | list | map
 
-It knows which functions there are, and nothing of what they do.
+The parser checks names and argument counts of functions; `functions` implements them.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from accord.workflows.core.expressions.syntax import (
 from accord.workflows.core.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NESTING
 
 FUNCTIONS: Final = {"size": 1, "string": 1, "int": 1, "double": 1}
-"""How many arguments each takes."""
+"""The number of arguments by function."""
 METHODS: Final = {
     "size": 0, "contains": 1, "startsWith": 1, "endsWith": 1, "lowerAscii": 0, "upperAscii": 0,
     "trim": 0, "split": 1, "join": 1,
 }  # fmt: skip
-"""How many arguments each takes beside its target."""
+"""The number of arguments by method, without the target."""
 MACROS: Final = frozenset({"all", "exists", "exists_one", "filter", "map"})
 VARIABLES: Final = frozenset({"input", "error"})
-"""What expressions of steps may refer to beside steps and loops."""
+"""The variables of expressions in steps, which may also refer to steps and loops."""
 STEP_FIELDS: Final = frozenset({"output", "data", "artifacts", "error"})
 
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
@@ -62,13 +62,13 @@ _RELATIONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 
 
 def parse(text: str) -> Node:
-    """The expression that `text` is. Raises ExpressionError."""
+    """Parse an expression. Raise ExpressionError."""
     tokens, _ = read_tokens(text, 0, closing=False)
     return parse_tokens(tokens)
 
 
 def parse_tokens(tokens: list[Token], variables: frozenset[str] = VARIABLES) -> Node:
-    """The expression that the words are. Raises ExpressionError."""
+    """Parse an expression from its tokens. Raise ExpressionError."""
     parser = _Parser(tokens, variables)
     node = parser.expression()
     parser.expect_end()
@@ -80,7 +80,7 @@ def parse_tokens(tokens: list[Token], variables: frozenset[str] = VARIABLES) -> 
 
 
 class _Parser:
-    """The words, and how far they are read."""
+    """A parser of one expression."""
 
     def __init__(self, tokens: list[Token], variables: frozenset[str]) -> None:
         self._tokens = tokens
@@ -89,7 +89,7 @@ class _Parser:
         self._nesting = 0
         self._bound: list[str] = []
 
-    # Words
+    # Tokens
 
     @property
     def _token(self) -> Token:

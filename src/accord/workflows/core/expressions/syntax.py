@@ -1,7 +1,7 @@
 """Tokens and syntax tree of expressions.
 
-References to steps, loops and errors are node types of their own, so a definition can be checked
-without evaluating anything. A step name after `steps.` is one token, dashes included.
+References to steps and loops are node types of their own, so a definition can be checked without
+evaluating anything. A step name after `steps.` is part of one token, including dashes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SPACE: Final = re.compile(r"\s*", re.ASCII)
 
 
 class Token(Struct, frozen=True):
-    """One word, and the character at which it begins."""
+    """One token, and the index of its first character."""
 
     kind: TokenKind
     text: str
@@ -44,10 +44,10 @@ class Token(Struct, frozen=True):
 
 
 def read_tokens(text: str, start: int, closing: bool) -> tuple[list[Token], int]:
-    """The words of `text` from `start` on, and where they end: with `closing` after the brace that
-    closes what was opened before `start`, else at the end of the text.
+    """Return the tokens of `text` from `start` on, and the position after them.
 
-    Raises ExpressionError.
+    With `closing`, they end with the brace that closes one opened before `start`, else at the end
+    of the text. Raise ExpressionError.
     """
     tokens: list[Token] = []
     open_braces, place = 0, start
@@ -86,10 +86,7 @@ def _read_token(text: str, place: int) -> Token:
 
 
 def text_value(token: Token) -> str:
-    """The text that a literal stands for.
-
-    Raises ExpressionError for an escape that is none.
-    """
+    """Return the value of a text literal. Raise ExpressionError for an invalid escape."""
 
     def replaced(found: re.Match[str]) -> str:
         escape = found[1]
@@ -116,7 +113,7 @@ class Constant(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """`input`, `error`, or what a macro binds."""
+    """`input`, `error`, the value that a trigger sees, or a variable bound by a macro."""
 
     name: str
 
@@ -133,7 +130,7 @@ class StepField(Struct, frozen=True):
 
 
 class LoopField(Struct, frozen=True):
-    """`loop.item` or `loop.index`; `up` counts the `parent` before it."""
+    """`loop.item` or `loop.index`; `up` is the number of `.parent` before the field."""
 
     up: int
     field: LoopFieldName
@@ -166,7 +163,7 @@ class Index(Struct, frozen=True):
 
 
 class Has(Struct, frozen=True):
-    """`has(path)`: whether every part of the path is there, and its end not null."""
+    """`has(path)`: true if every part of the path exists, and its value is not null."""
 
     path: Node
 
@@ -183,7 +180,7 @@ class Binary(Struct, frozen=True):
 
 
 class Logic(Struct, frozen=True):
-    """`&&` and `||`: one side may be in error where the other settles it."""
+    """`&&` or `||`: an error on one side is ignored if the other settles the result."""
 
     operator: str
     left: Node
@@ -234,7 +231,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The parts right below a node."""
+    """Return the direct children of a node."""
     match node:
         case ListOf(items):
             return items
@@ -257,7 +254,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[tuple[Node, int]]:
-    """Every part of an expression with its level, the whole first."""
+    """Yield every node of an expression with its level, starting with the root at 1."""
     waiting = [(node, 1)]
     while waiting:
         part, level = waiting.pop()

@@ -1,5 +1,8 @@
-"""Values with `${…}` in their texts. A text that is one expression and nothing else keeps the type
-of its value; among other text a value that is no text is written as JSON; `$${` is a plain `${`."""
+"""Templates: JSON values with expressions, written `${…}`, in their texts.
+
+A text that is one expression and nothing else becomes the value of the expression, of any type.
+Within other text, a value that is no text is written as JSON. `$${` stands for a literal `${`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class Items(Struct, frozen=True):
 
 
 class Members(Struct, frozen=True):
-    """An object with expressions in it; none in its keys."""
+    """An object with expressions in its values; its keys have none."""
 
     members: tuple[tuple[str, Template], ...]
 
@@ -49,14 +52,14 @@ Template: TypeAlias = Fixed | Single | Mixed | Items | Members
 
 
 class Misplaced(Struct, frozen=True):
-    """An expression that cannot be read, and where in the value it stands."""
+    """An expression that cannot be parsed, and its path in the value."""
 
     path: str
     error: ExpressionError
 
 
 def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template:
-    """The template that a JSON value is. Raises ExpressionError for the first bad expression."""
+    """Parse a template from a JSON value. Raise ExpressionError for the first bad expression."""
     found: list[Misplaced] = []
     template = read_all(value, "", found, variables)
     if found:
@@ -67,8 +70,10 @@ def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template
 def read_all(
     value: Any, path: str, found: list[Misplaced], variables: frozenset[str] = VARIABLES
 ) -> Template:
-    """The template that a JSON value is; what cannot be read is put into `found`. `variables` are
-    what its expressions may refer to."""
+    """Parse a template from a JSON value; append expressions that cannot be parsed to `found`.
+
+    `variables` are the names that its expressions may refer to.
+    """
     match value:
         case str():
             try:
@@ -119,7 +124,7 @@ def _read_text(text: str, variables: frozenset[str]) -> Template:
 
 
 def render(template: Template, scope: Scope, budget: Budget) -> Any:
-    """The value of a template. Raises EvaluationError."""
+    """Return the value of a template. Raise EvaluationError."""
     match template:
         case Fixed(value):
             return value
@@ -140,7 +145,7 @@ def _written(part: str | Node, scope: Scope, budget: Budget) -> str:
 
 
 def expressions(template: Template, path: str = "") -> Iterator[tuple[str, Node]]:
-    """Every expression of a template, with where it stands."""
+    """Yield every expression of a template with its path."""
     match template:
         case Fixed():
             return
@@ -157,7 +162,7 @@ def expressions(template: Template, path: str = "") -> Iterator[tuple[str, Node]
 
 
 def render_truth(template: Template, scope: Scope, budget: Budget) -> bool:
-    """The value of a condition. Raises EvaluationError where it is neither true nor false."""
+    """Return the value of a condition. Raise EvaluationError if it is no boolean."""
     value = render(template, scope, budget)
     if not isinstance(value, bool):
         raise EvaluationError(f"a condition is {as_text(value)[:80]}, not true or false")
