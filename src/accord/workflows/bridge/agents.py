@@ -68,7 +68,7 @@ from accord.workflows.storage.agents import (
 from accord.workflows.storage.leases import Lease
 
 CACHE_SECONDS: Final = 5.0
-"""How long an agent is called as it was, should the news of a change be lost."""
+"""The time after which a cached agent is read again, in case a notification was lost."""
 MAX_CACHED: Final = 1_000
 
 
@@ -121,7 +121,7 @@ class AgentCache:
 FIRST_POLL_SECONDS: Final = 0.05
 
 _OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -32601))
-"""What an agent answers that speaks another format than its card said."""
+"""Answers of agents that speak another format than their card says."""
 
 
 class AgentCaller:
@@ -229,7 +229,7 @@ class _AgentCall:
         self._trace = trace
         self._progress = progress
         self._unclear: told.DoneOutcome | None = None
-        """What the task has made so far, while its state is not known."""
+        """The output of the task so far, while its state is unknown."""
         self._unclear_times = 0
 
     async def run(self) -> Outcome:
@@ -339,7 +339,7 @@ log = logging.getLogger("accord.bridge")
 CHECK_INTERVAL_SECONDS: Final = 60.0
 MAX_CONCURRENT_CHECKS: Final = 16
 MAX_DETAIL: Final = 500
-"""Characters of what is wrong."""
+"""Characters of the reason in a health check."""
 
 
 class AgentCheck(Struct, frozen=True):

@@ -1,6 +1,6 @@
-"""Attempts under way: each target works on as many tasks as it may.
+"""Attempts under way, as many for each target as its concurrency allows.
 
-A target that fails repeatedly gets none for a while, by its circuit breaker.
+A target that fails repeatedly gets none while its circuit breaker is open.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from accord.workflows.storage.tasks import Kind
 log = logging.getLogger("accord.bridge")
 
 STOP_SECONDS: Final = 10.0
-"""How long the other side may take to hear that nobody waits."""
+"""Timeout of cancelling a task on the other side."""
 
 _NOT_UNHEALTHY: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
-"""Codes of unknown outcomes that say nothing about how the other side is."""
+"""Codes of unknown outcomes that do not mean that the target is unhealthy."""
 
 
 class AttemptRunner:

@@ -107,7 +107,7 @@ def _params(input: Any) -> Any:
 
 
 MAX_TOOL_SECONDS: Final = 3_600.0
-"""For a tool that tells that it makes progress."""
+"""The longest timeout of a tool that reports progress."""
 
 
 class ToolCaller:

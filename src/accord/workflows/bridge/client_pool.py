@@ -101,7 +101,7 @@ class Secrets:
 
 
 MAX_ERROR: Final = 2_000
-"""Characters of an error that is no text."""
+"""Characters of an error that is not a text."""
 NO_OUTPUT: Final = "the agent's answer has no output: the whole of it is the output"
 
 _MEMBERS: Final = frozenset(("task_id", "status", "output", "error"))
@@ -176,11 +176,11 @@ class PlainClient:
 
 
 def read_plain_answer(body: bytes, task_id: str) -> PlainAnswer:
-    """Return the result in an answer. Raises MalformedAnswerError.
+    """Return the result in an answer. Raise MalformedAnswerError.
 
-    The status may have other names, such as "done", and be missing where an output or an error
-    says the same; work in progress is no answer, as there is nothing to follow. Of a success whose
-    output is in another member the whole answer is the output.
+    The status may have other names, such as "done", and may be missing if there is an output or an
+    error. Work in progress is refused, because it could not be followed. If the output of a success
+    is in another member, the whole answer is the output.
     """
     try:
         answer = decode_json(body.removeprefix(BOM), dict[str, Any])
@@ -236,7 +236,7 @@ def _shown(value: Any) -> str:
 
 
 MAX_ANSWER: Final = 4 * 1024 * 1024
-"""Bytes of one answer; a step keeps less."""
+"""Bytes of one answer; the output of a step has a lower limit."""
 MAX_CLIENTS: Final = 1_000
 
 _WIRES: Final[dict[str, Wire | None]] = {"auto": None, "a2a-0.3": Wire.V03, "a2a-1.0": Wire.V10}

@@ -45,7 +45,7 @@ class LocalHandoff:
         self._now = now
         self._coming: dict[str, TargetKey] = {}
         self._expected: Counter[TargetKey] = Counter()
-        """How many of them each target gets."""
+        """The number of claimed tasks by target."""
 
     def __contains__(self, id: str) -> bool:
         """Return True if a task was claimed, but not given yet."""

@@ -1,7 +1,7 @@
 """Tasks in flight, and their targets, each with a circuit breaker.
 
-A worker has a limited number of tasks, and bytes of inputs. A target that is slow or fails fills
-its own places and nobody else's.
+A worker holds a limited number of tasks and bytes of inputs. A target that is slow or fails uses up
+its own slots only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TASK_OVERHEAD_BYTES: Final = 2_000
 
 
 class InFlightTask:
-    """A task that the worker has; `task` is as its row is, or soon will be."""
+    """A task that the worker has; `task` has the values that its row has, or soon will have."""
 
     __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 
@@ -29,13 +29,13 @@ class InFlightTask:
         self.task = task
         self.size = task.size + TASK_OVERHEAD_BYTES
         self.cancelled = task.cancelled
-        """Nobody waits for it any more."""
+        """True if the task was cancelled."""
         self.ending = False
-        """What became of it is on its way to the database."""
+        """True while its outcome is being written to the database."""
         self.reached = False
-        """The other side answered."""
+        """True once the other side has answered."""
         self.unwritable = False
-        """The database refused what became of it."""
+        """True if the database refused its outcome."""
         self.started = 0.0
         self.job: asyncio.Task[None] | None = None
 
@@ -60,7 +60,7 @@ class InFlightTask:
 
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Of inputs; the last tasks that are taken may go over it."""
+"""Bytes of inputs in memory; the batch taken last may exceed it."""
 
 
 class InFlightTasks:
@@ -105,7 +105,7 @@ WINDOW_SECONDS: Final = 120.0
 OPEN_SECONDS: Final = 60.0
 HALF_OPEN_CALLS: Final = 3
 MAX_REMEMBERED: Final = 1_000
-"""Calls that are remembered at most: a busy target is judged by the latest of its calls."""
+"""The number of latest calls by which a busy target is judged."""
 
 BreakerState: TypeAlias = Literal["closed", "open", "trial"]
 
@@ -195,7 +195,7 @@ class Breaker:
 
 
 MAX_TARGETS: Final = 1_000
-"""How many are remembered that nothing is done for."""
+"""The number of idle targets that are remembered."""
 
 TargetKey: TypeAlias = tuple[Kind, str]
 

@@ -48,7 +48,7 @@ from accord.workflows.storage.inbox import RunMessage
 from accord.workflows.storage.tasks import TaskChange
 
 MAX_BODY: Final = 16_384
-"""Characters of what it was about."""
+"""Characters of a dead letter's body."""
 
 
 def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLetter:
@@ -68,10 +68,10 @@ def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLette
 
 
 TASK_CANCELED: Final = "task_canceled"
-"""What an agent's task failed with that somebody cancelled."""
+"""The failure code of a task that was cancelled on the agent's side."""
 
 MAX_ANSWERED: Final = 4_000
-"""Characters of an answer that are kept with a failed step."""
+"""Characters of an answer that are stored with a failed step."""
 
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 

@@ -32,9 +32,9 @@ from accord.workflows.storage.tasks import WAKE, TaskChange, TaskRows
 
 MAX_UNRECORDED: Final = 20_000
 MAX_UNRECORDED_CHARACTERS: Final = 32 * 1_048_576
-"""Of what was told; what comes then goes by the database."""
+"""Characters of successes sent by the bus alone; further ones go through the database."""
 REWRITE_SECONDS: Final = 60.0
-"""Seconds after which what is not recorded is written by the worker itself."""
+"""Seconds after which the worker itself writes a success that is not recorded."""
 
 
 class UnrecordedSuccess(Struct, eq=False):
@@ -45,7 +45,7 @@ class UnrecordedSuccess(Struct, eq=False):
     size: int
     told_at: float
     is_told: bool = False
-    """Whether the bus has it for good."""
+    """True once the bus has accepted it."""
 
 
 class UnrecordedSuccesses:
@@ -83,7 +83,7 @@ class UnrecordedSuccesses:
         return found
 
     def late(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
-        """Yield those of these that were sent too long ago, and restart their clock."""
+        """Yield those that were sent too long ago, and restart their clock."""
         now = self._clock()
         for id in ids:
             answer = self._answers.get(id)
@@ -99,11 +99,11 @@ log = logging.getLogger("accord.bridge")
 
 MAX_BATCH: Final = 500
 RETRY_SECONDS: Final = (0.1, 5.0)
-"""How long to wait for a database that is away, at first and at most."""
+"""The shortest and the longest delay between tries while the database is away."""
 DELAY_PER_CALL_SECONDS: Final = 0.0001
-"""For each call that is under way, from one transaction to the next,"""
+"""Delay between two transactions for each call that is under way."""
 MAX_DELAY_SECONDS: Final = 0.03
-"""but no longer than this."""
+"""The longest delay between two transactions."""
 _CHECK_SECONDS: Final = 0.002
 
 
@@ -135,7 +135,7 @@ class ResultWriter:
         self._owner = owner
         self._calls = calls
         self._began = 0.0
-        """When the last transaction did."""
+        """The time when the last transaction began."""
         self._waiting: deque[ResultWrite] = deque()
         self._writing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()

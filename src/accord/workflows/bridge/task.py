@@ -1,4 +1,4 @@
-"""A claimed task, what calling somebody for it takes, and its log lines.
+"""A claimed task, the interface of callers, and the log lines of a task.
 
 A task belongs to the worker that took it as long as its row has the worker's fence. A `TaskCaller`
 does the tasks of one kind. Every log line names the task, its target and its correlation id, so
@@ -56,23 +56,23 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
     target: str
     command: Call
     retry: Retry | None = None
-    """What the step says of retries, if it does."""
+    """The retry policy of the step, if it has one."""
     size: int = 0
-    """Characters of its command."""
+    """The length of its command in characters."""
     cancelled: bool = False
-    """Whether nobody waits for it any more."""
+    """True if the task was cancelled."""
     fence: int = 1
     attempt: int = 1
     attempt_group: int = 1
     remote_task: str = ""
-    """What the agent calls the task that it began for it, once that is known."""
+    """The id of the agent's task, once it is known."""
     remote_context: str = ""
     continues: bool = False
-    """Whether `continuation` is still to be said."""
+    """True if `continuation` is still to be sent."""
     continuation: Any = None
     """The input that the agent asked for."""
     continued: int = 0
-    """How often it got some."""
+    """The number of times that it got input."""
     traceparent: str = ""
     correlation_id: str = ""
 
@@ -92,12 +92,12 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
 
     @property
     def deadline(self) -> float | None:
-        """The time when the step ends, done or not."""
+        """The time at which the step times out."""
         return self.command.deadline
 
 
 def shown_target(kind: Kind, target: str) -> str:
-    """Return what is called without the credentials and the query that its URL may have."""
+    """Return the target without the credentials and the query that its URL may have."""
     return shown(target) if kind in ("tool", "method") else target
 
 
@@ -224,7 +224,7 @@ class TaskFailure(Struct, frozen=True, kw_only=True):
     message: str
     details: Any = None
     body: bytes = b""
-    """What it answered, for the log; the beginning of it."""
+    """The beginning of the answer, for the log."""
 
 
 class TaskQuestion(Struct, frozen=True, kw_only=True):
@@ -238,23 +238,27 @@ class TaskQuestion(Struct, frozen=True, kw_only=True):
 Outcome: TypeAlias = TaskSuccess | TaskFailure | TaskQuestion
 
 Progress: TypeAlias = Callable[[str, str], Awaitable[None]]
-"""Stores what the other side calls the task that it began, and its context. It is awaited before
-anything else is done with the id; what runs after it knows that it is stored. Where somebody else
-has the task, or nobody waits for it any more, it does not return."""
+"""Stores the remote ids of a task and its context.
+
+Await it before doing anything else with the ids: when it returns, they are stored. If the task was
+cancelled or another worker has it, the attempt is cancelled and it does not return.
+"""
 
 
 class Terms(Struct, frozen=True, kw_only=True):
     """The terms of calling a target: retries, concurrency and the like."""
 
     retry: Retry = Retry()
-    """For steps that say nothing of it."""
+    """The default retry policy of steps."""
     concurrency: int = 64
-    """Tasks under way at once."""
+    """The number of concurrent tasks."""
     follows: bool = False
-    """Whether the other side gives what it begins an id, without which it cannot be cancelled: a
-    request that is under way is waited for then."""
+    """True if the other side returns a task id, which is needed to cancel its work.
+
+    On cancellation, a request under way is then awaited to learn the id.
+    """
     breaks: bool = True
-    """Whether a target that fails again and again is left alone for a while."""
+    """True if targets have circuit breakers."""
 
 
 class TaskCaller(Protocol):
@@ -273,7 +277,7 @@ class TaskCaller(Protocol):
 log = logging.getLogger("accord.bridge")
 
 MAX_OUTPUT: Final = 2_000
-"""Characters of an output."""
+"""Characters of an output in a log line."""
 
 
 def trace_of(task: ClaimedTask, traceparent: str) -> Trace:

@@ -1,17 +1,17 @@
-"""The worker: takes tasks, has callers do them, and ends them. What a task goes through:
+"""The worker: takes tasks, lets callers do them, and records their outcomes. The states of a task:
 
-    ready ── take ──▶ running ── call ──▶ Succeeded, Failed ──▶ done, and the run is told
-      ▲                  │                Asked ──▶ asking, and the run is told
-      │                  │                a failure that is tried again ──┐
-      └── due ───────────┴────────────────────────────────────────────────┘
+    ready ── take ──▶ running ── call ──▶ success or failure ──▶ done; the run gets a message
+      ▲                  │                question ──▶ asking; the run gets a message
+      │                  │                failure to be retried ──┐
+      └── due ───────────┴────────────────────────────────────────┘
 
-One loop takes tasks (when woken, and every second), hears of those that were cancelled or taken
-away, and gives each target as many as it may have at once. Attempts that are to be made later go
-back to the table: whoever is free then makes them.
+One loop takes tasks (when woken, and every second), stops those that were cancelled or that another
+worker has taken over, and gives each target as many as its concurrency allows. Tasks that wait for
+their next attempt go back to the table, for any worker to take.
 
-A row is changed only while it has the fence that it was taken with. So a worker whose lease is over
-may finish: what others took from it meanwhile it can neither end nor keep. It begins nothing while
-it does not know, and stops what it lost as soon as it does.
+A row is changed only while it has the fence that it was taken with. So a worker may finish its
+calls after its lease expired: it cannot change tasks that others have taken over. It starts no
+calls until its lease is renewed, and stops the calls of lost tasks as soon as it finds out.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ log = logging.getLogger("accord.bridge")
 
 POLL_SECONDS: Final = 1.0
 CANCEL_SECONDS: Final = 0.1
-"""How often the table is asked at most what was cancelled."""
+"""The shortest interval between two queries for cancelled tasks."""
 DRAIN_SECONDS: Final = 10.0
 MAX_TASKS: Final = 4_096
 UNREADABLE_SECONDS: Final = 60.0
-"""How long a task waits that only a newer release can read, before anybody takes it again."""
+"""Delay before a task that only a newer release can read is taken again."""
 MAX_TAKEN: Final = 32
-"""Tasks taken by one statement: all of them may be for one slow target, and keep others out."""
+"""Tasks taken by one statement. It is small because all of them may be for one slow target."""
 
 
 class TaskWorker:
@@ -126,15 +126,15 @@ class TaskWorker:
             begin_rows=self._begin_rows,
             now=now,
         )
-        """For an executor or a bus in the same process."""
+        """The local handoff for an executor or a bus in the same process."""
         self._placing: set[asyncio.Task[None]] = set()
         self._unplaced: list[InFlightTask] = []
         self._refused: set[str] = set()
-        """Tasks that were logged as those of a newer release."""
+        """Ids of tasks of a newer release that were logged."""
         self._more = False
-        """There may be tasks that were left for want of room."""
+        """True if tasks may have been left in the table for lack of room."""
         self._doubted = False
-        """Others may have taken what is held."""
+        """True if other workers may have taken over tasks in flight."""
         self._looked = self._looked_at_all = 0.0
         self._closing = False
         self._running: asyncio.Task[None] | None = None
@@ -350,7 +350,7 @@ class TaskWorker:
             self._woken.set()
 
     def _ended(self) -> None:
-        """Wake the worker if tasks were left for want of room."""
+        """Wake the worker if tasks were left in the table for lack of room."""
         if self._more:
             self._woken.set()
 
