@@ -1,7 +1,7 @@
-"""The membership of a process among those that work on runs and tasks.
+"""The membership of a process among the executors or workers of an installation.
 
-A process renews a lease by the clock of the database. Once the lease is over, others may take its
-work without asking; so whatever it writes carries a fence.
+A process renews a lease by the clock of the database. Once the lease has expired, others may take
+over its work without asking; so all of its writes are guarded by fences.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ log = logging.getLogger("accord.workflows")
 MemberKind: TypeAlias = Literal["executor", "bridge"]
 
 WAKE: Final = "members"
-"""The channel on which members hear that somebody came or went."""
+"""The notification channel for members that join or leave."""
 LEASE: Final = 10.0
-"""Seconds after which a process that says nothing counts as gone."""
+"""The duration of a lease in seconds."""
 
 _RENEWALS: Final = 3
-"""How often a lease is renewed before it would be over."""
+"""The number of renewals within the duration of a lease."""
 
 
 async def is_alive(store: Store, kind: MemberKind) -> bool:
@@ -36,7 +36,7 @@ async def is_alive(store: Store, kind: MemberKind) -> bool:
 
 
 async def forget_members(store: Store) -> None:
-    """Delete members that are certainly gone, instead of waiting for their leases.
+    """Delete members that are known to be gone, instead of waiting for their leases to expire.
 
     Raise StoreError.
     """
@@ -46,7 +46,7 @@ async def forget_members(store: Store) -> None:
 class Membership:
     """The membership of one process of one kind.
 
-    `lost` is set while its lease may be over; renewals go on, and clear it when one succeeds.
+    `lost` is set while its lease may have expired; the next successful renewal clears it.
     """
 
     def __init__(self, store: Store, kind: MemberKind, *, lease: float = LEASE) -> None:
@@ -67,7 +67,7 @@ class Membership:
         self._renewing = asyncio.create_task(self._keep_renewing())
 
     async def close(self) -> None:
-        """Leave, so that others need not wait for the end of the lease."""
+        """Leave, so others need not wait until the lease expires."""
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)

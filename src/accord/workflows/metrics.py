@@ -76,12 +76,12 @@ class ExecutorMetrics:
     def __init__(self) -> None:
         self.decided = 0
         self.events: Counter[str] = Counter()
-        """By type."""
+        """The number of events by type."""
         self.started = 0
         self.finished: Counter[str] = Counter()
-        """By the state that they ended in."""
+        """The number of ended runs by status."""
         self.seconds = Histogram(RUN_SECONDS)
-        """From the beginning of a run to its end."""
+        """The durations of ended runs."""
         self.ignored = 0
         self.undecided = 0
         self.dead_letters = 0
@@ -131,7 +131,7 @@ CALL_SECONDS: Final = (
 )
 MAX_TARGET_LABELS: Final = 200
 OTHERS: Final = "_others"
-"""Stands for all targets that came after those."""
+"""The label for all targets beyond the limit."""
 
 TaskEnd: TypeAlias = Literal["success", "error", "cancelled", "asked"]
 
@@ -272,7 +272,7 @@ _PLAIN: Final[dict[str, tuple[str, MetricKind, str]]] = {
 
 
 class BusMetrics:
-    """The counters of one process; the outbox is known where the relay runs."""
+    """The counters of one process; the outbox is measured only in the process that relays."""
 
     def __init__(self) -> None:
         self.published: Counter[str] = Counter()
@@ -300,7 +300,7 @@ class BusMetrics:
 log = logging.getLogger("accord.workflows")
 
 CACHE_SECONDS: Final = 5.0
-"""Seconds for which what was read is shown again."""
+"""Seconds for which the backlog is cached."""
 
 
 class _ArrivalTime(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""All operations of workflows, and the agents and workflows that the audit trail proves."""
+"""All operations of workflows, and the records that the audit trail proves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODULES: Final[tuple[str, ...]] = (
     "approvals",
     "dead_letters",
 )
-"""Each has `operations`, a registry."""
+"""The modules with operations; each has a registry named `operations`."""
 
 
 def workflow_operations() -> Registry:
@@ -53,7 +53,10 @@ class AuditedWorkflows:
     kind: Final = "workflow"
 
     async def of(self, db: Database, id: str) -> list[RowState]:
-        """`id` is NAME or NAME@VERSION; a change of one version changes the triggers of all."""
+        """Return the rows of all versions and triggers of a workflow.
+
+        `id` is NAME or NAME@VERSION: a change of one version may change the triggers of all.
+        """
         name = id.partition("@")[0]
         states = []
         for row in await db.fetch(PROVEN_VERSIONS, name):
@@ -75,4 +78,4 @@ PROVEN: Final[tuple[ProvenRows, ...]] = (AGENTS, AuditedWorkflows())
 OPERATIONS: Final = frozenset(
     {"create_agent", "update_agent", "delete_agent", "create_workflow", "update_workflow"}
 )
-"""Those that change nothing else."""
+"""The operations that change nothing else."""

@@ -1,8 +1,7 @@
-"""Runs that ended long ago: written to a file, if that is wanted, and removed.
+"""Retention: archives runs that ended long ago, if configured, and removes them.
 
-A line of the file has a run and its whole history, as JSON. It is on the disk before the run is
-removed; a process that is killed in between leaves a run that is there twice, in the file and in
-the database, and then twice in the file.
+A line of the archive is a run with its whole history, as JSON. It is synced to disk before the run
+is removed; if the process is killed in between, the run is archived a second time later.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ log = logging.getLogger("accord.workflows.retention")
 
 LANE: Final = "retention"
 EVERY: Final = 3_600.0
-"""Seconds between two looks."""
+"""Seconds between two sweeps."""
 DAY: Final = 86_400.0
 
 

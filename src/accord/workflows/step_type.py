@@ -1,11 +1,11 @@
-"""A type of step that a plugin adds: an async function, with how it is tried again.
+"""Types of steps that plugins add: an async function with its retry policy and concurrency.
 
     @step_type(concurrency=4)
     async def mail(task: StepTask, *, to: str, subject: str) -> Sent: ...
 
-What a step of it has as `input` are the arguments of the function, checked by its annotations; what
-the function gives is the output of the step. It is called once for each attempt, and may be called
-again where a process died in the middle of it: `task.id` is the same then.
+The `input` of a step are the arguments of the function, checked by its annotations; the return
+value is the output of the step. The function is called once for each attempt, and may be called
+again for the same attempt if a process died in the middle of it; `task.id` is the same then.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ CONCURRENCY: Final = 16
 
 
 class StepFailedError(Exception):
-    """The step failed for good: it is not tried again unless it says `failures: all`.
+    """The step failed: it is retried only if its policy has `failures: all`.
 
-    All else that is raised means that nobody knows what was done, and is tried again.
+    Any other exception means that the outcome is unknown, and is retried.
     """
 
     def __init__(self, code: str, message: str, details: Any = None) -> None:
@@ -42,21 +42,20 @@ class StepTask(Struct, frozen=True, kw_only=True):
     """One attempt at a step of a run."""
 
     id: str
-    """The same for each attempt of which nobody knows whether the one before was done: give it to
-    others as the key by which they know a message that comes twice."""
+    """An idempotency key: attempts after an unknown outcome have the same id as the one before."""
     run_id: str
     step: str
     """The key of the step, with the rounds of the loops around it: `tell[3]`."""
     attempt: int
     deadline: float | None
-    """When the step is over, done or not: seconds since 1970. The attempt is cancelled then."""
+    """The time at which the attempt is cancelled, in seconds since 1970; None without a limit."""
     correlation_id: str
     traceparent: str
-    """Of the trace that the run belongs to (W3C Trace Context)."""
+    """The `traceparent` of the run (W3C Trace Context)."""
 
 
 class StepType(Struct, frozen=True, kw_only=True, eq=False):
-    """What a plugin gives."""
+    """A type of step: its function, arguments, default retry policy and concurrency."""
 
     function: Callable[..., Any]
     description: str
@@ -69,8 +68,11 @@ class StepType(Struct, frozen=True, kw_only=True, eq=False):
 def step_type(
     *, concurrency: int = CONCURRENCY, retry: Retry | None = None
 ) -> Callable[[Callable[..., Any]], StepType]:
-    """Make a type of step of a function; a decorator. `concurrency` is how many steps a process
-    works on at once, `retry` is for steps that say nothing of it. Raises RegistrationError."""
+    """Make a function a type of step; a decorator. Raise RegistrationError.
+
+    `concurrency` is the number of steps of this type that a process runs at once, `retry` the
+    policy of steps without one of their own.
+    """
 
     def decorate(function: Callable[..., Any]) -> StepType:
         name = function.__name__
@@ -95,7 +97,7 @@ def step_type(
 
 
 class StepTypes:
-    """All that plugins add, by name."""
+    """The types of steps of all plugins, by name."""
 
     def __init__(self, types: Mapping[str, StepType] | None = None) -> None:
         self._types = dict(types or {})
@@ -108,5 +110,5 @@ class StepTypes:
 
     @property
     def taken(self) -> dict[str, Arguments]:
-        """What each takes, for those who check definitions."""
+        """The names of the arguments of each type, to validate definitions."""
         return {name: each.taken for name, each in self._types.items()}

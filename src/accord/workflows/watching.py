@@ -1,7 +1,7 @@
-"""Follows runs as they happen: one listener and one query for all who watch, however many.
+"""Follows runs as they happen, with one listener and one query for all followers.
 
-Who follows a run gets what it missed from the table, and from then on what is read once for
-everybody.
+A new follower gets the events it missed from the table, and from then on the events that are read
+once for all.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from accord.workflows.storage.history import (
 log = logging.getLogger("accord.workflows")
 
 POLL: Final = 1.0
-"""Seconds after which is looked again, should a wake be lost."""
+"""The polling interval in seconds, in case a notification was lost."""
 GATHER_SECONDS: Final = 0.01
-"""Seconds that wakes are gathered for."""
+"""Seconds for which notifications are collected before the next query."""
 MAX_WAITING: Final = 200
-"""How many may wait for the ends of runs, and keep nobody from being answered."""
+"""Callers that may wait for the ends of runs at once; others get an answer immediately."""
 LAST_PLACE: Final = 2**31 - 1
-"""Behind every event of every run."""
+"""A number greater than that of any event."""
 QUIET: Final = 15.0
-"""Seconds after which a follower hears that nothing happened."""
+"""Seconds without events after which a follower gets an empty list."""
 
 NumberedEvent: TypeAlias = tuple[int, Event | UnreadEvent]
 
@@ -107,7 +107,7 @@ class RunWatch:
         return await last_number(self._store, run_id)
 
     async def wait(self, run_id: str, seconds: float | None) -> None:
-        """Wait until a run has ended, or for so long; not at all if too many wait already."""
+        """Wait until a run has ended, at most for `seconds`; if too many wait already, return."""
         if self._waiting >= MAX_WAITING:
             return
         self._waiting += 1

@@ -9,7 +9,7 @@ shortcut, so others take over when the process is gone. `EmbeddedBus` consists o
 alone; `accord.workflows.bus.kafka` adds a broker.
 
 BusError
-├── TopicError        topics are not as they must be; the message names them and what to do
+├── TopicError        topics have unusable settings; the message names them and the remedy
 ├── EnvelopeError     a message cannot be understood
 └── ReplayError       a dead letter cannot be published again
 """
@@ -33,11 +33,11 @@ class BusError(Exception):
 
 
 class TopicError(BusError):
-    """Topics are not as they must be; the message names each and what to do."""
+    """Topics have unusable settings; the message names each topic and the remedy."""
 
 
 class EnvelopeError(BusError):
-    """A message that cannot be understood, or means nothing here: `code` says which."""
+    """A message that cannot be decoded or used; `code` gives the reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -51,12 +51,11 @@ class ReplayError(BusError):
 class LocalWorker(Protocol):
     """The worker of this process. Belongs to the event loop.
 
-    Tasks that it has room for are its own from the start, where an executor decides on them, or as
-    soon as they arrive.
+    Tasks that it has room for become its own when an executor decides on them, or when they arrive.
 
         claim     before the transaction: choose the tasks to be recorded as its own
         give      after it: they are recorded, and begin
-        drop      or else: it is unknown whether they are recorded; if they are, it finds them
+        drop      otherwise: it is unknown if they are recorded; if so, the worker finds them
     """
 
     @property
@@ -104,7 +103,7 @@ class RunAnnouncement(Struct, frozen=True):
 
     run_id: str
     sequence: int
-    """Of the first of its events."""
+    """The number of its first event."""
     events: str
     """JSON: a list."""
     at: float
@@ -143,8 +142,7 @@ class Bus(Protocol):
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
         """Offer successes to the executor of this process; return the ids it recorded.
 
-        The ends of their tasks are recorded too. Other messages are answered, or told, as if they
-        had not been offered.
+        The ends of their tasks are recorded too. Send the other messages with `answer` or `tell`.
         """
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:

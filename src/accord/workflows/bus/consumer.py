@@ -26,7 +26,7 @@ from accord.workflows.bus.relay import ROW_HEADER
 from accord.workflows.metrics import BusMetrics
 
 ANSWER_SECONDS: Final = 2.0
-"""How long the broker may take to say where a partition ends."""
+"""Timeout of asking the broker for the end of a partition."""
 
 Partition: TypeAlias = tuple[str, int]
 """A partition of a topic."""
@@ -94,18 +94,18 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "allow.auto.create.topics": False,
 }
 MAX_MESSAGES: Final = 2_000
-"""How many messages are stored together."""
+"""The number of messages that are stored together."""
 POLL_SECONDS: Final = 0.2
 PACE_SECONDS: Final = 0.0005
-"""How long to wait for more, for each message that was among the last,"""
+"""Delay before the next read for each message of the last batch, to collect more of them."""
 MAX_PACE_SECONDS: Final = 0.015
-"""but no longer than this."""
+"""The longest delay before the next read."""
 RETRY_SECONDS: Final = 1.0
-"""How long to wait after something that should not happen."""
+"""Delay after an unexpected error."""
 LAG_SECONDS: Final = 5.0
-"""How often the lag is looked at."""
+"""The interval in seconds at which the lag is measured."""
 STALL_SECONDS: Final = 300.0
-"""How long nothing more is done about one where a new consumer finds nothing either."""
+"""Seconds before another consumer is made for the same stalled offset."""
 
 Receive = Callable[[Sequence[TopicRecord]], Coroutine[Any, Any, None]]
 
@@ -124,8 +124,11 @@ class TopicReader:
         check_seconds: float,
         anew: Collection[str] = (),
     ) -> None:
-        """Every `check_seconds` it is looked whether all is read that there is. Topics that are
-        made `anew` are read from their beginning, whatever was committed."""
+        """Check for stalls every `check_seconds`.
+
+        Topics in `anew` were recreated: they are read from their beginning, ignoring committed
+        offsets.
+        """
         self._config = {**config, **SETTINGS, "group.id": group}
         self._topics = list(topics)
         self._anew = frozenset(anew)
@@ -138,7 +141,7 @@ class TopicReader:
         self._lag_at = 0.0
         self._check_seconds = check_seconds
         self._tried: dict[Partition, tuple[int, float]] = {}
-        """Which offset a new consumer was made for, and when."""
+        """The stalled offsets for which a new consumer was made, and the times."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
 
     def start(self) -> None:

@@ -18,9 +18,9 @@ from accord.workflows.bus.topics import MAX_MESSAGE_BYTES
 from accord.workflows.storage.dead_letters import ONE_MESSAGE, NewDeadLetter, insert_dead_letter
 
 MAX_NOTICE_BODY: Final = 100_000
-"""Characters of a message that are told in the topic of dead letters; the table has all of it."""
+"""Characters of a message in the topic of dead letters; the table has the whole message."""
 MAX_BODY: Final = 3_500
-"""Characters of what is said about a message, before where it stands."""
+"""Characters of the description of a dead letter, without the position of its message."""
 
 _NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
 _BINARY: Final = "base64:"
@@ -37,7 +37,7 @@ class TopicRecord(Struct, frozen=True):
     key: bytes
     value: bytes
     row: int | None = None
-    """Of the outbox that it came from, where that is told."""
+    """The id of its row in the outbox, from the header, if there is one."""
 
     @property
     def place(self) -> str:
@@ -46,7 +46,7 @@ class TopicRecord(Struct, frozen=True):
 
 
 class RejectedMessage(Struct, frozen=True):
-    """A message that is given up, and why."""
+    """A rejected message, with the reason."""
 
     record: TopicRecord
     code: str

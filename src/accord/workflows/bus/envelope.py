@@ -1,7 +1,7 @@
-"""Messages as they stand in topics: JSON, of one schema. Pure.
+"""Messages of the topics: JSON, of one schema. Pure.
 
-A task says enough for people and programs that watch; who works on it reads its row. What came of
-one says all there is. What others may send, to start, cancel and signal runs, is read strictly.
+A message of a task has enough for observers; workers read the row of the task. A message of a
+result is complete. Requests of outsiders, to start, cancel and signal runs, are decoded strictly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEMA: Final = 1
 """The version of all messages."""
 
 _LEVELS: Final = 2
-"""Levels of a message around a value of a run: itself, and the error that has details."""
+"""Nesting levels of a message around a value of a run: the message, and an error's details."""
 
 T = TypeVar("T", bound="_Envelope | _RequestEnvelope")
 

@@ -122,12 +122,12 @@ async def _existing_run(db: Transaction, id: UUID) -> str:
 log = logging.getLogger("accord.workflows.bus")
 
 TRIES: Final = 5
-"""How often a message is tried by itself before it is given up."""
+"""The number of tries of a single message before it becomes a dead letter."""
 DELAYS: Final = (0.1, 5.0)
-"""Seconds between tries, at first and at most."""
+"""The shortest and the longest delay between tries, in seconds."""
 
 RECENT_SECONDS: Final = 3_600.0
-"""Seconds. A task that was sent earlier and is not there belonged to a run that was removed."""
+"""The age in seconds after which a message for a missing task is of a removed run."""
 
 IncomingEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunRequest
 
@@ -145,7 +145,7 @@ class _IntakeCounts(Struct, frozen=True):
     given_up: list[RejectedMessage]
     duplicates: Counter[str]
     taken: list[Row]
-    """Tasks that the worker of this process has now."""
+    """The number of tasks that the worker of this process took."""
 
 
 class Intake:

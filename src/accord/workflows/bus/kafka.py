@@ -1,16 +1,18 @@
-"""The bus that is Kafka. What is to be sent is written into the outbox in the transaction that it
-follows from; a relay publishes it. Consumers give what arrives to the worker or the executor of
-their process, and store what those have no room for in the tables that all of them work on.
+"""A bus over Kafka.
+
+Messages are written to the outbox in the transaction that they follow from; a relay publishes them.
+Consumers hand arriving messages to the worker or the executor of their process, and store those
+that they have no room for in the shared tables.
 
     executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ── bridge
     executor <── run_inbox <── consumer <── accord.results <── bridge, or relay <── outbox ── bridge
 
-A success goes to the broker at once: the row of its task is not done before an executor has
-recorded it, and until then the bridge has it. Whatever else came of a task goes by the outbox.
+A success goes to the broker at once: the bridge keeps it until an executor has recorded it, which
+also ends the row of its task. Other outcomes go through the outbox.
 
-Nothing is lost with the broker: what it forgot is sent again (see `sweep`). What is too large
-for it does not travel at all, as both ends share the database. That is PostgreSQL: with SQLite
-there is one process, which needs no bus.
+No message is lost with the broker: messages that it lost are sent again (see `sweep`). Values that
+are too large for it stay in the database, which both ends share. The database is PostgreSQL: with
+SQLite there is one process, which needs no bus.
 """
 
 from __future__ import annotations
@@ -59,15 +61,15 @@ Role: TypeAlias = Literal["executor", "bridge", "both"]
 NAMES: Final = TopicNames()
 SHAPE: Final = TopicShape()
 SWEEP_SECONDS: Final = 60.0
-"""After how long something counts as vanished."""
+"""Seconds after which a message that has not arrived counts as lost."""
 CHECK_SECONDS: Final = 10.0
-"""How often topics, and whether they are read, are looked at."""
+"""The interval in seconds at which topics and their readers are checked."""
 
 
 class KafkaBus:
     """A `Bus` over Kafka.
 
-    `role` is what is received here; any role publishes.
+    `role` decides which messages are received here; any role publishes.
     """
 
     def __init__(
@@ -86,8 +88,10 @@ class KafkaBus:
         now: Callable[[], float] = time.time,
         spans: SpanRecorder | None = None,
     ) -> None:
-        """`servers` are `host:port`, separated by commas; `options` are librdkafka's, for TLS and
-        passwords. Raises BusError on SQLite."""
+        """Connect to `servers`, `host:port` separated by commas. Raise BusError on SQLite.
+
+        `options` are those of librdkafka, for TLS and passwords.
+        """
         if store.engine != "postgresql":
             raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
         self.metrics = BusMetrics()

@@ -2,11 +2,10 @@
 
 Messages that are handed over together are one row, and cost the database as much as one.
 
-A sweep sends again what vanished on its way: a topic can be emptied, deleted or created again, and
-a partition may have no reader. That is a task that stays `published` with no message in the outbox,
-and a result whose message was published and never arrived. Each is published once more. Where that
-does not help, it goes by the tables, which both ends share; should its messages arrive after all,
-they say nothing new.
+A sweep sends lost messages again: a topic can be emptied, deleted or recreated, and a partition
+may have no reader. Lost are tasks that stay `published` with no message in the outbox, and results
+whose message was published and never arrived. Each is published once more. If that does not help,
+it is delivered by the tables, which both ends share; a message that arrives later is a duplicate.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from accord.workflows.storage.tasks import Call, NewTask, mark_lost_tasks, relea
 
 ROW_MESSAGES: Final = 500
 ROW_CHARACTERS: Final = 1_000_000
-"""How much is in one row, at most with a message that is larger by itself."""
+"""Characters of one row; a single larger message may exceed it."""
 
 
 class OutboxMessage(Struct, frozen=True):
@@ -58,7 +57,7 @@ class OutboxMessage(Struct, frozen=True):
 
 
 class OutboxBatch(Struct, frozen=True):
-    """A row, and its messages."""
+    """The messages of one row."""
 
     id: int
     key: str
@@ -162,7 +161,7 @@ def _row(key: str, messages: Sequence[OutboxMessage]) -> tuple[str, str, str, st
 
 
 MAX_CACHED_ROWS: Final = 50
-"""None of which has much more than a megabyte."""
+"""The number of cached rows, each of hardly more than a megabyte."""
 
 
 class OutboxCache:
@@ -175,7 +174,7 @@ class OutboxCache:
         self._batches: dict[int, OutboxBatch] = {}
 
     def all(self) -> dict[int, OutboxBatch]:
-        """Return a copy, so rows that are asked for now are there when the answer comes."""
+        """Return a copy, which still has the rows of a query when its answer arrives."""
         return dict(self._batches)
 
     def add(self, batches: Iterable[OutboxBatch]) -> None:
@@ -192,7 +191,7 @@ class OutboxCache:
 
 SWEEP_LANE: Final = "kafka-sweep"
 MAX_SWEPT: Final = 1_000
-"""How many of each at a time."""
+"""Tasks, and results, that one sweep handles."""
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:

@@ -30,14 +30,13 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "reconnect.backoff.max.ms": 1_000,
 }
 REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
-"""What a broker says of a message that it will never have as it is."""
+"""Errors of the broker for messages that it will never accept."""
 ACKNOWLEDGE_SECONDS: Final = 20.0
-"""Seconds after which what was not acknowledged counts as not published."""
+"""Seconds after which an unacknowledged message counts as not published."""
 
 MIN_PAUSE_MESSAGES: Final = 16
 PAUSE_SECONDS: Final = 0.006
-"""Seconds in which many messages are acknowledged: who waits for them in the library is woken for
-each partition."""
+"""Seconds between polls for acknowledgements: a blocking poll would wake up for each partition."""
 
 
 class KafkaMessage(Struct, frozen=True):
@@ -112,13 +111,13 @@ class Publisher:
 log = logging.getLogger("accord.workflows.bus")
 
 MAX_RESULTS: Final = 500
-"""How many go together."""
+"""The number of results that are published together."""
 PACE_SECONDS: Final = 0.002
-"""How long to wait for more, for each that was among the last,"""
+"""Delay before the next batch for each result of the last batch, to collect more of them."""
 MAX_PACE_SECONDS: Final = 0.1
-"""but no longer than this."""
+"""The longest delay before the next batch."""
 CHECK_SECONDS: Final = 1.0
-"""How often it is looked whether all has caught up."""
+"""The interval in seconds at which `is_caught_up` is checked."""
 
 
 class _PendingResult(Struct, frozen=True):

@@ -1,12 +1,12 @@
-"""Publishes what is in the outbox. One at a time does it for all processes, by a lease.
+"""Publishes the outbox. A lease makes one process the relay for all.
 
     find unpublished rows, oldest first
-    publish what is in them, wait for the broker
+    publish their messages, wait for the broker
     delete them; those of results stay, marked, until they have arrived
 
-A row that this process wrote is not read again: what is in it is still known. Killed between the
-last two it publishes some again: consumers drop what they know. What one run sends is published in
-order, as only one relay does it.
+Rows that this process wrote are not read again, because their messages are cached. A relay that is
+killed between the last two steps publishes some messages twice; consumers drop duplicates. The
+messages of one run are published in order, as there is only one relay.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ log = logging.getLogger("accord.workflows.bus")
 
 LEASE: Final = "relay"
 ROW_HEADER: Final = "accord-row"
-"""The header by which whoever receives a result finds the row that it came from."""
+"""The header of a result with the id of its row in the outbox."""
 POLL_SECONDS: Final = 1.0
 REFUSED_SECONDS: Final = 60.0
-"""How long a message waits that the broker will not have."""
+"""Delay before a message that the broker refused is tried again."""
 
 
 class Relay:

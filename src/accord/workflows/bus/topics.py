@@ -7,8 +7,8 @@ An address is one line:
 
     kafka://one:9092,two:9092?partitions=8&retention_days=7&tasks=our.tasks&options=/etc/kafka.conf
 
-Everything after `?` is optional. Passwords and the like belong into the file that `options` names:
-lines of `name=value`, as librdkafka calls them.
+Everything after `?` is optional. Passwords belong in the file that `options` names: lines of
+`name=value`, with the names of librdkafka.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ from msgspec.structs import astuple, fields
 from accord.workflows.bus.bus import BusError, TopicError
 
 MAX_MESSAGE_BYTES: Final = 1_000_000
-"""Bytes of a message: what is larger never goes through a broker. By default one takes 1 MiB of
-batches, with what it adds itself."""
+"""Bytes of a message; larger ones never go through a broker.
+
+A broker accepts batches of 1 MiB by default, including its own overhead.
+"""
 MIN_RETENTION_SECONDS: Final = 3_600
-"""Seconds for which a topic must keep what it has."""
+"""The shortest retention of a topic, in seconds."""
 REPLICAS: Final = 3
-"""How many brokers keep each message of a topic that is made here, where there are as many."""
+"""The replication factor of created topics, if there are as many brokers."""
 BROKER_TIMEOUT_SECONDS: Final = 5.0
-"""How long a broker may take to answer."""
+"""Timeout of requests to a broker."""
 
 _MAX_BATCH_BYTES: Final = MAX_MESSAGE_BYTES + 40_000
 
@@ -67,7 +69,7 @@ class KnownTopic(Struct, frozen=True):
     """An existing topic."""
 
     id: str
-    """Which the broker gave it."""
+    """The id that the broker gave it; a recreated topic has another."""
     partitions: int
 
 

@@ -1,8 +1,8 @@
 """Decisions on many runs at once.
 
-Takes messages and due timers, decides in memory, and writes all of it in one transaction behind its
-fences. Decisions that cannot be written together are written run by run, so that a bad one does not
-take others along.
+Takes messages and due timers, decides in memory, and writes all decisions in one transaction that
+checks its fences. Decisions that cannot be written together are written run by run, so that a bad
+one does not prevent the others.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from accord.workflows.storage.tasks import attempt_groups
 log = logging.getLogger("accord.workflows")
 
 _YIELD_AFTER: Final = 0.005
-"""Seconds after which others on the same loop have their turn."""
+"""Yield to the event loop after this many seconds."""
 _ARRIVALS: Final = get_args(Arrival)
 
 
@@ -89,7 +89,7 @@ class Decider:
 
     @property
     def pause(self) -> float:
-        """Return for how many seconds there is nothing to decide on, as far as is known."""
+        """Return the number of seconds until something is due, as far as is known."""
         return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
@@ -107,7 +107,7 @@ class Decider:
         return self._offers.add(messages)
 
     def refuse(self) -> None:
-        """Decide on no offered message any more."""
+        """Refuse all offered messages."""
         settle_offers(self._offers.take())
 
     async def decide(self) -> bool:

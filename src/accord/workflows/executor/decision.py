@@ -62,8 +62,10 @@ from accord.workflows.storage.tasks import (
 )
 
 SNAPSHOT_EVENTS: Final = 100
-"""After how many events a snapshot is kept, at first: later after a quarter of all, so that those
-of a long run do not cost more and more."""
+"""The number of events between snapshots of a short run.
+
+In a longer run it is a quarter of its events, so that the cost per event does not grow.
+"""
 
 
 class RunDecision(Struct):
@@ -76,7 +78,7 @@ class RunDecision(Struct):
     commands: list[Command]
     ignored: int
     closed: list[str]
-    """Approvals that nobody is asked for any more."""
+    """Approvals that are no longer requested."""
 
     @property
     def end(self) -> RunFinished | None:

@@ -1,11 +1,11 @@
 """An executor: a process that decides on runs, beside others that do the same.
 
-    share      takes its share of the shards, and lets go of what is too much
-    decide     decides on what arrived for the runs of its shards, until nothing is left
-    wait       until something arrives, somebody comes or goes, or something is due
+    share      takes its share of the shards, and releases those beyond it
+    decide     decides on arrivals for the runs of its shards, until none are left
+    wait       until a message arrives, an executor joins or leaves, or a timer is due
 
-It waits at most a second, since a wake may be lost. When the database is away it tries again, and
-goes on by itself.
+It waits at most a second, since a notification may be lost. While the database is away it retries,
+and then continues.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from accord.workflows.storage.leases import shard_of
 log = logging.getLogger("accord.workflows")
 
 CLOSE_SECONDS: Final = 10.0
-"""How long a decision may take that is being written when the executor is closed."""
+"""How long `close` waits for the decision that is being written."""
 _SHARES: Final = 3
-"""How often executors look at each other in the time of a lease."""
+"""The number of times that an executor shares out shards within the duration of a lease."""
 _RETRY_SECONDS: Final = (0.1, 5.0)
-"""How long to wait before the database is tried again, at first and at most."""
+"""The shortest and the longest delay between tries while the database is away."""
 
 
 class Executor:

@@ -31,7 +31,7 @@ from accord.workflows.storage.loading import RunRow, encode_problem, problem_of,
 from accord.workflows.storage.runs import hold_run, postpone_timer
 
 CHECK_SECONDS: Final = 1.0
-"""How often it looks at everything."""
+"""The interval in seconds at which everything is read."""
 
 
 class Agenda:
@@ -48,23 +48,23 @@ class Agenda:
 
     @property
     def pause(self) -> float:
-        """Return for how many seconds there is nothing to do, as far as is known."""
+        """Return the number of seconds until something is due, as far as is known."""
         if self._next_due is None:
             return CHECK_SECONDS
         return min(max(self._next_due - self._now(), 0.0), CHECK_SECONDS)
 
     def forget(self) -> None:
-        """Look at everything again, because there are other shards."""
+        """Read everything again, because the shards have changed."""
         self._looked = -CHECK_SECONDS
         self._marks = (0, 0)
 
     def note(self, due: float | None) -> None:
-        """Note a time at which something is due without a notification."""
+        """Note a time at which a timer is due; nothing notifies of it."""
         if due is not None:
             self._next_due = due if self._next_due is None else min(due, self._next_due)
 
     def is_due(self, now: float) -> bool:
-        """Return True if it is time to look, woken or not."""
+        """Return True if it is time to read, with or without a notification."""
         is_time = monotonic() - self._looked >= CHECK_SECONDS
         return is_time or (self._next_due is not None and self._next_due <= now)
 
@@ -165,11 +165,11 @@ class DecisionProblem(Struct, frozen=True):
     messages: Sequence[InboxMessage]
     error: Exception
     row: RunRow | None = None
-    """Of the run, where the trouble is with that: nothing at all can be decided on it."""
+    """The row of the run, if the problem is with the run: nothing can be decided on it."""
 
     @property
     def problem(self) -> str:
-        """The problem as it is stored."""
+        """The problem, encoded for storage."""
         if isinstance(self.error, UnreadableMessageError):
             return encode_problem(unreadable_message(self.error))
         return encode_problem(problem_of(self.error))
@@ -183,7 +183,7 @@ class DecisionProblem(Struct, frozen=True):
 
     @property
     def given_up(self) -> list[InboxMessage]:
-        """Messages that nobody could read for a day."""
+        """Messages that could not be read for a day."""
         if not isinstance(self.error, UnreadableMessageError):
             return []
         return [each for each in self.messages if each.tries + 1 >= MAX_TRIES]

@@ -36,7 +36,7 @@ MAX_BYTES: Final = 128 * 1024 * 1024
 _RUN_BYTES: Final = 3_000
 _STEP_BYTES: Final = 600
 _FACTOR: Final = 8
-"""How much more memory lists and objects take than their JSON."""
+"""The ratio of the memory of lists and objects to the size of their JSON."""
 
 
 class CachedRun(Struct):
@@ -46,9 +46,9 @@ class CachedRun(Struct):
     program: Program
     state: State
     approvals: set[str]
-    """The tasks that people are asked to decide on."""
+    """The tasks with a requested approval."""
     values: int
-    """About how many bytes its inputs and outputs take."""
+    """The estimated size of its inputs and outputs in bytes."""
 
     @property
     def cost(self) -> int:
@@ -146,9 +146,9 @@ class RunCache:
 
 
 _MAX_LOADED: Final = 50
-"""How many states are read at once."""
+"""The number of states that are read at once."""
 _MAX_LOADED_BYTES: Final = 16 * 1024 * 1024
-"""How much memory those may take that are read for one decision; the last may take more."""
+"""Bytes of the states that are read for one decision; the last of them may exceed it."""
 
 
 class LoadedStates(Struct, frozen=True):

@@ -22,7 +22,7 @@ from accord.workflows.storage.leases import (
 )
 
 LANE: Final = "shards"
-"""Executors share out shards one after the other."""
+"""The lane of the lock by which only one executor at a time changes the distribution."""
 
 
 class _Membership(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Shards:
     async def share(self) -> frozenset[int]:
         """Take and release shards, so that all executors have their share.
 
-        Return the shards that are lost, or were away in between. Raise StoreError.
+        Return the shards that other executors have, or had in between. Raise StoreError.
         """
         before = self.fences
         seen = await self._store.read(self._look)
