@@ -1,12 +1,12 @@
-"""What an error of the service is called on each face: the one place that decides it.
+"""Errors of operations on each interface, decided here only.
 
     REST       a problem (RFC 9457) with the status of its kind
     JSON-RPC   an error with the code of its kind; the HTTP status goes with a single call only
-    MCP        the codes of the version and profile (`accord.mcp.protocol.messages`); what a model
-               can correct by itself is a result with `isError`, and never gets here
+    MCP        the codes of the version and profile (`accord.mcp.protocol.messages`); an error that
+               a model can correct is a result with `isError`, and is not converted here
 
-Each says the kind's name (`code`, `data.reason`) and the correlation id. Of what failed for no
-fault of the caller, nothing but that is told. Pure.
+Each contains the name of its kind (`code`, `data.reason`) and the correlation id. An internal error
+contains nothing else. Pure.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from accord.operations.errors import KINDS, Kind, ServiceError
 from accord.operations.logs import masked
 
 TYPE: Final = "urn:accord:problem:"
-"""How the types of problems begin; the name of the kind follows."""
+"""The prefix of problem types; the name of the kind follows."""
 
 _INTERNAL: Final = KINDS["internal_error"]
 _RPC_STATUSES: Final = frozenset((401, 403, 429))
-"""What HTTP is told of a single call by JSON-RPC; whatever else failed is in the body alone."""
+"""Statuses sent for a single JSON-RPC call; other errors are sent with 200, in the body only."""
 _FOR_MODELS: Final = frozenset(
     ("malformed_request", "validation_failed", "not_found", "conflict", "version_mismatch")
 )
-"""What a model can correct by itself."""
+"""Kinds that a model can correct."""
 _MCP_CASES: Final = {
     "malformed_request": "invalid_params",
     "validation_failed": "invalid_params",
@@ -39,16 +39,16 @@ _MCP_CASES: Final = {
     "version_mismatch": "invalid_params",
     "rate_limited": "rate_limited",
 }
-"""What the kinds are called in the tables of MCP; others are internal errors."""
+"""MCP error names by kind; other kinds are internal errors."""
 
 
 def kind_of(error: Exception) -> Kind:
-    """The kind of any error; what is not of the service is internal."""
+    """Return the kind of an error; one that is no `ServiceError` is internal."""
     return error.kind if isinstance(error, ServiceError) else _INTERNAL
 
 
 def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str, Any]:
-    """The members of a problem (RFC 9457, section 3)."""
+    """Return the members of a problem (RFC 9457, section 3)."""
     kind = kind_of(error)
     if not isinstance(error, ServiceError):
         detail = f"The log has more under the correlation id {correlation_id}"
@@ -60,7 +60,7 @@ def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str
 
 
 def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> dict[str, Any]:
-    """What every problem has."""
+    """Return the members that every problem has."""
     return {
         "type": TYPE + kind.code,
         "title": kind.title,
@@ -73,19 +73,19 @@ def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> d
 
 
 def rpc_error(error: Exception, correlation_id: str) -> RpcError:
-    """The error of a JSON-RPC call."""
+    """Return the error of a JSON-RPC call."""
     kind = kind_of(error)
     return from_wire(kind.rpc, message_of(error), _data(error, kind, correlation_id))
 
 
 def rpc_status(error: Exception) -> int:
-    """The HTTP status of the answer to a single call by JSON-RPC."""
+    """Return the HTTP status of the response to a single JSON-RPC call."""
     status = kind_of(error).status
     return status if status in _RPC_STATUSES else 200
 
 
 def is_for_models(error: Exception) -> bool:
-    """Whether a tool tells the error in a result, so that a model can correct itself."""
+    """Return True for an error that a tool returns as a result, for a model to correct."""
     return kind_of(error).code in _FOR_MODELS
 
 
@@ -98,10 +98,10 @@ def mcp_error(
     forbidden: int | None = None,
     **data: Any,
 ) -> RpcError:
-    """The error of an MCP request, as a client of that era understands it.
+    """Return the error of an MCP request in the form of its era.
 
-    `forbidden` is the code for want of permission in the handshake era, where a server has one
-    of its own for it. `data` is told beside what the error says, such as `uri`.
+    `forbidden` is the code for missing permission in the handshake era, if a server has its own.
+    `data` is added to the data of the error, such as `uri`.
     """
     kind = kind_of(error)
     told = {**_data(error, kind, correlation_id), **data}
@@ -117,12 +117,12 @@ def mcp_error(
 
 
 def message_of(error: Exception) -> str:
-    """What everybody is told in a sentence."""
+    """Return the message for the caller, as one sentence."""
     return masked(error.message) if isinstance(error, ServiceError) else _INTERNAL.title
 
 
 def fields_of(error: ServiceError) -> list[dict[str, str]]:
-    """What is wrong with which field."""
+    """Return the errors of single fields."""
     return [
         {"pointer": masked(each.pointer), "detail": masked(each.detail)} for each in error.errors
     ]

@@ -32,18 +32,20 @@ from accord.operations.operation import Operation, Outcome, Preview
 from accord.operations.pages import Page
 
 MAX_BYTES: Final = 40_000
-"""Of a result: its text and its structured content together."""
+"""The size limit of a result: its text and its structured content together."""
 TEXTS: Final = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 200)
-"""The lengths to which texts are cut, one after the other, until all fits."""
+"""Lengths to which texts are cut, tried in this order until the result fits."""
 LISTS: Final = (500, 200, 100, 50, 20, 10, 5, 2, 1, 0)
-"""The same for lists."""
+"""Lengths to which lists are cut, tried in this order."""
 TEXTS_OF_PAGES: Final = tuple(length for length in TEXTS if length >= 1_000)
-"""A page has fewer items sooner than it has shorter ones."""
+"""Lengths for texts of pages: a page gets fewer items before it gets shorter texts."""
 
 
 def fit_result(value: Any, fits: Callable[[Any], bool], *, lists: bool = True) -> Any:
-    """The longest cut of `value` that fits; None if nothing does. Without `lists` only texts are
-    cut, and those not to the shortest."""
+    """Return the longest cut of `value` that fits; None if nothing does.
+
+    Without `lists` only texts are cut, and not to the shortest lengths.
+    """
     for length in TEXTS if lists else TEXTS_OF_PAGES:
         cut = _cut_texts(value, length)
         if fits(cut):
@@ -83,22 +85,24 @@ def _cut_lists(value: Any, count: int) -> Any:
 
 
 MAX_EFFECTS: Final = 10
-"""How many effects a sentence names."""
+"""Maximum number of effects that a sentence names."""
 MAX_MARKS: Final = 200
-"""What the marks around stored text take."""
+"""Characters reserved for the marks around stored text."""
 MAX_CHARACTER_BYTES: Final = 4
-"""Of UTF-8."""
+"""The size limit of one character in UTF-8."""
 MAX_ITEMS: Final = "limit"
-"""The parameter that says how many items a page has."""
+"""The parameter with the maximum number of items of a page."""
 MESSAGE: Final = "message"
-"""The member that says in a sentence what a write did."""
+"""The member with a sentence about the effects of a write."""
 _SAID_FIRST: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
 
 class TooManyItemsError(Exception):
-    """A result is too large even when its texts are cut, and whoever gave it can give less: so many
-    items would fit, None where that is not known."""
+    """A result is too large even with its texts cut, and fewer items can be requested.
+
+    `count` items would fit; None if that number is not known.
+    """
 
     def __init__(self, count: int | None) -> None:
         super().__init__(f"{count} items fit")
@@ -106,8 +110,10 @@ class TooManyItemsError(Exception):
 
 
 class Results:
-    """Makes the results of one operation. `rest` says where a client finds the whole of a text
-    that was cut."""
+    """The results of one operation.
+
+    `rest` tells a client how to get the whole of a text that was cut.
+    """
 
     def __init__(self, operation: Operation, rest: str) -> None:
         names = {each.name for each in operation.parameters}
@@ -116,8 +122,10 @@ class Results:
         self._how = _how_to_get_more(names, rest)
 
     def of(self, outcome: Outcome, *, can_have_less: bool = True) -> CallToolResult:
-        """The result of a call. Raises TooManyItemsError for one that must be smaller, where that
-        can be."""
+        """Return the result of a call.
+
+        Raises TooManyItemsError for a result that is too large, if fewer items can be requested.
+        """
         if isinstance(outcome.result, Preview):
             preview: Any = to_builtins(outcome.result)
             message = _preview_message(preview)
@@ -134,7 +142,7 @@ class Results:
         return self._sized(to_builtins(outcome.result), _read_text, can_have_less=can_have_less)
 
     def of_error(self, error: ServiceError, correlation_id: str) -> CallToolResult:
-        """A result that says what was wrong, so that a model can correct it."""
+        """Return a result that explains the error, so that a model can correct it."""
         message = message_of(error)
         about: dict[str, Any] = {
             **to_builtins(error.data),
@@ -155,7 +163,7 @@ class Results:
         return _error(self._sized({"error": about}, text))
 
     def of_failure(self, correlation_id: str) -> CallToolResult:
-        """A result for what failed for no fault of the caller."""
+        """Return a result for an internal error."""
         code = "internal_error"
         message = f"{KINDS[code].title}. The log has more under {correlation_id}."
         about = {"code": code, "message": message, "correlation_id": correlation_id}
@@ -188,7 +196,7 @@ class Results:
 
 
 def _fitting(page: dict[str, Any], fits: Callable[[Any], bool]) -> int:
-    """How many items of a page fit, at least one."""
+    """Return a number of items of a page that fits, at least one."""
     count = len(page["items"]) // 2
     while (
         count > 1
@@ -214,7 +222,7 @@ def _how_to_get_more(names: set[str], rest: str) -> str:
 
 
 def _whole(text: str, structured: bytes) -> CallToolResult | None:
-    """A result that is small enough as it is; None otherwise."""
+    """Return the uncut result if it is small enough, else None."""
     room = MAX_BYTES - len(structured)
     if len(text) * MAX_CHARACTER_BYTES > room and len(text.encode()) > room:
         return None
@@ -235,17 +243,17 @@ def _error(result: CallToolResult) -> CallToolResult:
 
 
 def _says_itself(value: dict[str, Any]) -> bool:
-    """Whether a result has its items as a text too, such as a tree."""
+    """Return True if a result also has its items as a text, such as a tree."""
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
 
 def _is_tree(value: dict[str, Any]) -> bool:
-    """Whether items have others inside of them, which a text of lines says shorter."""
+    """Return True if items are nested; lines of text are shorter then."""
     return any(isinstance(each, dict) and "children" in each for each in value["items"])
 
 
 def _structured(value: dict[str, Any]) -> dict[str, Any]:
-    """What is sent as structured content: a text of the same items is not repeated in it."""
+    """Return the structured content, without a text of the same items."""
     if _says_itself(value):
         value = {key: each for key, each in value.items() if key != "text"}
     return noticed(value)
@@ -265,7 +273,7 @@ def _read_text(value: dict[str, Any]) -> str:
 
 
 def _page_text(page: Page[Any]) -> str:
-    """The same of a page that was not taken apart."""
+    """Return the text of a page of structs."""
     names = [name for name in page.__struct_fields__ if name not in _PAGE]
     others = to_builtins({name: getattr(page, name) for name in names}) if names else {}
     items = page.items if are_alike(page.items) else to_builtins(page.items)
@@ -280,7 +288,7 @@ def _listed(items: list[Any], next_cursor: str | None, total: int, others: dict[
 
 
 def _written_text(value: dict[str, Any]) -> str:
-    """What a write did or would do, and then what it gives."""
+    """Return the text of a write: its effects, then its result."""
     others = {
         key: each for key, each in value.items() if key not in (MESSAGE, "change_id", "dry_run")
     }
@@ -289,7 +297,7 @@ def _written_text(value: dict[str, Any]) -> str:
 
 
 def _sentence(outcome: Outcome) -> str:
-    """What a write did."""
+    """Return a sentence about the effects of a write."""
     change = f" Change {outcome.change_id}." if outcome.change_id else ""
     if outcome.replayed:
         return f"Done before, by a call with the same idempotency_key: not done again.{change}"
@@ -309,7 +317,7 @@ def _done(effects: Sequence[Effect]) -> str:
 
 
 def _named(kind: str, reference_id: str, id: str) -> str:
-    """What an effect was on, in words that nobody can have written for models."""
+    """Return the name of an effect's entity, without words of its author."""
     kind = kind.replace("_", " ")
     return plain_name(reference_id) or f"{kind} {plain_name(id)}".rstrip()
 

@@ -1,10 +1,9 @@
-"""The schemas of operations as tools: true, and as short as they can be said.
+"""Schemas of operations as tools: correct, and as short as possible.
 
-All tools of a server are read by a model before it does anything, so that every character counts.
-What goes without saying is left out: titles, that something optional may be null where that is the
-same as leaving it out, how long names and ids may be, that texts and numbers begin at 1,
-definitions that are used once. Every argument that a schema allows and its operation does not is
-answered with the field named.
+A model reads all tools of a server before it does anything, so every character counts. Left out
+are: titles, null for an optional value if leaving it out means the same, the maximum lengths of
+names and ids, the minimum 1 of texts and numbers, and definitions that are used once. If a schema
+allows an argument that its operation refuses, the error names the field.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from accord.schema.types import accepts, returns
 
 REFS: Final = "#/$defs/"
 _NAMED_WELL: Final = {DRY_RUN: {"type": "boolean"}, IDEMPOTENCY_KEY: {"type": "string"}}
-"""What every write has, and says enough by its name."""
+"""Parameters of every write whose names need no explanation."""
 _UNDESCRIBED: Final = frozenset({"expected_version"})
-"""Parameters of many operations whose names say enough without a description."""
+"""Parameters of many operations whose names need no description."""
 _WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
 """Parameters of lists whose default shows in the first answer."""
 SAID_LENGTHS: Final = range(256, 10_000)
 """Limits worth stating: shorter ones are of names, and longer ones are hardly ever reached."""
 MAX_CHOICES: Final = 8
-"""More, of which each may have a minus before it, are said by a pattern."""
+"""Sort orders are listed up to this number; more are described by a pattern."""
 _SCHEMAS_BY_NAME: Final = frozenset(("properties", "$defs"))
 
 
 def input_schema(operation: Operation) -> dict[str, Any]:
-    """What a tool takes, in JSON Schema 2020-12."""
+    """Return the schema of the arguments of a tool, in JSON Schema 2020-12."""
     bundle = Bundle(refs=REFS, dialect="2020-12")
     properties = {each.name: _property(each, bundle) for each in operation.parameters}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -52,10 +51,10 @@ def input_schema(operation: Operation) -> dict[str, Any]:
 
 
 def output_schema(operation: Operation) -> dict[str, Any] | None:
-    """What the structured content of a tool that reads has at its top; None for results that are
-    no objects.
+    """Return the top level of the schema of a reading tool's structured content.
 
-    Nothing is required: some fields may have been asked for alone, and errors have others.
+    None for results that are no objects. Nothing is required: a caller may request some fields
+    only, and errors have others.
     """
     bundle = Bundle(refs=REFS, dialect="2020-12")
     found = _followed(bundle.add(returns(operation.returns)), bundle)
@@ -76,7 +75,7 @@ def _followed(value: Any, bundle: Bundle) -> Any:
 
 
 def _kind_alone(value: Any) -> dict[str, Any]:
-    """The type of a member, without what is inside of it."""
+    """Return the type of a member without its contents."""
     short = _with_null(value) if isinstance(value, dict) else {}
     if "type" in short:
         return {"type": short["type"]}
@@ -103,7 +102,7 @@ def _property(parameter: Parameter, bundle: Bundle) -> Any:
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema in fewer words."""
+    """Return an equivalent schema with fewer words."""
     definitions = _reachable(schema, schema.pop("$defs", {}))
     used = Counter(_references([schema, *definitions.values()]))
     alone = {name: each for name, each in definitions.items() if used[name] == 1 or _is_small(each)}
@@ -120,7 +119,7 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reachable(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """The definitions that a schema uses, directly or by others."""
+    """Return the definitions that a schema uses, directly or through others."""
     found: dict[str, Any] = {}
     waiting = _references([schema])
     while waiting:
@@ -150,7 +149,7 @@ def _shortened(value: Any, inline: dict[str, Any], inside: tuple[str, ...]) -> A
 
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without what goes without saying."""
+    """Return a schema without implied words."""
     if schema.get("maxLength", SAID_LENGTHS.start) not in SAID_LENGTHS:
         del schema["maxLength"]
     for least in ("minLength", "minimum"):
@@ -170,7 +169,7 @@ def _terse(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same without null, which is what it is if it is left out."""
+    """Return a schema without null, which means the same as leaving the value out."""
     choices = schema.get("anyOf")
     if not isinstance(choices, list) or {"type": "null"} not in choices:
         return schema
@@ -197,7 +196,7 @@ def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """`anyOf` of something and null, as one."""
+    """Merge `anyOf` of a type and null into one schema."""
     choices = schema.get("anyOf")
     if not isinstance(choices, list) or len(choices) != 2 or {"type": "null"} not in choices:
         return schema
@@ -212,7 +211,7 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(value: Any, keys: tuple[str, ...]) -> Any:
-    """A schema without some of its words."""
+    """Return a schema without some of its keywords."""
     if isinstance(value, list):
         return [_without(each, keys) for each in value]
     if not isinstance(value, dict):
@@ -245,5 +244,5 @@ def _target(value: dict[str, Any]) -> str:
 
 
 def _is_small(definition: Any) -> bool:
-    """Whether a definition is hardly longer than a reference to it."""
+    """Return True if a definition is hardly longer than a reference to it."""
     return len(encode(definition)) < 60

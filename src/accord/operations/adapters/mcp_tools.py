@@ -70,7 +70,8 @@ _BEARER: Final = PresentedToken("bearer", "")
 class TokenAuthenticator(BearerAuth):
     """An authenticator for access tokens and tokens of login sessions.
 
-    The accounts decide, by the way of every other adapter; the refusals are those of `BearerAuth`.
+    The accounts check the token, as for every other adapter; the refusals are those of
+    `BearerAuth`.
     """
 
     repeatable = True
@@ -150,12 +151,12 @@ def _seconds(time: str) -> float:
 
 
 def caller_of(context: Context) -> Caller:
-    """Raises RpcError where nobody was let in as somebody."""
+    """Return the caller of a tool. Raises RpcError if the request is not authenticated."""
     return caller_in(context.incoming)
 
 
 def caller_in(incoming: Incoming) -> Caller:
-    """The same, by the request itself."""
+    """Return the caller of a request. Raises RpcError if it is not authenticated."""
     known = known_caller(incoming.link.principal)
     if known is None:
         raise failure("authentication_failed", "A valid token is required", era=incoming.era)
@@ -175,9 +176,9 @@ async def run_for(
     arguments: Arguments,
     caller: Caller,
 ) -> Outcome:
-    """Run an operation, and keep what the caller has left for the headers of the answer.
+    """Run an operation, and store the caller's allowance for the headers of the response.
 
-    Raises what the runner raises.
+    Raises the exceptions of `Runner.run`.
     """
     try:
         outcome = await runner.run(operation, arguments, caller)
@@ -189,19 +190,19 @@ async def run_for(
 
 
 def keep_allowance(incoming: Incoming, allowance: Allowance | None) -> None:
-    """Keep what a caller has left for the headers of the answer."""
+    """Store the caller's allowance for the headers of the response."""
     principal = incoming.link.principal
     if allowance is not None and principal is not None:
         principal.claims[ALLOWANCE] = allowance
 
 
 def introduced(client: Implementation) -> Implementation:
-    """How a client introduces itself, as it can be written down."""
+    """Return the name and version of a client, safe to record."""
     return Implementation(name=client_name(client.name), version=client_name(client.version))
 
 
 def known_caller(principal: Principal | None) -> Caller | None:
-    """Whom an authenticator let in."""
+    """Return the caller that an authenticator stored, if any."""
     known = None if principal is None else principal.claims.get(CALLER)
     return known if isinstance(known, Caller) else None
 
@@ -217,8 +218,10 @@ def _client(incoming: Incoming, known: Caller) -> str:
 ArgumentReader: TypeAlias = Callable[[], dict[str, Any]]
 
 MAX_CHARACTERS: Final = 39_700
-"""Of the definitions of all tools: output schemas are there as long as they stay below that, so
-that no list of tools is over 40,000."""
+"""The limit of all tool definitions, so that no list of tools exceeds 40,000 characters.
+
+Output schemas are included as long as they stay below it.
+"""
 _NOTHING: Final = b"{}"
 
 
@@ -229,10 +232,10 @@ def add_tools(
     rest: str = "",
     forbidden: Mapping[str, int] | None = None,
 ) -> None:
-    """Add a tool for every operation of the runner that assistants have.
+    """Add a tool for every operation that is offered to assistants.
 
-    `rest` tells a model where it finds the whole of what was cut. `forbidden` has codes of its own
-    for want of permission, by tag of the operation, in the handshake era.
+    `rest` tells a model how to get the whole of a result that was cut. `forbidden` has codes for
+    missing permission in the handshake era, by tag of the operation.
     """
     tools = [
         OperationTool(operation, runner, rest=rest, forbidden=(forbidden or {}).get(operation.tag))
@@ -272,7 +275,10 @@ class OperationTool(ServedTool):
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult:
-        """Raises RpcError for a call that its caller may not make, or not now."""
+        """Run the operation.
+
+        Raises RpcError for missing permission and exceeded rate limits.
+        """
         caller = caller_of(context)
         body = _NOTHING if arguments is UNSET else bytes(arguments)
         try:
@@ -283,7 +289,7 @@ class OperationTool(ServedTool):
             return self._results.of_failure(error.correlation_id)
 
     def _given(self, body: bytes) -> dict[str, Any]:
-        """The arguments. Raises InvalidError."""
+        """Decode the arguments. Raises InvalidError."""
         try:
             return self._decode(body)
         except InvalidError:
@@ -326,7 +332,7 @@ class OperationTool(ServedTool):
 
 
 def told_to_programs(error: ServiceError) -> dict[str, Any]:
-    """What the endpoint makes headers of."""
+    """Return the data of an error that the endpoint converts to headers."""
     if isinstance(error, RateLimitedError):
         return {"retryAfter": error.retry_after}
     if isinstance(error, ForbiddenError) and "required_scope" in error.data:
@@ -335,8 +341,7 @@ def told_to_programs(error: ServiceError) -> dict[str, Any]:
 
 
 def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
-    """The same tools, those that read with output schemas as far as the list has room, the
-    shortest first."""
+    """Add output schemas to the reading tools, the shortest first, while there is room."""
     room = MAX_CHARACTERS - sum(len(encode(tool.definition).decode()) + 1 for tool in tools)
     schemas = [
         (encode(schema).decode(), tool, schema)
@@ -352,8 +357,11 @@ def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
 
 
 def _annotations(operation: Operation, able: Abilities) -> ToolAnnotations:
-    """Return what clients are told about a tool. What an operation does not declare is left out:
-    clients then assume that it destroys and reaches the whole world (2025-11-25, tools)."""
+    """Return the annotations of a tool.
+
+    An ability that the operation does not declare is left out: clients then assume that the tool
+    destroys and reaches the whole world (2025-11-25, tools).
+    """
     if not operation.writes:
         return ToolAnnotations(
             title=operation.title, read_only_hint=True, open_world_hint=able.open_world

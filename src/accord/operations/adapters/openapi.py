@@ -64,7 +64,7 @@ _HEADERS: Final = {
 
 
 def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """The responses, schemas and headers of problems."""
+    """Return the responses, schemas and headers of problems."""
     kinds: list[Kind] = [*KINDS.values(), TOO_LARGE, WRONG_TYPE]
     responses = {str(kind.status): _response(kind) for kind in kinds}
     responses["431"] = {
@@ -76,12 +76,12 @@ def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
 
 
 def failure(status: int) -> Json:
-    """A reference to the response of a problem."""
+    """Return a reference to the response of a problem."""
     return {"$ref": f"#/components/responses/{status}"}
 
 
 def headers(*names: str) -> Json:
-    """References to headers."""
+    """Return references to headers."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
@@ -102,7 +102,7 @@ def security_schemes() -> Json:
 
 
 def session_paths(bundle: Bundle) -> dict[str, dict[str, Json]]:
-    """Signing in and out."""
+    """Return the paths for signing in and out."""
     body = bundle.add(accepts(Part("SignIn", PARAMETERS).type))
     signed_in = bundle.add(returns(SignedIn))
     sign_in = {
@@ -200,7 +200,7 @@ _JSON: Final = "application/json"
 
 
 def describe(route: RestRoute, bundle: Bundle, tag: str) -> Json:
-    """The operation object of a route; schemas that others may share go into `bundle`."""
+    """Return the operation object of a route; shared schemas are added to `bundle`."""
     operation = route.operation
     described: dict[str, Any] = {
         "operationId": _operation_id(route),
@@ -228,7 +228,7 @@ def _parameters(route: RestRoute, bundle: Bundle) -> list[Json]:
 
 
 def _operation_id(route: RestRoute) -> str:
-    """Unique, also where an operation is found at several places."""
+    """Return a unique id, also for an operation with several routes."""
     place = route.operation.rest.index(route.rest)
     return route.operation.name if place == 0 else f"{route.operation.name}_{place + 1}"
 
@@ -285,7 +285,7 @@ def _body(route: RestRoute, bundle: Bundle) -> Json:
 
 
 def _whole(route: RestRoute, bundle: Bundle) -> Json:
-    """A body that is one parameter."""
+    """Return the request body if it is one parameter."""
     [whole] = [each for each in route.body if each.name == route.rest.whole]
     content: dict[str, Any] = {_JSON: {"schema": _schema(whole, bundle)}}
     content |= {each: {"schema": {"type": "string"}} for each in route.rest.texts}
@@ -303,7 +303,7 @@ def _schema(parameter: Parameter, bundle: Bundle, *, in_words: bool = False) -> 
 
 
 def _without_null(schema: Json) -> Json:
-    """What can be said in a query, where nothing is said by leaving it out."""
+    """Return the schema of a query parameter; null is expressed by leaving it out."""
     if not isinstance(schema, dict) or "anyOf" not in schema:
         return schema
     choices = [each for each in schema["anyOf"] if each != {"type": "null"}]
@@ -352,7 +352,7 @@ def _answer_headers(route: RestRoute) -> list[str]:
 
 
 def _particular(route: RestRoute) -> set[int]:
-    """The problems that not every operation has."""
+    """Return the problems that are specific to some operations."""
     found = {400, 404}
     if route.takes_body:
         found |= {413, 415}
@@ -389,7 +389,7 @@ def openapi_document(
     description: str = _ABOUT,
     further: Sequence[Further] = (),
 ) -> bytes:
-    """The document of the operations that are served below `root`."""
+    """Return the document of the operations below `root`."""
     bundle = Bundle(SCHEMAS, "2020-12", taken=("Problem",))
     responses, schemas, headers = problem_parts()
     paths: dict[str, dict[str, Json]] = {}
@@ -422,7 +422,7 @@ def openapi_document(
 
 
 def _routes(registry: Registry, root: str) -> Iterable[RestRoute]:
-    """One for each verb and path."""
+    """Yield one route for each verb and path."""
     for operation in registry:
         for rest in operation.rest:
             yield RestRoute(operation, rest, root)

@@ -1,4 +1,4 @@
-"""The head of a REST request: parsed query, conditions, correlation id, and its target.
+"""The head of a REST request: parsed query, conditions, and its target.
 
 Queries are percent-decoded once, and strictly: invalid UTF-8 is refused, not replaced.
 """
@@ -22,9 +22,9 @@ from accord.transports.http.heads import WebRequest
 
 
 def read_query(query: str, *, known: Set[str], lists: Set[str]) -> dict[str, str | list[str]]:
-    """The words of a query; those of `lists` may be given several times, others of `known` once.
+    """Parse a query; names in `lists` may be repeated, other `known` names may not.
 
-    Raises MalformedError, and InvalidError for names that are not known.
+    Raises MalformedError, and InvalidError for unknown names.
     """
     words: dict[str, str | list[str]] = {}
     for pair in query.split("&"):
@@ -62,7 +62,7 @@ RequestWords: TypeAlias = dict[str, str | list[str]]
 
 
 class Conditions(Struct, frozen=True):
-    """What the head of a request asks for beside its arguments."""
+    """The conditions and the idempotency key in the head of a request."""
 
     if_match: str | None = None
     if_none_match: str | None = None
@@ -70,55 +70,57 @@ class Conditions(Struct, frozen=True):
 
 
 class RestHead(Struct, frozen=True):
-    """The head of a request that was let in so far."""
+    """The head of a request with a known route, before authentication."""
 
     request: WebRequest
     target: RouteTarget
     route_path: str
-    """The path with names instead of values."""
+    """The path with names instead of values, such as `/api/v1/epics/{id}`."""
     values: tuple[str, ...]
-    """What stands in its path for names."""
+    """The values of the names in the path."""
     words: RequestWords | None
-    """What path and query say; None where something is wrong with them, which is told once it is
-    clear who asks."""
+    """The values in path and query; None if some are invalid.
+
+    The error is reported after authentication only.
+    """
     conditions: Conditions
     is_text: bool
-    """Whether the body is a text, and no JSON."""
+    """True if the body is text instead of JSON."""
     lines: bytes
-    """Header lines of the answer, for pages of other origins."""
+    """Header lines of the response, such as those for pages of other origins."""
 
 
 class RouteTarget(Protocol):
-    """Answers one verb at one path."""
+    """The handler of one verb at one path."""
 
     @property
     def takes_body(self) -> bool:
-        """Whether requests have a body."""
+        """True if requests have a body."""
 
     @property
     def is_private(self) -> bool:
-        """Whether only somebody with credentials may ask."""
+        """True if requests must be authenticated."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Media types beside JSON that it may have."""
+        """Media types of the body besides JSON."""
 
     @property
     def writes(self) -> bool:
-        """Whether it is to be finished even if nobody waits for the answer any more."""
+        """True if a request is finished even after its client has disconnected."""
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        """What a path, in which `values` stand, and a query say. Raises ServiceError."""
+        """Return the values in a path and a query. Raises ServiceError."""
 
     async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
-        """Raises ServiceError for what is refused."""
+        """Return the response. Raises ServiceError for a refusal."""
 
 
 class Further(Struct, frozen=True):
-    """A target that is no operation."""
+    """A route that is no operation."""
 
     verb: Verb
     path: str
     make: Callable[[RequestAuthenticator], RouteTarget]
     described: Json
-    """Its operation object in the OpenAPI document."""
+    """The operation object of the route in the OpenAPI document."""

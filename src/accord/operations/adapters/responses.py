@@ -37,7 +37,7 @@ EXPOSED: Final = (
     b"access-control-expose-headers: ETag, Location, Retry-After, RateLimit, RateLimit-Policy, "
     b"X-Correlation-Id, Accord-Change-Id\r\n"
 )
-"""The fields of an answer that pages of other origins may read."""
+"""The header fields of a response that pages of other origins may read."""
 CHALLENGE: Final = b'www-authenticate: Bearer realm="accord"\r\n'
 
 NO_ROUTE: Final = Kind("not_found", "There is no such thing", 404, -32601)
@@ -50,17 +50,17 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 WriteBody: TypeAlias = Callable[[Stream], Awaitable[None]]
-"""Writes the pieces of an answer, as long as there are some and anybody reads them."""
+"""Writes a streamed body, until it is complete or the client disconnects."""
 
 
 class RestResponse(Struct, frozen=True):
-    """One answer, but for the header lines that every one has."""
+    """A response without the header lines that all responses have."""
 
     status: int
     headers: bytes = b""
     body: bytes = b""
     pour: WriteBody | None = None
-    """Instead of a body: it comes in pieces, over time."""
+    """Writes a body that is streamed; `body` is empty then."""
 
 
 def correlation_line(correlation_id: str) -> bytes:
@@ -68,7 +68,7 @@ def correlation_line(correlation_id: str) -> bytes:
 
 
 def allowance_lines(allowance: Allowance | None) -> bytes:
-    """What a caller has left (draft-ietf-httpapi-ratelimit-headers)."""
+    """Return the header lines of an allowance (draft-ietf-httpapi-ratelimit-headers)."""
     if allowance is None:
         return b""
     return b'ratelimit-policy: "calls";q=%d;w=%d\r\nratelimit: "calls";r=%d;t=%d\r\n' % (
@@ -80,19 +80,19 @@ def allowance_lines(allowance: Allowance | None) -> bytes:
 
 
 def instance_of(path: str) -> str:
-    """A path as problems name it."""
+    """Return a path in the form of the `instance` of problems."""
     return quote(masked(path), safe="/:@!$&'()*+,;=~")
 
 
 def error_answer(error: Exception, *, path: str, correlation_id: str) -> RestResponse:
-    """The answer to a request that was refused, or that failed."""
+    """Return the response to a refused or failed request."""
     told = problem(error, instance=instance_of(path), correlation_id=correlation_id)
     headers = PROBLEM + error_lines(error)
     return RestResponse(kind_of(error).status, headers, encode(told))
 
 
 def error_lines(error: Exception) -> bytes:
-    """The header lines that go with an error, over REST and JSON-RPC."""
+    """Return the header lines of an error, for REST and JSON-RPC."""
     if not isinstance(error, ServiceError):
         return b""
     lines = allowance_lines(error.allowance)
@@ -111,7 +111,7 @@ def error_lines(error: Exception) -> bytes:
 def refusal(
     kind: Kind, detail: str, *, path: str, correlation_id: str, headers: bytes = b""
 ) -> Reply:
-    """The answer to a request that is refused by its head alone."""
+    """Return the reply to a request that is refused by its head alone."""
     told: dict[str, Any] = members(
         kind, detail, instance=instance_of(path), correlation_id=correlation_id
     )
@@ -126,14 +126,14 @@ _VERSION: Final = re.compile(r"([0-9]{1,18})(?:\.[0-9a-f]{8})?")
 
 
 def etag_of(version: int, body: bytes) -> str:
-    """The tag of what was read."""
+    """Return the entity tag of a body."""
     return f'"{version}.{crc32(body):08x}"'
 
 
 def expected_version(if_match: str) -> int | None:
-    """The version that `If-Match` asks for; None for any.
+    """Return the version in `If-Match`; None for any.
 
-    Raises MalformedError, and StaleError for tags that no version has.
+    Raises MalformedError, and StaleError for tags that belong to no version.
     """
     if if_match.strip(" \t") == "*":
         return None
@@ -150,7 +150,7 @@ def expected_version(if_match: str) -> int | None:
 
 
 def matches_etag(tag: str, if_none_match: str) -> bool:
-    """Whether a client has what `tag` stands for. Raises MalformedError."""
+    """Return True if the client already has the response with this tag. Raises MalformedError."""
     if if_none_match.strip(" \t") == "*":
         return True
     # RFC 9110, section 13.1.2: compared weakly

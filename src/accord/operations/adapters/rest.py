@@ -1,10 +1,10 @@
 """`RestApp`: the operations of a registry over REST, as an application of our HTTP server.
 
-    judge    the head: which route, what its path and query say, what is refused at once
-    handle   who asks ─▶ the operation ─▶ an answer, or a problem (RFC 9457)
+    judge    the head: its route, path and query, and refusals that need no body
+    handle   authenticate ─▶ run the operation ─▶ a response, or a problem (RFC 9457)
 
-Decides nothing: routes and their arguments come from the operations, who may call from the
-runner, what errors are called from `mapping`.
+Routes and arguments are derived from the operations, the runner checks permissions, and
+`accord.operations.adapters.errors` names the errors.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ log = logging.getLogger("accord.operations.rest")
 
 ROOT: Final = "/api/v1"
 MAX_IN_FLIGHT: Final = 1_000
-"""Most requests that are answered at once; more are answered 503."""
+"""Maximum number of requests in flight; further ones are answered 503."""
 MAX_POURING: Final = 2_000
-"""Most answers that come in pieces at once; more are answered 503."""
+"""Maximum number of streamed responses in flight; further ones are answered 503."""
 OPENAPI: Final = "openapi.json"
 VERSION_POINTER: Final = f"/{EXPECTED_VERSION}"
 
@@ -97,10 +97,11 @@ _PUBLIC: Final = (
 
 
 class RestApp(LivingApp[RestHead]):
-    """Serves operations below `root`; implements `LivingApp`.
+    """An application that serves operations below `root`; implements `LivingApp`.
 
-    `trusted_proxies` are networks whose `X-Forwarded-For` is believed; `origins` are web pages of
-    others that may ask, which none may by default. `further` is served beside the operations.
+    `trusted_proxies` are networks whose `X-Forwarded-For` is believed. `origins` are web pages of
+    other origins that may send requests; by default none may. `further` are routes besides the
+    operations.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class RestApp(LivingApp[RestHead]):
         self._underway = Underway()
         self._pouring = Underway()
 
-    # What carries this application asks: see `LivingApp`
+    # The interface of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | RestHead:
         if not self._origins.let_in(request):
@@ -213,10 +214,10 @@ class RestApp(LivingApp[RestHead]):
             exchange.on_gone = partial(_cancel, task)
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Let what is under way be answered for so long; what comes in pieces ends."""
+        """End streamed responses, and wait up to `drain` seconds for the other requests."""
         await self._pouring.close(0)
         await self._underway.close(drain)
 
@@ -264,7 +265,7 @@ class RestApp(LivingApp[RestHead]):
 
 
 class OperationTarget:
-    """An operation at one verb and path; implements `Target`."""
+    """An operation at one verb and path; implements `RouteTarget`."""
 
     is_private = True
 
@@ -306,7 +307,7 @@ def _read_words(target: RouteTarget, values: tuple[str, ...], query: str) -> Req
 
 
 def _media_type(request: WebRequest) -> str:
-    """What the body is; empty where that is not said, or is in no UTF-8."""
+    """Return the media type of the body; empty if it is missing or its charset is not UTF-8."""
     found = _MEDIA_TYPE.fullmatch(request.fields.get("content-type", ""))
     return "" if found is None else found[1].lower()
 

@@ -1,10 +1,10 @@
 """Routes over REST: the tree of paths, operations at them, signing in and out.
 
-A literal segment wins over a parameter: `/prompts/active` is found before `/prompts/{id}`. All that
-can be computed beforehand is computed when a route is made.
+A literal segment wins over a parameter: `/prompts/active` is found before `/prompts/{id}`. As much
+as possible is computed when a route is made.
 
-`POST /sessions` and `DELETE /sessions/current` are the only routes that are no operations, as there
-is no caller yet. A password is passed to the accounts and nowhere else.
+`POST /sessions` and `DELETE /sessions/current` are no operations: a user who signs in is not a
+caller yet. A password is passed to the accounts and nowhere else.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 
 class MatchedRoute(Struct, Generic[T], frozen=True):
-    """A path at which something is."""
+    """A path with its targets."""
 
     by_verb: Mapping[str, T]
-    """Who answers which verb."""
+    """Targets by verb."""
     values: tuple[str, ...]
-    """What stands in the path for its names."""
+    """The values of the names in the path."""
     path: str
-    """As it was added, such as `/epics/{id}`."""
+    """The path as it was added, such as `/epics/{id}`."""
 
 
 class _Node(Generic[T]):
@@ -79,9 +79,9 @@ class RouteTree(Generic[T]):
         self._root: _Node[T] = _Node()
 
     def add(self, verb: str, path: str, target: T) -> None:
-        """Have `target` answer `verb` at `path`, such as `/epics/{id}`.
+        """Add a `target` for `verb` at `path`, such as `/epics/{id}`.
 
-        Raises RegistrationError where another one does.
+        Raises RegistrationError if there is one already.
         """
         node = self._root
         for segment in _segments(path):
@@ -96,17 +96,17 @@ class RouteTree(Generic[T]):
         node.path = path
 
     def find(self, place: str) -> MatchedRoute[T] | None:
-        """What is at a path without a slash at its beginning."""
+        """Return the route at a path without its leading slash."""
         return _find(self._root, place.split("/") if place else [], 0, ())
 
 
 def parameter_name(segment: str) -> str | None:
-    """The name in `{name}`; None for a segment that is spelled out."""
+    """Return the name in `{name}`; None for a literal segment."""
     return segment[1:-1] if segment.startswith("{") and segment.endswith("}") else None
 
 
 def path_names(path: str) -> tuple[str, ...]:
-    """The names of the values in a path."""
+    """Return the names in a path."""
     return tuple(name for each in _segments(path) if (name := parameter_name(each)) is not None)
 
 
@@ -132,16 +132,19 @@ def _find(
 
 EXPECTED_VERSION: Final = "expected_version"
 BODY_VERBS: Final = frozenset(("POST", "PUT", "PATCH"))
-"""Those whose arguments come in a body."""
+"""Verbs whose requests have a body."""
 MAX_DEPTH: Final = 64
 
 _KEY: Final = re.compile(r"[!-~]{1,255}")
 _IN_HEADERS: Final = (EXPECTED_VERSION, IDEMPOTENCY_KEY, DRY_RUN)
-"""What may be given in another place than the others are."""
+"""Parameters that may be given in a header or the query instead of the body."""
 
 
 class RestRoute:
-    """One operation at one verb and path. Raises RegistrationError where it does not fit."""
+    """One operation at one verb and path.
+
+    Raises RegistrationError if the operation does not fit the path.
+    """
 
     def __init__(self, operation: Operation, rest: Rest, root: str) -> None:
         self.operation = operation
@@ -163,7 +166,7 @@ class RestRoute:
         self.query = tuple(query)
         """The parameters that may be in the query."""
         self.body = tuple(others) if self.takes_body else ()
-        """Those that may be in the body."""
+        """The parameters that may be in the body."""
         self._aliases = dict(rest.aliases)
         self._query_names = frozenset((*self._aliases, *(each.name for each in query)))
         lists = {each.name for each in query if takes_list(each.annotation)}
@@ -176,7 +179,7 @@ class RestRoute:
         self._location = _Template(root + rest.location) if rest.location else None
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        """What a path and a query say. Raises MalformedError and InvalidError."""
+        """Return the values in a path and a query. Raises MalformedError and InvalidError."""
         words: RequestWords = dict(zip(self.names, values, strict=True))
         if query:
             for name, word in read_query(query, known=self._query_names, lists=self._lists).items():
@@ -188,7 +191,7 @@ class RestRoute:
         return words
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
-        """What the operation is called with. Raises ServiceError."""
+        """Return the arguments of the operation. Raises ServiceError."""
         words = (
             self.read_words(head.values, head.request.query) if head.words is None else head.words
         )
@@ -209,7 +212,7 @@ class RestRoute:
         return found
 
     def answer(self, outcome: Outcome, head: RestHead) -> RestResponse:
-        """What an outcome is over HTTP."""
+        """Return the response for an outcome."""
         result = outcome.result
         lines = allowance_lines(outcome.allowance)
         if not self.operation.writes:
@@ -270,7 +273,7 @@ def _json(body: bytes) -> Any:
 
 
 def _key_in(header: str) -> str:
-    """The key in `Idempotency-Key`, which some write in quotes. Raises InvalidError."""
+    """Return the key in `Idempotency-Key`, with or without quotes. Raises InvalidError."""
     key = header[1:-1] if header[:1] == header[-1:] == '"' and len(header) > 2 else header
     if _KEY.fullmatch(key) is None:
         raise InvalidError(IDEMPOTENCY_KEY, "has 1 to 255 characters of ASCII and no spaces")
@@ -278,12 +281,12 @@ def _key_in(header: str) -> str:
 
 
 def takes_list(annotation: Any) -> bool:
-    """Whether a parameter takes several values."""
+    """Return True if a parameter takes several values."""
     return _is_list(msgspec.inspect.type_info(annotation))
 
 
 def takes_either(annotation: Any) -> bool:
-    """Whether a parameter takes one value or several."""
+    """Return True if a parameter takes either one value or several."""
     kinds = list(_alternatives(msgspec.inspect.type_info(annotation)))
     values = [each for each in kinds if not isinstance(each, msgspec.inspect.NoneType)]
     return len({_is_list(each) for each in values}) == 2
@@ -309,7 +312,7 @@ def _is_list(it: msgspec.inspect.Type) -> bool:
 
 
 def _part(operation: Operation, name: str, parameters: list[Parameter]) -> Part:
-    """Arguments of which some may be given elsewhere."""
+    """Return a set of arguments, of which some may be given in a header instead."""
     open_ones = [_open(each) if each.name in _IN_HEADERS else each for each in parameters]
     return Part(f"{operation.name.title().replace('_', '')}{name}", open_ones)
 
@@ -320,7 +323,7 @@ def _open(parameter: Parameter) -> Parameter:
 
 
 def _without_none(parameter: Parameter) -> Parameter:
-    """In a query, nothing is said by leaving it out: `null` is a word like others."""
+    """Return a query parameter without None: in a query, `null` is an ordinary word."""
     if get_origin(parameter.annotation) not in (Union, UnionType):
         return parameter
     kinds = [each for each in get_args(parameter.annotation) if each is not NoneType]
@@ -360,12 +363,12 @@ def _reading(result: Any, lines: bytes, conditions: Conditions) -> RestResponse:
 
 
 def _member(result: Any, name: str) -> Any:
-    """A member of a result; that of an earlier call is a dictionary."""
+    """Return a member of a result; the result of a replayed call is a dictionary."""
     return result.get(name) if isinstance(result, dict) else getattr(result, name, None)
 
 
 class _Template:
-    """A path that is filled with members of a result."""
+    """A path template, filled with members of a result."""
 
     def __init__(self, path: str) -> None:
         self._parts = [
@@ -400,7 +403,7 @@ PARAMETERS: Final = (
 
 
 class SignIn:
-    """Begins a login session; implements `Target`."""
+    """The route that begins a login session; implements `RouteTarget`."""
 
     is_private = False
     takes_body = True
@@ -429,7 +432,7 @@ class SignIn:
 
 
 class SignOut:
-    """Ends the login session that asks; implements `Target`."""
+    """The route that ends the login session of the request; implements `RouteTarget`."""
 
     is_private = True
     takes_body = False

@@ -3,9 +3,8 @@
     POST            authenticate ─▶ the dispatcher of `accord.jsonrpc` ─▶ responses
     GET below it    openrpc.json, explore
 
-Methods have the names of the operations, and params by name. The caller is in the context's state,
-put there by the server of the router; what the HTTP adapter needs beside the result is left there
-too.
+Methods have the names of the operations, and params by name. The state of the context carries the
+caller in, and the allowance or the error back out.
 
 A single call that lacks permission is answered 403 with the JSON-RPC error in the body; in a
 batch, which has one status for all, only the error states it.
@@ -61,15 +60,15 @@ from accord.transports.http.requests import count_unasked
 from accord.transports.web.app import Exchange, LivingApp, Underway, WebRequest
 
 CALLER: Final = "accord.caller"
-"""Under which the caller is found in a context's state."""
+"""The key of the caller in a context's state."""
 ALLOWANCE: Final = "accord.allowance"
-"""Under which is left there what the caller has left."""
+"""The key of the caller's allowance after a call."""
 ERROR: Final = "accord.error"
-"""Under which is left there why a call was refused."""
+"""The key of the error of a refused or failed call."""
 
 
 def rpc_router(runner: Runner) -> Router:
-    """A router whose methods are the operations of the runner's registry."""
+    """Return a router with the operations of the runner's registry as methods."""
     router = Router()
     for operation in runner.registry:
         router.put(_method(operation, runner))
@@ -148,20 +147,20 @@ PATH: Final = "/rpc"
 
 
 class RpcHead(Struct, frozen=True):
-    """The head of a request that was let in so far."""
+    """The head of a request before authentication."""
 
     request: WebRequest
     lines: bytes
-    """Header lines of the answer."""
+    """Header lines of the response."""
 
 
 class RpcApp(LivingApp[RpcHead]):
-    """Serves operations at `path`; implements `LivingApp`.
+    """An application that serves operations at `path`; implements `LivingApp`.
 
-    `url` is where clients find it, for the document. `trusted_proxies` are networks whose
-    `X-Forwarded-For` is believed; `origins` are web pages of others that may ask. `plain_refusals`
-    sends errors for want of permission with status 200, for clients that throw the body of a 403
-    away.
+    `url` is the public URL, for the document. `trusted_proxies` are networks whose
+    `X-Forwarded-For` is believed; `origins` are web pages of other origins that may send requests.
+    `plain_refusals` sends errors for missing permission with status 200, for clients that discard
+    the body of a 403.
     """
 
     def __init__(
@@ -192,7 +191,7 @@ class RpcApp(LivingApp[RpcHead]):
         self._dispatcher: Dispatcher | None = None
         self._underway = Underway()
 
-    # What carries this application asks: see `LivingApp`
+    # The interface of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | RpcHead:
         if request.place is None or not self._admission.knows(request.place):
@@ -232,10 +231,10 @@ class RpcApp(LivingApp[RpcHead]):
         self._underway.begin(self._serve(call, body))
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Let what is under way be answered for so long."""
+        """Wait up to `drain` seconds for the requests in flight."""
         await self._underway.close(drain)
         if self._dispatcher is not None:
             await self._dispatcher.drain(drain)
@@ -315,7 +314,7 @@ class RpcCall:
         count_unasked(self._app.statistics, response)
 
     def refuse(self, error: Exception) -> None:
-        """Nothing was called: nobody knows who asks, or serving failed."""
+        """Answer a request that failed before a method was called."""
         failed = encode_failure(None, rpc_error(error, self.credentials.correlation_id))
         self.send(failed, kind_of(error).status, error_lines(error))
 
