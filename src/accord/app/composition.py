@@ -1,12 +1,12 @@
-"""What the system consists of: operations, recorders, checks of data, and what plugins add.
+"""Composition of the system: operations, recorders, data checks, and additions of plugins.
 
 A package that is installed is trusted code. The setting `plugins` names the distributions that may
 add something; additions cannot replace what exists. A plugin that cannot be used is reported in
 the log and by `accord plugin list`, and stops a server, except for formats:
 
-    operations   clients and workflows count on them
-    steps        runs would fail at them, one after the other
-    importers    skipped: whoever asks for the format is told that there is none
+    operations   clients and workflows rely on them
+    steps        runs would fail at them, one after another
+    importers    skipped: a request for the format is refused as unknown
 
 Transports are for `connect` and `serve`, which load the one that a URL names.
 """
@@ -59,9 +59,9 @@ from accord.workflows.triggers.events import trigger
 
 RECORDERS: Final[tuple[Recorder, ...]] = (record, index, add_hints, announce, trigger)
 PROVEN_TABLES: Final = (*ACCOUNT_TABLES, *WORKFLOWS_PROVEN, *HUB_PROVEN)
-"""What has no revisions, and is compared with the states that are kept of it."""
+"""Tables without revisions, which are compared with recorded states of their rows."""
 EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *FOREIGN_KINDS))
-"""The kinds of all that operations change: events are named by them."""
+"""The kinds of everything that operations change; they name the events."""
 
 
 def all_operations(formats: Formats | None = None, further: Registry | None = None) -> Registry:
@@ -96,11 +96,11 @@ log = logging.getLogger("accord.plugins")
 ALL_PLUGINS: Final = "*"
 TRANSPORT_GROUP: Final = "accord.transports"
 SKIPPED_GROUPS: Final = frozenset({"accord.importers", TRANSPORT_GROUP})
-"""Groups whose plugins are left out where they cannot be used; others stop a server."""
+"""Groups whose unusable plugins are left out; unusable plugins of other groups stop a server."""
 
 _PATH_HEAD: Final = re.compile(r"/([a-z][a-z0-9-]*)(/.*)?")
 _RESERVED_PATHS: Final = frozenset({"mcp", "webhooks", "sessions", "openapi.json"})
-"""Where something else is below `/api/v1` than operations."""
+"""Paths below `/api/v1` that are no operations."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*")
 
 State: TypeAlias = Literal["loaded", "off", "failed"]
@@ -111,25 +111,25 @@ class PluginState(Struct, frozen=True, kw_only=True):
 
     plugin: Plugin
     state: State
-    """`off` where the setting `plugins` does not name its distribution."""
+    """`off` if the setting `plugins` does not name its distribution."""
     adds: tuple[str, ...] = ()
-    """What it adds, by name."""
+    """The names of its additions."""
     why: str = ""
-    """Why it is not loaded."""
+    """The reason why it is not loaded."""
 
 
 class Plugins(Struct, frozen=True, kw_only=True):
-    """Everything that plugins add."""
+    """All additions by plugins."""
 
     operations: Registry
     steps: StepTypes
     formats: Formats
     states: tuple[PluginState, ...]
     missing: tuple[str, ...]
-    """Distributions that the setting names, and that have no plugin."""
+    """Distributions in the setting that have no plugin."""
 
     def require(self) -> None:
-        """Raise PluginError where one cannot be used that must not be left out."""
+        """Raise PluginError if a plugin that must not be left out cannot be used."""
         for each in self.states:
             if each.state == "failed" and each.plugin.group not in SKIPPED_GROUPS:
                 raise PluginError(f"{each.why}: repair it, or take it out of `plugins`")
@@ -179,7 +179,7 @@ def _is_allowed(plugin: Plugin, allowed: Sequence[str]) -> bool:
 
 
 class _PluginLoader:
-    """Collects what plugins add."""
+    """A collector of the additions of plugins."""
 
     def __init__(self) -> None:
         self.operations = Registry()
@@ -246,7 +246,7 @@ class _PluginLoader:
 
 
 def _operation_problem(operation: Operation, before: Registry) -> str:
-    """Why an operation cannot be added to those before; nothing if it can."""
+    """Return the reason why an operation cannot be added to earlier ones; empty if it can."""
     if before.get(operation.name) is not None:
         return "there is one of that name"
     if operation.right not in RULES:

@@ -21,14 +21,14 @@ MIGRATIONS: Final[dict[str, Traversable]] = {
     "hub": files("accord.hub") / "migrations",
     "workflows": files("accord.workflows") / "migrations",
 }
-"""Where the migrations of each are."""
+"""The folders with migrations, by part."""
 
 
 LOCK_FILE: Final = "server.lock"
 
 
 class InUseError(Exception):
-    """A server uses the data directory."""
+    """A server already uses the data directory."""
 
     def __init__(self, data: Path, process: str) -> None:
         which = f" (process {process})" if process.isdigit() else ""
@@ -54,7 +54,7 @@ def lock_data_directory(data: Path) -> Iterator[None]:
 
 
 def is_served(data: Path) -> bool:
-    """Return true if a server uses the data directory with SQLite."""
+    """Return True if a server uses the data directory with SQLite."""
     import fcntl  # POSIX only
 
     try:

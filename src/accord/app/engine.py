@@ -1,8 +1,8 @@
-"""What makes runs happen: a bus, executors that decide, workers that call agents and operations.
+"""The engine that executes runs: a bus, executors that decide, workers that call agents.
 
-`accord serve` has all of it inside, `accord executor` and `accord bridge` have their part. Started
-from the bus up; stopped the other way round: nothing more is taken, what is under way may finish,
-the rest is let go of, so that others have it at once.
+`accord serve` has all of it, `accord executor` and `accord bridge` have one part each. The bus
+starts first and stops last. To stop, a component takes no more work and lets work in flight
+finish; the rest is released at once, for other processes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Engine(Struct, frozen=True):
 
     @property
     def is_alive(self) -> bool:
-        """Return true while the membership is current."""
+        """Return True while the membership is current."""
         return not self.member.lost.is_set()
 
     def write(self, page: Exposition) -> None:

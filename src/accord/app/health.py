@@ -33,12 +33,12 @@ from accord.workflows.metrics import Backlog
 
 HEALTH_PATHS: Final = ("healthz", "readyz", "metrics")
 READY_SECONDS: Final = 2.0
-"""How long the database may take to say that it is there."""
+"""The timeout of the database's health check."""
 _NO_STORE: Final = b"cache-control: no-store\r\n"
 _TEXT: Final = f"content-type: {MEDIA_TYPE}\r\n".encode()
 
 WriteMetrics = Callable[[Exposition], None]
-"""Writes what a part of the system counts."""
+"""Writes the metrics of a part of the system."""
 
 
 class HealthEndpoints(WebApp[str]):
@@ -64,7 +64,7 @@ class HealthEndpoints(WebApp[str]):
         self.workers: WorkerMetrics | None = None
         """The other workers at the same port."""
         self.stopping = False
-        """Whether no more work is to be sent here."""
+        """True once the process is about to stop, and is not ready for more work."""
 
     def judge(self, request: WebRequest) -> Reply | str:
         if request.method not in ("GET", "HEAD"):

@@ -1,7 +1,7 @@
 """The opened installation without a server: store, runner, accounts, audit trail, plugins.
 
-Commands on the machine itself use it, also while a server runs. Whoever may read the data
-directory, or has the URL of the database and the key, may do everything; it is all audited.
+Commands on the machine itself use it, also while a server runs. Access to the data directory, or
+to the URL of the database and the key, is full access; every call is audited.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _is_network(text: str) -> bool:
 
 
 RUN_ARCHIVE_FOLDER: Final = "archive"
-"""In the data directory."""
+"""The folder of archived runs in the data directory."""
 
 
 def run_retention(settings: Settings, store: Store) -> Retention:
@@ -95,7 +95,7 @@ def run_retention(settings: Settings, store: Store) -> Retention:
 
 
 AUDIT_PURPOSE: Final = "audit"
-"""What the key of the audit trail is derived for."""
+"""The purpose for which the key of the audit trail is derived."""
 
 
 class Runtime(Struct, frozen=True):

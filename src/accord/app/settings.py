@@ -1,7 +1,7 @@
-"""What the system can be told: by flags, by the environment, by a file, in this order.
+"""Settings of the system: from flags, the environment or a file, in this order of precedence.
 
 `ACCORD_LOG_LEVEL=debug` in the environment, `log_level = "debug"` in a TOML file and `--log-level
-debug` say the same. What nobody says has its default.
+debug` are equivalent. A setting that is given nowhere has its default.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from msgspec.structs import fields
 PREFIX: Final = "ACCORD_"
 CONFIG: Final = f"{PREFIX}CONFIG"
 FILE: Final = "accord.toml"
-"""Read from the data directory where no other file is named."""
+"""The file that is read from the data directory if no other file is named."""
 
 Source: TypeAlias = str
-"""Where a value comes from, for people: `--port`, `ACCORD_PORT`, a file, `default`."""
+"""The source of a value, for people: `--port`, `ACCORD_PORT`, a file, `default`."""
 
 
 class SettingsError(Exception):
-    """A setting that cannot be understood; the message says which and where it was given."""
+    """An invalid setting; the message names the setting and its source."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -197,20 +197,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def place(self) -> str:
-        """The URL that is listened on."""
+        """Return the URL to listen on."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}"
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes may use the same database as a server."""
+        """Return True if other processes may use the same database as a server."""
         return bool(self.database) and not self.database.startswith("sqlite")
 
 
 SECRETS: Final = frozenset({"secret_key", "database", "rate_store"})
-"""What is never shown as it is."""
+"""Settings whose values are never shown."""
 NO_FLAG: Final = frozenset({"secret_key"})
-"""What has no flag, as everybody on the machine sees the flags of a process."""
+"""Settings without a flag, since all users of the machine see the flags of a process."""
 
 
 class Setting(Struct, frozen=True):
@@ -232,13 +232,13 @@ class Setting(Struct, frozen=True):
 
 
 class Resolved(Struct, frozen=True):
-    """All settings, and where each was given."""
+    """All settings, each with its source."""
 
     settings: Settings
     sources: Mapping[str, Source]
 
     def each(self) -> list[Setting]:
-        """All of them; what is secret is shown as stars."""
+        """Return all settings; secret values are replaced by stars."""
         defaults = Settings()
         return [
             Setting(
@@ -258,7 +258,7 @@ def resolve(
     *,
     config: str | None = None,
 ) -> Resolved:
-    """The settings, from all who say something. `flags` has those that were given.
+    """Return the settings from all sources. `flags` has those given on the command line.
 
     Raises SettingsError.
     """
@@ -281,7 +281,7 @@ def resolve(
 
 
 def about(name: str) -> str:
-    """What a setting is for."""
+    """Return the description of a setting."""
     for each in get_args(get_type_hints(Settings, include_extras=True)[name]):
         if isinstance(each, Meta) and each.description:
             return each.description
@@ -289,12 +289,12 @@ def about(name: str) -> str:
 
 
 def is_list(name: str) -> bool:
-    """Whether a setting takes several values."""
+    """Return True if a setting takes several values."""
     return get_origin(get_args(get_type_hints(Settings, include_extras=True)[name])[0]) is list
 
 
 def is_switch(name: str) -> bool:
-    """Whether a setting is on or off."""
+    """Return True if a setting is on or off."""
     return get_args(get_type_hints(Settings, include_extras=True)[name])[0] is bool
 
 
@@ -303,7 +303,10 @@ def _converted(values: Mapping[str, Any]) -> Settings:
 
 
 def _corrected(values: Mapping[str, Any], said: Mapping[str, tuple[Any, Source]]) -> Settings:
-    """The settings with choices such as `INFO` as they are declared. Raises SettingsError."""
+    """Return the settings with choices such as `INFO` as they are declared.
+
+    Raises SettingsError.
+    """
     from accord.operations.choices import choices_of_struct, corrected
     from accord.operations.errors import InvalidError
 
@@ -337,7 +340,7 @@ def _from_file(named: str | None, data: str) -> list[tuple[str, Any, Source]]:
 
 
 def _complaint(error: str, said: Mapping[str, tuple[Any, Source]]) -> str:
-    """What is wrong, with where it was said."""
+    """Return a description of an invalid value, with its source."""
     for name, (_, source) in said.items():
         if f"`$.{name}`" in error or f"`$.{name}[" in error:
             return f"{source}: {error.split(' - at ')[0]}"

@@ -26,7 +26,7 @@ YEAR_SECONDS: Final = 365 * 86_400
 RESPONSE_HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
-    # What is no page runs nothing, loads nothing and stands in no other page.
+    # Responses that are no pages run nothing, load nothing and are framed nowhere.
     "content-security-policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
 }
 HTTPS_HEADERS: Final = {"strict-transport-security": f"max-age={YEAR_SECONDS}; includeSubDomains"}
@@ -37,7 +37,7 @@ class CertificateError(Exception):
 
 
 def answer_headers(settings: Settings) -> dict[str, str]:
-    """Header fields of all answers that do not have them themselves."""
+    """Return the header fields that are added to every response without them."""
     if settings.tls_certificate or settings.public_url.lower().startswith("https://"):
         return RESPONSE_HEADERS | HTTPS_HEADERS
     return RESPONSE_HEADERS
@@ -52,7 +52,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        # A key with a password would have somebody asked for it at every start.
+        # OpenSSL would prompt for the password of an encrypted key at every start.
         context.load_cert_chain(
             settings.tls_certificate, settings.tls_key or None, password=_no_password
         )
@@ -67,7 +67,7 @@ def _no_password() -> str:
 
 
 OTHER_FACE: Final = "other"
-"""The face of what belongs to none."""
+"""The name under which requests of no particular face are counted."""
 
 
 @runtime_checkable
@@ -160,7 +160,7 @@ class Site(LivingApp[RoutedHead]):
             await app.start()
 
     async def close(self, drain: float) -> None:
-        """Close all applications at once: each has the whole time to drain."""
+        """Close all applications at once; each may use the whole time to drain."""
         await asyncio.gather(*(app.close(drain) for app in self._living))
 
     @property

@@ -82,7 +82,7 @@ FACES: Final = {
     RPC: "rpc",
     **{f"/{place}": "probes" for place in HEALTH_PATHS},
 }
-"""What requests are counted as, by path."""
+"""The names under which requests are counted, by path."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -427,7 +427,7 @@ class Subsystem(Struct, frozen=True):
 
     engine: Engine
     probes_url: str
-    """Where it answers probes; empty where it does not."""
+    """The URL of the health checks; empty without them."""
     _closed: asyncio.Event
 
     async def wait_closed(self) -> None:

@@ -1,7 +1,7 @@
-"""Requests over HTTP: how many, how long, what they were answered, which of them are streams.
+"""Metrics and spans of HTTP requests: number, duration, status, and the ones that are streams.
 
-Every request of a site passes here once, whatever answers it. Where tracing is on, requests of
-those faces that make no spans themselves have one.
+Every request of a site passes here once, whichever application handles it. With tracing on, a
+request gets a span here, unless its face makes spans of its own.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ REQUEST_BUCKETS: Final = (
     10.0,
 )
 CLIENT_GONE: Final = "gone"
-"""The status of a request whose client did not wait for the answer."""
+"""The status of a request whose client disconnected before the response."""
 FACES_WITHOUT_SPANS: Final = ("mcp", "rpc", "probes")
-"""Faces without a span of the request: their calls have spans, or nobody wants to see them."""
+"""Faces whose requests get no span: their calls have spans, or are of no interest."""
 
 
 class RequestSpan(Protocol):
-    """The span of one request, in which it is handled."""
+    """The span of one request, current while the request is handled."""
 
     def left(self) -> None:
         """Leave the stack in which the span began."""
 
     def ended(self, status: int | None) -> None:
-        """End the span; `status` is None if the client left before the answer."""
+        """End the span; `status` is None if the client disconnected before the response."""
 
 
 class RequestSpans(Protocol):
-    """Makes spans, as `accord.telemetry.tracing` does."""
+    """Makers of request spans, such as `accord.telemetry.tracing`."""
 
     def begin(self, request: WebRequest, route: str, channel: ChannelInfo) -> RequestSpan: ...
 
 
 @runtime_checkable
 class RoutedRequest(Protocol):
-    """A judged request of an application that knows paths with names in them."""
+    """A judged request of an application that has path templates."""
 
     @property
     def route_path(self) -> str: ...
 
 
 class Traffic:
-    """Counts the requests of one site. Used on its event loop."""
+    """Metrics of the requests of one site. Used on its event loop."""
 
     def __init__(self, spans: RequestSpans | None = None) -> None:
         self._spans = spans
@@ -80,7 +80,7 @@ class Traffic:
         body: bytes,
         exchange: Exchange,
     ) -> None:
-        """Handle a request and observe its answer."""
+        """Handle a request and observe its response."""
         followed = ObservedExchange(self._face(face), exchange)
         if self._spans is not None and face not in FACES_WITHOUT_SPANS:
             route = judged.route_path if isinstance(judged, RoutedRequest) else ""
@@ -150,7 +150,7 @@ class _FaceMetrics:
 
 
 class ObservedExchange:
-    """A request on its way to its answer; implements `Exchange` and `Stream`."""
+    """An exchange that is counted when it ends; implements `Exchange` and `Stream`."""
 
     __slots__ = ("_exchange", "_face", "_open", "_status", "_stream", "began", "on_gone", "span")
 
@@ -196,7 +196,7 @@ class ObservedExchange:
         self._stream.close()
 
     def failed(self) -> None:
-        """Count a failure of the application; the server answers for it."""
+        """Count a failure of the application; the server sends the response."""
         if not self._open:
             return
         if self._stream is None:
@@ -210,7 +210,7 @@ class ObservedExchange:
         self._face.answered(status, perf_counter() - self.began)
 
     def _gone(self) -> None:
-        """Count a client that left before the answer."""
+        """Count a client that disconnected before the response."""
         told = self.on_gone
         if self._open:
             if self._stream is None:

@@ -30,11 +30,11 @@ _STAT: Final = Path("/proc/self/stat")
 _BOOT: Final = Path("/proc/stat")
 _FDS: Final = Path("/proc/self/fd")
 _START, _VSIZE, _RSS = 19, 20, 21
-"""Where things stand in /proc/self/stat, behind the name of the program (proc(5))."""
+"""Positions of fields in /proc/self/stat, after the name of the program (proc(5))."""
 
 
 class LoopLatency:
-    """A histogram of how late the event loop is."""
+    """A histogram of the delays of the event loop."""
 
     def __init__(self) -> None:
         self._late = Histogram(LATENCY_BUCKETS)

@@ -158,14 +158,14 @@ def check_once(text: bytes, where: str = "") -> None:
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
-    """Decode all arguments in a JSON object; see `ArgumentSet.decode`."""
+    """Decode all arguments in a JSON object; see `Part.decode`."""
     return all_of(operation).decode(body)
 
 
 def convert(
     operation: Operation, values: Mapping[str, Any], *, from_text: bool = False
 ) -> dict[str, Any]:
-    """Convert all arguments from values or words; see `ArgumentSet.convert`."""
+    """Convert all arguments from values or words; see `Part.convert`."""
     return all_of(operation).convert(values, from_text=from_text)
 
 

@@ -47,12 +47,11 @@ _ADMINISTRATORS: Final = frozenset[Role]({"Administrator"})
 
 
 class Rule(Struct, frozen=True):
-    """What one right needs."""
+    """The requirements of one right."""
 
     roles: frozenset[Role]
     scope: Scope | None
-    """What a token needs; None for what no token and no workflow run can do, only somebody who
-    signed in."""
+    """The scope that a token needs; None if no token and no workflow run has the right."""
 
 
 RULES: Final[dict[Right, Rule]] = {
@@ -64,7 +63,7 @@ RULES: Final[dict[Right, Rule]] = {
     "run": Rule(_WRITERS, "run"),
     "approve": Rule(_WRITERS, "approve"),
     "admin": Rule(_ADMINISTRATORS, "admin"),
-    # Whoever sets passwords and roles can have every scope: that takes a login session.
+    # Setting passwords and roles gives access to every scope, so it takes a login session.
     "accounts": Rule(_ADMINISTRATORS, None),
     "session": Rule(_EVERYBODY, None),
 }
@@ -73,12 +72,14 @@ IN_PERSON: Final = frozenset[Right](right for right, rule in RULES.items() if ru
 """Rights that no token has."""
 
 ASSISTANT_SCOPES: Final = frozenset[Scope]({"read", "propose"})
-"""Of a token for a program that is not trusted to change things by itself."""
+"""Scopes of a token for a program that may not change things without approval."""
 
 
 def default_scopes(role: Role) -> frozenset[Scope]:
-    """What a token has whose maker named none: all that the role allows, but for `approve`, which
-    is given on purpose only."""
+    """Return the scopes of a token if none are given.
+
+    These are all that the role allows except `approve`, which must be named.
+    """
     return frozenset(
         rule.scope
         for rule in RULES.values()
@@ -212,7 +213,7 @@ class Changed(Struct, kw_only=True):
 
 
 class Database(Protocol):
-    """What operations that only read use; those that write have `execute` beside it."""
+    """The database as reading operations use it; writing ones also have `execute`."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]: ...
 
@@ -308,7 +309,7 @@ Work: TypeAlias = OperationContext
 
 
 def is_uuid(text: str) -> bool:
-    """Whether `text` is the id of something, and not a name of it."""
+    """Return True if `text` is a UUID instead of a name."""
     try:
         return len(text) == 36 and str(UUID(text)) == text.lower()
     except ValueError:

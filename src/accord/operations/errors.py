@@ -23,7 +23,7 @@ from msgspec import Struct
 
 
 class Allowance(Struct, frozen=True):
-    """What a caller has left, for the headers that say so."""
+    """The number of calls that a caller has left, for header lines."""
 
     limit: int
     remaining: int
@@ -34,18 +34,20 @@ class Allowance(Struct, frozen=True):
 
 
 class Limiter(Protocol):
-    """Buckets of tokens, one for each key; calls take from them, time fills them."""
+    """Token buckets, one for each key; calls take from them, time fills them."""
 
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
-        """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
-        RateLimitedError, and takes nothing, where one has less."""
+        """Take `cost` from the bucket of each key; return the lowest allowance.
+
+        Raises RateLimitedError, and takes nothing, if one of them has less.
+        """
 
 
 class Kind(Struct, frozen=True):
     """A kind of error on the wire."""
 
     code: str
-    """Its name, for programs."""
+    """The name of the kind, for programs."""
     title: str
     status: int
     """The HTTP status."""
@@ -81,7 +83,7 @@ class FieldError(Struct, frozen=True):
 class ServiceError(Exception):
     """A refusal of an operation.
 
-    The message is for the caller and tells the next step.
+    The message is for the caller, and names the next step.
     """
 
     kind: ClassVar[Kind] = KINDS["conflict"]

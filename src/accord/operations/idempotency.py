@@ -1,6 +1,6 @@
-"""Calls that were made before: the same key from the same caller does nothing again, for a day.
+"""Idempotency keys: a call with the key of an earlier one is not executed again, for a day.
 
-Each call that is kept removes a few that are older, so that nothing else has to.
+Each call that is stored removes a few expired ones, so no other clean-up is needed.
 """
 
 from __future__ import annotations
@@ -17,30 +17,34 @@ from accord.operations.storage import FIND_CALL, KEEP_CALL, SWEEP_CALLS
 
 RETENTION: Final = timedelta(hours=24)
 MAX_SWEPT: Final = 10
-"""How many old calls go for each new one, at most."""
+"""Expired calls removed for each new one, at most."""
 
 
 SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password", "token"})
-"""Of arguments and results: never kept, not even hashed. A call that is made again gets its
-result without them."""
+"""Fields of arguments and results that are neither stored nor hashed.
+
+The result of a replayed call lacks them.
+"""
 
 
 class EarlierCall(msgspec.Struct, frozen=True):
-    """What an earlier call gave."""
+    """The stored result of an earlier call."""
 
     result: Any
     change_id: str
 
 
 def request_hash(operation: str, arguments: dict[str, Any]) -> str:
-    """What tells requests apart that use the same key."""
+    """Return a hash that differs between requests with the same key."""
     told = _without_secrets(arguments)
     return sha256(msgspec.json.encode([operation, told], order="deterministic")).hexdigest()
 
 
 async def find(work: OperationContext, key: str, hashed: str) -> EarlierCall | None:
-    """What the earlier call with this key gave. Raises ConflictError where that asked for
-    something else."""
+    """Return the result of the earlier call with this key, if any.
+
+    Raises ConflictError if that call had other arguments.
+    """
     rows = await work.db.fetch(FIND_CALL, work.caller.user_id, _kept(key), _oldest(work))
     if not rows:
         return None
@@ -50,7 +54,7 @@ async def find(work: OperationContext, key: str, hashed: str) -> EarlierCall | N
 
 
 async def keep(work: OperationContext, key: str, hashed: str, change_id: str, result: Any) -> None:
-    """Remember what this call gives."""
+    """Store the result of a call."""
     await work.db.execute(SWEEP_CALLS, _oldest(work), MAX_SWEPT)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(
@@ -59,12 +63,12 @@ async def keep(work: OperationContext, key: str, hashed: str, change_id: str, re
 
 
 def _kept(key: str) -> str:
-    """What is kept of a key: callers choose it, and may choose something secret."""
+    """Return the stored form of a key: hashed, as callers may choose something secret."""
     return sha256(key.encode()).hexdigest()
 
 
 def _oldest(work: OperationContext) -> str:
-    """Calls from before that are forgotten."""
+    """Return the time before which calls are expired."""
     return (datetime.fromisoformat(work.now) - RETENTION).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -1,7 +1,7 @@
-"""New ids, and the time as it is stored: asked for several times in every call, so made cheaply.
+"""New ids, and the current time in its stored form; cheap, as each call needs several.
 
-Random bytes are taken from the system many at a time, since each time is a system call; a process
-that was forked takes new ones.
+Random bytes are read from the system in batches, since each read is a system call; a forked process
+reads new ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _AT_ONCE: Final = 4096
 
 
 class _Randomness:
-    """Bytes that nobody can guess, each given once."""
+    """Cryptographically random bytes, each used once."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -42,7 +42,7 @@ _randomness: Final = _Randomness()
 
 
 def random_hex(count: int) -> str:
-    """So many random bytes, in hexadecimal. Not for secrets, which are taken one by one."""
+    """Return random bytes in hexadecimal. Not for secrets, which are read one by one."""
     return _randomness.take(count).hex()
 
 
@@ -52,8 +52,10 @@ def new_correlation_id() -> str:
 
 
 def new_id() -> str:
-    """A UUID that begins with the time and ends with 62 random bits (RFC 9562, version 7, method
-    3): what is made together stands together in an index, of which fewer pages are written."""
+    """Return a UUID of a time and 62 random bits (RFC 9562, version 7, method 3).
+
+    Rows that are made together are neighbours in an index, so fewer pages are written.
+    """
     nanoseconds = time.time_ns()
     milliseconds, rest = divmod(nanoseconds, 1_000_000)
     made = f"{milliseconds:012x}{rest * 4096 // 1_000_000:03x}"
@@ -66,7 +68,7 @@ _second: tuple[int, str] = (-1, "")
 
 
 def utc_now() -> str:
-    """The time as it is stored: UTC with microseconds, text of one width."""
+    """Return the time in its stored form: UTC with microseconds, in a fixed width."""
     global _second
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     known, text = _second

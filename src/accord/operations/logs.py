@@ -27,7 +27,7 @@ from accord.telemetry.current import current_traceparent
 
 REDACTED: Final = "[redacted]"
 MAX_READ: Final = 20_000
-"""How much of a text is looked at; the rest is dropped."""
+"""Maximum number of characters of a text that are examined; the rest is dropped."""
 MAX_TEXT: Final = 16_384
 MAX_ITEMS: Final = 50
 MAX_DEPTH: Final = 5
@@ -87,11 +87,11 @@ _SIGNS: Final = (
     *("accord_", "eyj", "$argon2", "private key", "authorization", "cookie", "csrf", "bearer"),
     *("basic", "dpop", "://", "passw", "secret", "token", "key"),
 )
-"""What every text has, in small letters, in which a pattern can find something."""
+"""Lower-case strings, one of which occurs in every text that a pattern can match."""
 
 
 def redact(text: str) -> str:
-    """A text without secrets, of bounded length."""
+    """Return a text without secrets, of bounded length."""
     read = text[:MAX_READ]
     lowered = read.lower()
     if any(sign in lowered for sign in _SIGNS):
@@ -103,8 +103,10 @@ def redact(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """What is told back to whoever said it, who may write it down: without what is secret by what
-    it looks like. Nothing else is touched: people are to read what they said."""
+    """Return a text to repeat to its sender, without tokens and passwords in URLs.
+
+    Nothing else is changed: people should be able to read what they sent.
+    """
     if "accord_" in text or "://" in text:
         for pattern, instead in (_TOKEN, _URL):
             text = pattern.sub(instead, text)
@@ -112,7 +114,7 @@ def masked(text: str) -> str:
 
 
 def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """A value for JSON without secrets, of bounded size: what is no JSON becomes text."""
+    """Return a JSON value without secrets, of bounded size; other types become text."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -131,7 +133,7 @@ def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def is_secret(field: str) -> bool:
-    """Whether the value of a field of this name is secret."""
+    """Return True if a field of this name has a secret value."""
     return _IS_SECRET.fullmatch(field) is not None
 
 
@@ -143,7 +145,7 @@ def _text_of(value: object) -> str:
 
 
 class ServedCaller(Protocol):
-    """What is logged about a caller."""
+    """A caller in log lines."""
 
     @property
     def username(self) -> str: ...
@@ -159,12 +161,12 @@ _context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", defau
 serving: Final[ContextVar[tuple[ServedCaller, str] | None]] = ContextVar(
     "accord serving", default=None
 )
-"""Who calls, and which operation; set by the runner, and read only when something is logged."""
+"""The current caller and operation; set by the runner, and read by the formatters only."""
 
 
 @contextmanager
 def log_context(**fields: str) -> Iterator[None]:
-    """Have lines that are logged in this block, and in tasks begun there, carry `fields`."""
+    """Add `fields` to log lines of this block, and of tasks started in it."""
     token = _context.set({**_context.get(), **fields})
     try:
         yield
@@ -173,7 +175,7 @@ def log_context(**fields: str) -> Iterator[None]:
 
 
 def current_context() -> Mapping[str, str]:
-    """What is known here and now; nothing that is empty."""
+    """Return the log fields of the current call, without empty ones."""
     known = {"trace_id": current_traceparent()[3:35], **_context.get()}
     call = serving.get()
     if call is not None:
@@ -193,7 +195,7 @@ _CONTROLS: Final = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7
 
 
 class JsonFormat(logging.Formatter):
-    """One JSON object for each record, on a line of its own."""
+    """A formatter that writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -210,7 +212,7 @@ class JsonFormat(logging.Formatter):
 
 
 class TextFormat(logging.Formatter):
-    """For people: the time, the level, who says what; fields and tracebacks below it."""
+    """A formatter for people: time, level, logger, message; then fields and tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = _message(record).translate(_CONTROLS)
@@ -227,7 +229,10 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """What is said. A secret argument of `"password=%s"` is found where it then stands."""
+    """Return the redacted message.
+
+    It is formatted first, so a secret argument of `"password=%s"` is found as well.
+    """
     try:
         return redact(record.getMessage())
     except Exception:  # arguments that do not fit: say so, and go on
@@ -235,7 +240,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
-    """The context of the call, then what was passed as `extra`."""
+    """Return the context of the call, then `extra`."""
     extra = {name: each for name, each in record.__dict__.items() if name not in _KNOWN}
     return {
         f"{name}_" if name in _OWN else name: REDACTED if is_secret(name) else redact_value(each)
@@ -244,7 +249,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 def _trace(record: logging.LogRecord) -> str:
-    """The traceback, and what the exceptions in it say."""
+    """Return the redacted traceback with its exceptions."""
     if record.exc_info and record.exc_info[0] is not None:
         text = logging.Formatter().formatException(record.exc_info)
     else:
@@ -260,14 +265,16 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["auto", "text", "json"]
 
 QUIET_LOGGERS: Final = ("asyncio", "asyncpg")
-"""Whose debugging is of no use to whoever debugs Accord."""
+"""Loggers whose debug output does not help to debug Accord."""
 
 
 def configure_logging(
     level: Level = "info", format: LogFormat = "auto", stream: TextIO | None = None
 ) -> None:
-    """Send all logs, warnings and exceptions that nobody caught to `stream`, stderr unless given:
-    as JSON lines, or on a terminal as text. What was configured before is replaced."""
+    """Send all logs, warnings and uncaught exceptions to `stream`, by default stderr.
+
+    They are JSON lines, or text on a terminal. Replaces an earlier configuration.
+    """
     stream = sys.stderr if stream is None else stream
     as_text = format == "text" or (format == "auto" and stream.isatty())
     handler = logging.StreamHandler(stream)

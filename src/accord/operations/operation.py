@@ -18,15 +18,15 @@ from accord.operations.errors import Allowance as Allowance
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of an operation, and what it did."""
+    """The result of an operation, and its effects."""
 
     result: Any
     change_id: str = ""
-    """Of a write that changed something."""
+    """The id of the change, if a write changed something."""
     effects: tuple[Effect, ...] = ()
     hints: tuple[Hint, ...] = ()
     replayed: bool = False
-    """Whether an earlier call with the same idempotency key had done it."""
+    """True if an earlier call with the same idempotency key was executed instead."""
     allowance: Allowance | None = None
 
 
@@ -40,7 +40,7 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 class RecordedChange(Struct, frozen=True, kw_only=True):
-    """A write as those who keep records of it see it, inside of its transaction."""
+    """A write as recorders see it, inside its transaction."""
 
     id: str
     operation: str

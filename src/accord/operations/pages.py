@@ -1,4 +1,4 @@
-"""Some of a list, and where the rest of it begins."""
+"""Pages of lists, and the cursors between them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ class Page(Struct, Generic[T], kw_only=True):
 
 
 def cursor_after(*keys: str | float) -> str:
-    """The cursor that continues behind whatever has these keys in the order of its list."""
+    """Return the cursor after an item with these sort keys."""
     return urlsafe_b64encode(msgspec.json.encode(keys)).decode().rstrip("=")
 
 
 def cursor_keys(cursor: str, kind: type[T]) -> T:
-    """The keys in a cursor, such as `tuple[str, str]`. Raises InvalidError for one that no list
-    gave."""
+    """Return the sort keys in a cursor, such as `tuple[str, str]`.
+
+    Raises InvalidError for a forged or damaged cursor.
+    """
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         if b"\\u0000" in raw:  # which no database takes
@@ -56,8 +58,10 @@ def _numbers(keys: object) -> list[float]:
 def page_of(
     rows: list[T], *, limit: int, total: int, key: Callable[[T], tuple[str | float, ...]]
 ) -> Page[T]:
-    """A page of `rows`, of which one more than `limit` was asked for; `key` gives the keys by
-    which one of them is sorted."""
+    """Return a page of `rows`, of which `limit` + 1 were requested.
+
+    `key` returns the sort keys of a row.
+    """
     kept = rows[:limit]
     has_more = len(rows) > limit
     return Page(
@@ -69,7 +73,7 @@ def page_of(
 
 
 def shown_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
-    """A page of rows as one of what `show` makes of each."""
+    """Return a page with `show` applied to each row."""
     return Page(
         items=[show(row) for row in page.items],
         next_cursor=page.next_cursor,

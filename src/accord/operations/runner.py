@@ -57,13 +57,13 @@ T = TypeVar("T")
 Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 Recorder: TypeAlias = Callable[[OperationContext, RecordedChange], Awaitable[None]]
 Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
-"""Told of every call: what was called by whom, what came of it, how many seconds it took."""
+"""Called after every call, with operation, caller, outcome and duration in seconds."""
 Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
-"""Told of a write that was committed: what came of it, who called, the operation's name."""
+"""Called after every committed write, with its outcome, caller and operation name."""
 
 
 class InternalError(Exception):
-    """An operation failed for no fault of its caller, who is told the correlation id only."""
+    """An operation failed by a fault of ours; the caller learns the correlation id only."""
 
     def __init__(self, correlation_id: str) -> None:
         super().__init__(f"internal error, correlation id {correlation_id}")
@@ -79,7 +79,7 @@ class Runner:
     """Runs the operations of a registry on a store."""
 
     strict: ClassVar = False
-    """Whether a call fails that does more than its operation declares, instead of being logged."""
+    """True if a call fails that exceeds its declared abilities, instead of being logged."""
 
     def __init__(
         self,
@@ -109,19 +109,21 @@ class Runner:
         self._listeners: list[Listener] = []
 
     def service(self, kind: type[T]) -> T:
-        """What it was put together with, by its type; see `Work.service`."""
+        """Return a service of the application by its type; see `OperationContext.service`."""
         found: T = self._services[kind]
         return found
 
     def listen(self, listener: Listener) -> None:
-        """Have `listener` told, on the event loop, of every write that this process commits."""
+        """Call `listener` on the event loop after every write that this process commits."""
         self._listeners.append(listener)
 
     async def run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
-        """What comes of a call. `arguments` are complete and of the right types, or a function
-        that gives them: it is asked once it is clear that the caller may call.
+        """Run an operation and return its outcome.
 
-        Raises ServiceError for a call that is refused, InternalError for one that failed.
+        `arguments` are complete and typed, or a function that returns them: it is called once the
+        caller is allowed to call.
+
+        Raises ServiceError for a refused call, InternalError for a failed one.
         """
         if self._observe is None:
             return await self._run(operation, arguments, caller)
@@ -185,7 +187,7 @@ class Runner:
     def work(
         self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
     ) -> OperationContext:
-        """What a function is given to run on `db`."""
+        """Return the context of a function that runs on `db`."""
         return OperationContext(
             db,
             caller,
@@ -198,7 +200,7 @@ class Runner:
         )
 
     async def take(self, caller: Caller, cost: int) -> Allowance | None:
-        """Take what a call costs from the buckets of its caller. Raises RateLimitedError."""
+        """Take the cost of a call from the buckets of its caller. Raises RateLimitedError."""
         if self._limiter is None or caller.via in ("local", "system"):
             return None
         keys = tuple(
@@ -292,9 +294,9 @@ class Runner:
         )
 
     def _check_abilities(self, operation: Operation, work: OperationContext) -> None:
-        """Compare what a call did with what its operation declares, which is what clients are told.
+        """Compare the effects of a call with the declared abilities, which clients rely on.
 
-        An operator's call is not refused for a declaration that is wrong; tests are (`strict`).
+        An operator's call is not refused for a wrong declaration; tests are (`strict`).
         """
         able = self._abilities.get(operation.name)
         if able is None:
@@ -355,7 +357,7 @@ def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Reco
 
 
 def _target(operation: Operation, arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return what a call named or returned; of a read that has neither, the kind of things."""
+    """Return the subject of a call; for a read without one, the kind of its results."""
     return target_of(arguments, result) or ("" if operation.writes else operation.tag)
 
 

@@ -47,7 +47,7 @@ KEY_MEMBER: Final = "key"
 SETTINGS_MEMBER: Final = "accord.toml"
 AUDIT_HEAD_MEMBER: Final = "audit-head"
 RUNS_PREFIX: Final = "archive/"
-"""What the names of files with archived runs begin with."""
+"""The prefix of the names of files with archived runs."""
 
 _MEMBER_NAMES: Final = re.compile(
     r"accord\.db|accord\.dump|key|accord\.toml|audit-head|archive/runs-\d{4}-\d{2}\.jsonl"
@@ -72,11 +72,11 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     engine_version: int
     """The major version of PostgreSQL; 3 for SQLite."""
     schema: str
-    """Of PostgreSQL, in which the tables are; empty for SQLite."""
+    """The PostgreSQL schema with the tables; empty for SQLite."""
     key_fingerprint: str
-    """Of the server key that the database belongs to."""
+    """The fingerprint of the server key that the database belongs to."""
     migrations: dict[str, dict[int, str]]
-    """The numbers and names of those that each part had run."""
+    """The numbers and names of the migrations of each part."""
     members: tuple[Member, ...]
     seal: str = ""
 
@@ -85,7 +85,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def size(self) -> int:
-        """Of all members together, in bytes."""
+        """Return the size of all members together, in bytes."""
         return sum(each.size for each in self.members)
 
 
@@ -148,7 +148,7 @@ ARCHIVE_END: Final = bytes(2 * BLOCK_BYTES)
 """Two blocks of zeros end a tar file."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many of how many bytes are done."""
+"""Called with the number of bytes done and of all bytes."""
 
 
 def no_progress(done: int, total: int) -> None:

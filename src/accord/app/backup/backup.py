@@ -61,7 +61,7 @@ class DatabaseFacts(Struct, frozen=True):
 async def read_database_facts(db: ReadTransaction, engine: Engine) -> DatabaseFacts:
     """Return the facts for the manifest.
 
-    Raises BackupError if it is no database of Accord, and StoreError.
+    Raises BackupError for a database that is not Accord's, and StoreError.
     """
     if not await db.fetch(EXISTS[engine]):
         raise BackupError("the database is empty: there is nothing to back up")
@@ -77,7 +77,7 @@ async def read_database_facts(db: ReadTransaction, engine: Engine) -> DatabaseFa
 
 
 StagedFiles = dict[str, Path]
-"""The files of a backup, by the names that they will have in it."""
+"""The files of a backup, by their names in it."""
 
 
 class BackupResult(Struct, frozen=True):
@@ -85,7 +85,7 @@ class BackupResult(Struct, frozen=True):
 
     file: str
     size: int
-    """Of the file, in bytes."""
+    """The size of the file, in bytes."""
     manifest: Manifest
 
 
@@ -282,7 +282,7 @@ def _folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _sync(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
+    """Flush the names in a folder to the disk."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

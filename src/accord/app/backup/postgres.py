@@ -33,9 +33,9 @@ from accord.store.catalog import (
 from accord.store.store import Store, Transaction
 
 DEBIAN_PROGRAM: Final = "/usr/lib/postgresql/{major}/bin/{program}"
-"""Where Debian and Ubuntu keep the programs of each version."""
+"""The path of each version's programs on Debian and Ubuntu."""
 MAX_MESSAGE: Final = 500
-"""How much of what a program complains about is told."""
+"""Maximum number of characters quoted from the error output of a program."""
 
 _VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
 
@@ -120,16 +120,16 @@ def _schema_pattern(schema: str) -> str:
 
 
 CLOSE_POLLS: Final = (25, 0.2)
-"""How often, and after how many seconds, it is looked whether others who just closed are gone."""
+"""The number of checks for connections that are being closed, and the seconds between them."""
 
 
 class PostgresTarget(Struct, frozen=True):
-    """The schema that is restored to."""
+    """The schema into which a backup is restored."""
 
     store: Store
     schema: str
     from_major: int
-    """The version that the backup was taken from."""
+    """The PostgreSQL version of the backup."""
 
     async def major(self) -> int:
         [row] = await self.store.fetch(SERVER_MAJOR)
@@ -137,7 +137,7 @@ class PostgresTarget(Struct, frozen=True):
         return major
 
     async def check(self, *, force: bool) -> bool:
-        """Return true if there are tables to be moved aside. Raises BackupError."""
+        """Return True if there are tables to move aside. Raises BackupError."""
         major = await self.major()
         if major < self.from_major:
             raise BackupError(

@@ -50,7 +50,7 @@ from accord.store import Store, StoreError, open_store
 from accord.store.migrations import migrations, pending_migrations
 
 ASIDE_PREFIX: Final = "before-restore-"
-"""What the names of folders begin with that hold what was there before."""
+"""The prefix of folders with the files that were there before a restore."""
 STAGE_PREFIX: Final = ".restore-"
 
 
@@ -72,7 +72,7 @@ class DataDirectory:
 
     @property
     def has_key(self) -> bool:
-        """Return true if the key that the backup needs is there."""
+        """Return True if the key that the backup needs is there."""
         key = self.path / KEY_FILE
         return key.exists() and key not in self._old
 
@@ -138,10 +138,10 @@ def _fingerprint(path: Path) -> str:
 
 
 SECRET_FILE: Final = "secret-key"
-"""Where the server key is left for whoever has to put it into the environment."""
+"""The file with the server key, for an operator to put into the environment."""
 RENAMED_SETTINGS: Final = "accord.toml.restored"
 SPACE_FACTOR: Final = 1.1
-"""How much more than the backup has must be free on the disk."""
+"""The free disk space needed, as a multiple of the size of the backup."""
 
 
 class RestoreResult(Struct, frozen=True, kw_only=True):
@@ -150,12 +150,12 @@ class RestoreResult(Struct, frozen=True, kw_only=True):
     manifest: Manifest
     data: str
     migrated: list[str]
-    """The migrations that were run."""
+    """Migrations that were run."""
     audit: VerificationReport
     moved: list[str]
-    """Where that is which was there before."""
+    """The new place of the files or the schema that were there before."""
     notes: list[str]
-    """What is left to do."""
+    """Remaining tasks for the operator."""
 
 
 async def check_backup(path: Path, *, progress: Progress = no_progress) -> Manifest:

@@ -33,7 +33,7 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     face: str
     token_id: str
     token: str = ""
-    """The name of the token, of those that are still known."""
+    """The name of the token, if the token still exists."""
     client: str
     address: str
     operation: str

@@ -79,7 +79,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
     compared: int = 0
     """Rows of data that were compared with the trail."""
     unproven: tuple[str, ...] = ()
-    """What can be neither proven nor doubted, since an older release did not keep enough."""
+    """Values without proof or contradiction, as an older release recorded too little."""
 
     @property
     def is_intact(self) -> bool:

@@ -1,6 +1,6 @@
-"""The one way from a request to its caller, for every adapter: REST, JSON-RPC, MCP, A2A and pages.
+"""The way from a request to its caller, for every adapter: REST, JSON-RPC, MCP, A2A and pages.
 
-    request ─▶ credentials   what its head presents (parsed once per head), and where it came from
+    request ─▶ credentials   parsed once per head, with the origin of the request
             ─▶ caller        the accounts look the token up; a refusal is an exception
 
 An adapter only renders the refusal in its own form. Failed authentications are recorded by the
@@ -27,9 +27,9 @@ from accord.telemetry.current import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 MAX_PLACES: Final = 4_096
-"""How many connections are remembered with where they come from."""
+"""Maximum number of cached origins: address and https, by connection and proxy headers."""
 MAX_TRACE: Final = 64
-"""Most characters of a traceparent; that of today's version has 55."""
+"""Maximum length of a traceparent; in the current version it has 55 characters."""
 
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:\-]{1,64}")
 # W3C Trace Context, section 3.2: the trace is known by its second part, which is never zero.
@@ -56,7 +56,7 @@ class RequestAuthenticator:
         self._place = place
 
     def credentials(self, request: WebRequest, channel: ChannelInfo | None) -> Credentials:
-        """Return what a request presents, and where it came from."""
+        """Return the credentials of a request, with its origin."""
         peer, scheme = ("", "") if channel is None else (channel.address, channel.scheme)
         forwarded, proto = request.once(_forwarded) if self._has_proxies else ("", "")
         address, secure = self._place(peer, scheme, forwarded, proto)

@@ -150,7 +150,7 @@ def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = Fal
 
 
 def bearer_in(fields: Mapping[str, str]) -> str:
-    """Read the bearer token; an `Authorization` without one counts as an invalid token.
+    """Read the bearer token; any other `Authorization` counts as a token, valid or not.
 
     It must not fall back to the cookie: the client meant to use it.
     """

@@ -1,4 +1,4 @@
-"""Who was let in before and may not call any more, for what goes on after a request was let in."""
+"""Revocation of callers whose access outlives a request, such as streams."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from accord.operations.errors import NotFoundError
 from accord.store.store import Engine, Row, Transaction
 
 HASH_CONDITION: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
-"""The condition of a statement that names the hashes to find; see `Lookups`."""
+"""The condition of a statement that selects by hash; see `BatchedLookup`."""
 
 TOKEN_COLUMNS: Final = """
 t.id, t.name, t.user_id, u.username, t.prefix, t.last_four, t.scopes, t.created_at, t.expires_at,

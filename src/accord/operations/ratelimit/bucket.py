@@ -1,7 +1,7 @@
 """Token buckets: the arithmetic, buckets in memory, and metrics of refusals.
 
-The arithmetic is pure: the time comes in as an argument. In memory, the bucket that was not used
-for the longest time is dropped beyond `MAX_KEYS`; its caller then finds a full bucket.
+The arithmetic is pure: the time comes in as an argument. In memory, at most
+`MAX_KEYS` buckets are kept; the least recently used one is dropped, and is full when used again.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from accord.operations.errors import Allowance, Limiter, RateLimitedError
 from accord.telemetry.metrics import Exposition
 
 ROUNDING: Final = 1e-6
-"""Seconds. Times since 1970 are no more exact than that."""
+"""The precision of times since 1970, in seconds."""
 
 
 class Bucket(Struct, frozen=True):
-    """How large a bucket is, and how fast it fills."""
+    """The size of a bucket, and its fill rate."""
 
     rate: float
-    """Calls a second that cost 1."""
+    """Calls of cost 1 per second."""
     burst: int
 
     @property
     def window(self) -> float:
-        """Seconds that an empty bucket takes to fill."""
+        """Return the seconds that an empty bucket takes to fill."""
         return self.burst / self.rate
 
     def full_at(self, full_at: float, cost: int, now: float) -> float:
-        """When a bucket will be full from which `cost` was taken now."""
+        """Return the time at which a bucket will be full, after taking `cost` now."""
         return max(full_at, now) + cost / self.rate
 
     def has(self, full_at: float, cost: int, now: float) -> bool:
         return self.full_at(full_at, cost, now) - now <= self.window + ROUNDING
 
     def allowance(self, full_at: float, now: float) -> Allowance:
-        """What is left in a bucket."""
+        """Return the allowance left in a bucket."""
         missing = max(full_at - now, 0.0)
         return Allowance(
             limit=self.burst,
@@ -51,7 +51,7 @@ class Bucket(Struct, frozen=True):
         )
 
     def refusal(self, full_at: float, cost: int, now: float) -> RateLimitedError:
-        """For a call that costs more than is left."""
+        """Return the refusal of a call that costs more than is left."""
         wait = self.full_at(full_at, cost, now) - now - self.window
         never = cost > self.burst
         return RateLimitedError(
@@ -60,14 +60,14 @@ class Bucket(Struct, frozen=True):
 
 
 def checked_bucket(rate: float, burst: int) -> Bucket:
-    """Raises ValueError for a bucket that would never let anybody through."""
+    """Return a bucket. Raises ValueError if it would refuse every call."""
     if not 0 < rate < inf or burst < 1:
         raise ValueError(f"a bucket of {burst} filled with {rate} a second lets nobody through")
     return Bucket(rate, burst)
 
 
 class RefusalCounts:
-    """How many calls were refused."""
+    """The number of refused calls."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -82,7 +82,7 @@ class RefusalCounts:
 
 
 class CountedLimiter:
-    """Implements `Limiter`."""
+    """A limiter that counts refusals; implements `Limiter`."""
 
     def __init__(self, limiter: Limiter, refusals: RefusalCounts) -> None:
         self._limiter = limiter
@@ -100,7 +100,10 @@ MAX_KEYS: Final = 50_000
 
 
 class MemoryLimiter:
-    """Implements `Limiter`. Raises ValueError for a rate or a burst of nothing."""
+    """A limiter in memory; implements `Limiter`.
+
+    Raises ValueError if rate or burst is not positive.
+    """
 
     def __init__(
         self, rate: float, burst: int, *, clock: Callable[[], float] = time.monotonic
@@ -113,8 +116,10 @@ class MemoryLimiter:
         return len(self._full_at)
 
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
-        """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
-        RateLimitedError, and takes nothing, where one has less."""
+        """Take `cost` from the bucket of each key; return the lowest allowance.
+
+        Raises RateLimitedError, and takes nothing, if one of them has less.
+        """
         now = self._clock()
         bucket = self._bucket
         emptiest = max((self._full_at.get(key, now) for key in keys), default=now)

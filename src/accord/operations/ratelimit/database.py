@@ -1,9 +1,9 @@
 """Token buckets in the database, shared by all processes that use it.
 
-One statement takes from one bucket or refuses, without locks of ours. On PostgreSQL the time is
+One statement takes from one bucket or refuses, without a lock held by us. On PostgreSQL the time is
 that of the database, so machines need not agree on it. For frequent callers, a process takes some
 calls in advance, a small part of the bucket, and counts their next calls without the database. What
-is not used within a second is lost to them, so nobody ever gets more than the limit.
+they do not use within a second is lost, so no caller ever gets more than the limit.
 """
 
 from __future__ import annotations
@@ -21,31 +21,34 @@ from accord.store.store import DATABASE_CLOCK, Row, Store
 
 SWEEP_SECONDS: Final = 60.0
 MAX_SWEPT: Final = 1000
-"""How many full buckets are removed at once."""
+"""Maximum number of full buckets removed at once."""
 ADVANCE_FRACTION: Final = 20
-"""One part in so many of a bucket is taken ahead."""
+"""The divisor of a bucket's size that gives the number of calls taken in advance."""
 ADVANCE_SECONDS: Final = 1.0
-"""Who calls again within this is taken to call often, and may use what was taken ahead."""
+"""A caller is frequent, and may use an advance, if it calls again within this time."""
 MAX_KEYS: Final = 10_000
 
 
 class _BucketState:
-    """What this process knows of one bucket."""
+    """The state of one bucket in this process."""
 
     __slots__ = ("ahead", "at", "lock", "missing")
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.at = float("-inf")
-        """When the database was asked."""
+        """The time of the last statement."""
         self.missing = 0.0
-        """How many seconds it took then to fill the bucket."""
+        """The seconds until the bucket was full, at that time."""
         self.ahead = 0
-        """What was taken ahead and is not used yet."""
+        """Calls taken in advance and not used yet."""
 
 
 class StoreLimiter:
-    """Implements `Limiter`. Raises ValueError for a rate or a burst of nothing."""
+    """A limiter in the database; implements `Limiter`.
+
+    Raises ValueError if rate or burst is not positive.
+    """
 
     def __init__(
         self, store: Store, rate: float, burst: int, *, clock: Callable[[], float] | None = None
@@ -68,8 +71,10 @@ class StoreLimiter:
         self._swept_at = float("-inf")
 
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
-        """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
-        RateLimitedError, and takes nothing, where one has less; StoreError."""
+        """Take `cost` from the bucket of each key; return the lowest allowance.
+
+        Raises StoreError, and RateLimitedError, taking nothing, if one of them has less.
+        """
         await self._sweep()
         if cost > self._bucket.burst:
             raise self._bucket.refusal(0.0, cost, 0.0)
@@ -85,7 +90,7 @@ class StoreLimiter:
         return self._bucket.allowance(emptiest, 0.0)
 
     async def _take_one(self, key: str, cost: int) -> float | None:
-        """How many seconds it takes to fill the bucket; None where it has less than that."""
+        """Return the seconds until the bucket is full afterwards, None if it has less."""
         known = self._of(key)
         async with known.lock:
             now = self._elapsed()
@@ -113,7 +118,7 @@ class StoreLimiter:
         return bool(rows)
 
     async def _sweep(self) -> None:
-        """Remove buckets that are full, a few now and then."""
+        """Remove some full buckets, occasionally."""
         now = self._elapsed()
         if now - self._swept_at > SWEEP_SECONDS:
             self._swept_at = now
@@ -125,7 +130,7 @@ class StoreLimiter:
         return await self._store.write(self._statements[statement], *arguments)
 
     def _now_of(self, arguments: int) -> str:
-        """SQL for the time, in a statement with so many arguments."""
+        """Return SQL for the current time, for a statement with this many arguments."""
         if self._clock is None:
             return DATABASE_CLOCK[self._store.engine]
         return f"CAST(${arguments + 1} AS double precision)"

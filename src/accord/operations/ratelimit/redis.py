@@ -34,7 +34,7 @@ class RedisReplyError(Exception):
 
 
 class RespError(Exception):
-    """What came is no reply."""
+    """The bytes are no valid reply."""
 
 
 class _IncompleteReplyError(Exception):
@@ -42,7 +42,7 @@ class _IncompleteReplyError(Exception):
 
 
 def encode_command(*words: str | bytes | int | float) -> bytes:
-    """A command, as it is sent."""
+    """Return the bytes of a command."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
         raw = word if isinstance(word, bytes) else str(word).encode()
@@ -51,13 +51,13 @@ def encode_command(*words: str | bytes | int | float) -> bytes:
 
 
 class ReplyParser:
-    """Replies from the bytes in which they come."""
+    """A parser of replies from a stream of bytes."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[RedisReply]:
-        """The replies that are complete with `data`. Raises RespError for what can be none."""
+        """Return the replies that `data` completes. Raises RespError for invalid bytes."""
         self._buffer += data
         found: list[RedisReply] = []
         place = 0
@@ -132,12 +132,14 @@ DEFAULT_PORT: Final = 6379
 
 
 class RedisError(Exception):
-    """Redis cannot be asked."""
+    """Redis cannot be reached, or did not answer properly."""
 
 
 class RedisConnection:
-    """A connection by URL: `redis://[user:password@]host[:port][/database]`, or `rediss://` for
-    TLS. Raises ValueError for another."""
+    """A connection to a URL: `redis://[user:password@]host[:port][/database]`.
+
+    `rediss://` uses TLS. Raises ValueError for any other URL.
+    """
 
     def __init__(self, url: str, *, tls: ssl.SSLContext | None = None) -> None:
         self._url = _checked_url(url)
@@ -149,7 +151,10 @@ class RedisConnection:
         self._failed_at = float("-inf")
 
     async def ask(self, *words: str | bytes | int | float) -> RedisReply:
-        """The answer to a command. Raises RedisError, and ReplyError for an answer that is one."""
+        """Return the reply to a command.
+
+        Raises RedisError, and RedisReplyError for an error reply.
+        """
         if self._writer is None:
             await self._connect()
         return await self._ask(*words)
@@ -237,9 +242,9 @@ def _checked_url(url: str) -> SplitResult:
 log = logging.getLogger("accord.rates")
 
 PREFIX: Final = "{accord}:rate:"
-"""Of all keys; what is in braces puts them on one node of a cluster."""
+"""The prefix of all keys; the braces put them on one node of a cluster."""
 LOG_SECONDS: Final = 30.0
-"""How often it is said that Redis cannot be asked."""
+"""Minimum time between two log lines about an unreachable Redis."""
 
 SCRIPT: Final = """
 local time = redis.call('TIME')
@@ -267,8 +272,10 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class RedisLimiter:
-    """Implements `Limiter`. Raises ValueError for a URL that is none, or a rate or burst of
-    nothing."""
+    """A limiter in Redis; implements `Limiter`.
+
+    Raises ValueError for an invalid URL, and if rate or burst is not positive.
+    """
 
     def __init__(
         self, url: str, rate: float, burst: int, *, tls: ssl.SSLContext | None = None
@@ -278,8 +285,10 @@ class RedisLimiter:
         self._logged_at = float("-inf")
 
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
-        """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
-        RateLimitedError, and takes nothing, where one has less."""
+        """Take `cost` from the bucket of each key; return the lowest allowance.
+
+        Raises RateLimitedError, and takes nothing, if one of them has less.
+        """
         try:
             taken, missing = await self._run(keys, cost)
         except (RedisError, RedisReplyError) as error:
@@ -293,7 +302,10 @@ class RedisLimiter:
         await self._connection.close()
 
     async def _run(self, keys: tuple[str, ...], cost: int) -> tuple[bool, float]:
-        """Whether it was taken, and how many seconds the emptiest bucket needs to be full."""
+        """Run the script.
+
+        Returns whether it took, and the seconds until the emptiest bucket is full.
+        """
         words: tuple[str | int, ...] = (
             len(keys),
             *(PREFIX + key for key in keys),
