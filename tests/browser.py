@@ -49,6 +49,8 @@ class Watched:
         """Console errors, exceptions, breaches of the policy, requests to somewhere else."""
         self._origin = origin
         page.set_default_timeout(patience)
+        self._press = page.keyboard.press
+        page.keyboard.press = self._press_when_loaded  # type: ignore[method-assign]
         page.on("pageerror", self._break)
         page.on("console", self._hear)
         page.on("request", self._see)
@@ -58,6 +60,11 @@ class Watched:
         self.page.remove_listener("pageerror", self._break)
         self.page.remove_listener("console", self._hear)
         self.page.remove_listener("request", self._see)
+
+    async def _press_when_loaded(self, key: str, *, delay: float | None = None) -> None:
+        """Press a key once the scripts of the page have run: before, nothing listens to keys."""
+        await self.page.wait_for_load_state()
+        await self._press(key, delay=delay)
 
     def _break(self, error: Error) -> None:
         self.faults.append(f"exception: {error}")
