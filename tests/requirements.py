@@ -257,7 +257,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.auth.first_run", "tests"): (
         ("H-33", "The first token, and each that nobody chose more for, reads and proposes."),
     ),
-    ("accord.workflows.operations.approvals", "tests"): (
+    ("accord.workflows.operations.run_control", "tests"): (
         ("H-31", "No token approves a workflow run that its owner started."),
     ),
     ("accord.operations.choices", "tests"): (

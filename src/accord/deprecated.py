@@ -105,11 +105,12 @@ MOVED: Final[Mapping[str, str]] = {
     "accord.workflows.core.spelling": "accord.workflows.core.reading",
     "accord.workflows.core.syntax": "accord.workflows.core.expressions.syntax",
     "accord.workflows.core.tasks": "accord.workflows.core.decisions",
-    "accord.workflows.core.templates": "accord.workflows.core.expressions.templates",
+    "accord.workflows.core.templates": "accord.workflows.core.expressions.evaluation",
     "accord.workflows.core.times": "accord.workflows.core.triggers",
     "accord.workflows.core.tokens": "accord.workflows.core.expressions.syntax",
     "accord.workflows.core.tree": "accord.workflows.core.program",
     "accord.workflows.core.values": "accord.workflows.core.expressions.functions",
+    "accord.workflows.core.views": "accord.workflows.core.outputs",
 }
 """Old module paths, each with the module that most of its names are in now."""
 

@@ -7,7 +7,7 @@ import pytest
 from accord.app.composition import all_operations
 from accord.hub.bulk import is_step
 from accord.operations.operation import Operation, abilities
-from accord.workflows.operations.workflows import is_callable
+from accord.workflows.bridge.task import is_callable
 
 REGISTRY = all_operations()
 

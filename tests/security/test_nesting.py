@@ -40,7 +40,7 @@ from accord.workflows.agent.tasks import task_input
 from accord.workflows.bridge.client_pool import read_plain_answer
 from accord.workflows.bus.envelope import read_answer as read_result, read_origin, read_request
 from accord.workflows.core.definition import Definition
-from accord.workflows.triggers import deliveries
+from accord.workflows.triggers import webhooks
 
 pytestmark = pytest.mark.req("Q-04")
 
@@ -176,7 +176,7 @@ READERS: dict[str, tuple[Callable[[int], Any], str | None]] = {
         "what was sent is {}",
     ),
     "a delivery of a webhook": (
-        lambda n: deliveries._value(lists(n).encode()),
+        lambda n: webhooks._json_value(lists(n).encode()),
         "the body is no JSON: {}",
     ),
     "a field of any kind": (page(""), "it: is {}"),

@@ -27,7 +27,7 @@ from accord.workflows.bus.envelope import (
     task_sent,
 )
 from accord.workflows.bus.outbox import outbox_message
-from accord.workflows.bus.relay import kafka_message
+from accord.workflows.bus.publisher import kafka_message
 from accord.workflows.bus.topics import TopicNames, TopicShape
 from accord.workflows.core.definition import McpTarget, RpcTarget
 from accord.workflows.core.events import CallAgent, CallMethod, CallOperation, CallPlugin, CallTool

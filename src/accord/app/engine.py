@@ -18,15 +18,14 @@ from accord.app.runtime import Runtime, agent_addresses, agent_secrets, run_rete
 from accord.app.settings import Settings
 from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.agents import AgentCache, AgentCaller, HealthChecks
-from accord.workflows.bridge.callers import MethodCaller, PluginCaller, ToolCaller
+from accord.workflows.bridge.callers import MethodCaller, OperationCaller, PluginCaller, ToolCaller
 from accord.workflows.bridge.task import TaskCaller
 from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.bus import Bus, EmbeddedBus
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import MemberKind, Membership, forget_members
-from accord.workflows.operations.operation_caller import OperationCaller
+from accord.workflows.storage.leases import MemberKind, Membership, forget_members
 from accord.workflows.storage.tasks import Kind
-from accord.workflows.triggers.schedules import Scheduler
+from accord.workflows.triggers.triggers import Scheduler
 
 Role: TypeAlias = Literal["executor", "bridge", "both"]
 

@@ -64,8 +64,7 @@ from accord.transports.web.server import listen_web
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
 from accord.workflows.metrics import Backlog
 from accord.workflows.operations.run_stream import watch_run
-from accord.workflows.triggers.deliveries import Deliveries
-from accord.workflows.triggers.webhooks import WebhookApp
+from accord.workflows.triggers.webhooks import Deliveries, WebhookApp
 
 TITLE: Final = "Accord"
 REST: Final = "/api/v1"

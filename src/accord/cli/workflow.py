@@ -305,7 +305,7 @@ def _run_run(arguments: argparse.Namespace) -> int:
 
 
 async def _start_run(local: Runtime, given: dict[str, Any], arguments: argparse.Namespace) -> int:
-    from accord.workflows.membership import is_alive
+    from accord.workflows.storage.leases import is_alive
 
     caller = await caller_named(local, arguments.person)
     if not await is_alive(local.store, "executor"):

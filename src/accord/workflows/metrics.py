@@ -10,15 +10,15 @@ import logging
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
 
 from accord.store.store import ReadTransaction, Row, Store, StoreError
 from accord.telemetry.metrics import Exposition, Histogram, Kind as MetricKind, Labels
-from accord.workflows.membership import MemberKind
+from accord.workflows.storage.leases import MemberKind
 from accord.workflows.storage.runs import (
     COUNT_DEAD_LETTERS,
     COUNT_INBOX,
@@ -400,3 +400,18 @@ def _by_label(label: str, values: Sequence[str], rows: Sequence[Row]) -> list[tu
 
 def _age(now: float, at: float | None) -> list[tuple[Labels, float]]:
     return [((), 0.0 if at is None else max(now - at, 0.0))]
+
+
+class SpanRecorder(Protocol):
+    """Makes spans, as `accord.telemetry.tracing.PastSpans` does."""
+
+    def tell(
+        self,
+        name: str,
+        *,
+        began: float,
+        attributes: Mapping[str, str | int],
+        traceparent: str | None = None,
+        place: Literal["internal", "consumer"] = "internal",
+        error: str = "",
+    ) -> None: ...

@@ -22,7 +22,6 @@ MODULES: Final[tuple[str, ...]] = (
     "workflows",
     "runs",
     "run_control",
-    "approvals",
     "dead_letters",
 )
 """The modules with operations; each has a registry named `operations`."""

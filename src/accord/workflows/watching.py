@@ -16,7 +16,7 @@ from accord.store.store import ReadTransaction, Store, StoreError
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import FINAL
 from accord.workflows.storage.history import (
-    WAKE,
+    HISTORY_WAKE,
     UnreadEvent,
     last_number,
     read_progress,
@@ -139,7 +139,7 @@ class RunWatch:
             while self._followed:
                 self._woken.clear()
                 try:
-                    stop = stop or await self._store.listen(WAKE, self._woken.set)
+                    stop = stop or await self._store.listen(HISTORY_WAKE, self._woken.set)
                     await self._look()
                 except StoreError as error:
                     log.warning("runs cannot be followed at the moment: %s", error)

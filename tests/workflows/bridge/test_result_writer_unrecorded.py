@@ -13,8 +13,8 @@ from accord.workflows.bridge.task import ClaimedTask, Outcome, Progress, TaskSuc
 from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import CallAgent
-from accord.workflows.membership import Membership
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.leases import Membership
+from accord.workflows.storage.messages import RunMessage
 from accord.workflows.storage.tasks import finish_tasks
 from tests.store.cluster import Cluster
 from tests.workflows.bridge.yard import Yard, until

@@ -27,7 +27,7 @@ from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, TaskSucceeded
-from accord.workflows.membership import Membership
+from accord.workflows.storage.leases import Membership
 from tests.workflows.bridge.yard import RUN, SOON, Tasks, Yard, until, working
 
 

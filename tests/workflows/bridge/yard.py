@@ -23,7 +23,7 @@ from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, Event, decode_event
-from accord.workflows.membership import Membership
+from accord.workflows.storage.leases import Membership
 from accord.workflows.storage.tasks import FIRST_GROUP, Call, Kind, NewTask
 from tests.patience import PATIENCE as PATIENCE
 

@@ -26,7 +26,7 @@ from accord.workflows.bus import topics
 from accord.workflows.bus.kafka import KafkaBus
 from accord.workflows.bus.topics import TopicNames, TopicShape
 from accord.workflows.core.events import CallAgent, TaskSucceeded
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import RunMessage
 from accord.workflows.storage.tasks import NewTask
 from tests.patience import PATIENCE as PATIENCE
 

@@ -36,7 +36,7 @@ from accord.workflows.core.events import (
     TaskSucceeded,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import RunMessage
 from accord.workflows.storage.tasks import NewTask
 
 RUN = "0197a000-0000-7000-8000-000000000001"

@@ -14,9 +14,9 @@ import pytest
 from accord.store import open_store
 from accord.telemetry.metrics import Exposition
 from accord.workflows.bus.bus import BusError, ReplayError, RunAnnouncement
-from accord.workflows.bus.dead_letters import republish
 from accord.workflows.bus.intake import requested_run_id
 from accord.workflows.bus.kafka import KafkaBus
+from accord.workflows.bus.outbox import republish
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,
@@ -28,7 +28,7 @@ from accord.workflows.core.events import (
     decode_event,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import RunMessage
 from tests.patience import PATIENCE
 from tests.workflows.bus.carrying import Carrying, answer, task
 

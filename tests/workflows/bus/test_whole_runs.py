@@ -14,7 +14,7 @@ from accord.workflows.bridge.task import ClaimedTask, Progress, TaskSuccess, Ter
 from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.intake import requested_run_id
 from accord.workflows.bus.kafka import KafkaBus
-from accord.workflows.membership import Membership
+from accord.workflows.storage.leases import Membership
 from tests.workflows.bus.carrying import Carrying
 from tests.workflows.executor.world import executing, outcome, save
 from tools.kafka import Broker

@@ -27,10 +27,10 @@ from accord.workflows.core.events import (
     TaskSucceeded,
 )
 from accord.workflows.core.machine import fold, receive
+from accord.workflows.core.outputs import view_steps
 from accord.workflows.core.program import compile_program, is_task
 from accord.workflows.core.reading import read_definition
 from accord.workflows.core.state import FINAL, Failure, State, decode_state, encode_state
-from accord.workflows.core.views import view_steps
 from tests.workflows.core.any_definition import Generated, generated
 from tests.workflows.core.simulation import Simulation, World
 

@@ -18,6 +18,7 @@ from accord.workflows.core.events import (
     decode_command,
     encode_command,
 )
+from accord.workflows.core.outputs import view_steps
 from accord.workflows.core.program import compile_program
 from accord.workflows.core.reading import (
     decode_definition,
@@ -29,7 +30,6 @@ from accord.workflows.core.reading import (
 from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.core.state import State
 from accord.workflows.core.transitions import apply
-from accord.workflows.core.views import view_steps
 
 KNOWN = Known(steps={"mail": Arguments(frozenset({"to", "text"}), frozenset({"to"}))})
 MAIL: dict[str, Any] = {

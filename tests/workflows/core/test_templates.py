@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from accord.workflows.core.errors import EvaluationError, ExpressionError
-from accord.workflows.core.expressions.functions import Budget
-from accord.workflows.core.expressions.templates import (
+from accord.workflows.core.expressions.evaluation import (
     Fixed,
     expressions,
     read_template,
     render,
     render_truth,
 )
+from accord.workflows.core.expressions.functions import Budget
 from tests.workflows.core.test_expressions import Place
 
 

@@ -17,8 +17,8 @@ from accord.store.store import ReadTransaction, Transaction
 from accord.workflows.bus.bus import EmbeddedBus, RunAnnouncement
 from accord.workflows.core.program import Program
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import Membership
 from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.leases import Membership
 from accord.workflows.storage.tasks import NewTask
 
 

@@ -27,7 +27,7 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.run_cache import RunCache
-from accord.workflows.storage.inbox import WAKE, RunMessage, deliver
+from accord.workflows.storage.messages import INBOX_WAKE, RunMessage, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_run
 from tests.workflows.core.any_definition import Generated, generated
 from tests.workflows.core.reference import Outcome, interpret
@@ -109,7 +109,7 @@ class Driver:
         else:
             assert timer is not None, "the run waits for nothing"
             self.now = timer
-            await self._store.notify(WAKE)
+            await self._store.notify(INBOX_WAKE)
 
     async def _is_quiet(self) -> bool:
         return not await self._store.fetch(LEFT, self.now)

@@ -19,7 +19,7 @@ from accord.workflows.core.events import (
     TaskSucceeded,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.executor.children import child_id
+from accord.workflows.executor.decision import child_id
 from accord.workflows.retention import Retention
 from tests.workflows.executor.world import (
     Bridge,

@@ -28,8 +28,8 @@ from accord.workflows.core.events import (
     decode_command,
 )
 from accord.workflows.core.state import Failure
-from accord.workflows.executor.children import child_id
-from accord.workflows.storage.history import WAKE
+from accord.workflows.executor.decision import child_id
+from accord.workflows.storage.history import HISTORY_WAKE
 from tests.patience import PATIENCE
 from tests.workflows.executor.world import (
     Bridge,
@@ -381,7 +381,7 @@ async def test_watchers_are_woken_and_counts_and_logs_tell_what_happened(
 ) -> None:
     await save(store, {"name": "one", "steps": [agent("a")]})
     woken = asyncio.Event()
-    stop = await store.listen(WAKE, woken.set)
+    stop = await store.listen(HISTORY_WAKE, woken.set)
     caplog.set_level(logging.INFO, "accord.workflows")
     async with executing(store) as executor, Bridge(store):
         [run] = await begin(store, "one", correlation_id="c-7")

@@ -25,8 +25,8 @@ from accord.workflows.core.events import (
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.inbox import CHECK_SECONDS, MAX_TRIES
 from accord.workflows.storage.history import RunHistoryRow, append_history
-from accord.workflows.storage.inbox import MAX_DELAY_SECONDS, WAKE
 from accord.workflows.storage.leases import shard_of
+from accord.workflows.storage.messages import INBOX_WAKE, MAX_DELAY_SECONDS
 from tests.workflows.executor.world import (
     Bridge,
     begin,
@@ -86,7 +86,7 @@ async def until_given_up(store: Store, clock: Clock, count: int) -> list[dict[st
 
     async def found() -> list[dict[str, Any]]:
         clock.ahead += 60.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         rows = await store.fetch("SELECT * FROM dead_letters ORDER BY body")
         return [{name: row[name] for name in columns} for row in rows] * (len(rows) == count)
 
@@ -129,7 +129,7 @@ async def test_a_message_that_cannot_be_read_waits_and_others_move_on(
         signal = encode_event(SignalReceived(at=time(), name="s", id="2")).decode()
         await store.execute("UPDATE run_inbox SET arrival = $1", signal)
         clock.ahead += 60.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         await until_finished(store, [run])
     assert (await load(store, run)).problem is None
     assert executor.metrics.dead_letters == 0
@@ -170,7 +170,7 @@ async def until_tried(store: Store, clock: Clock, run: str, times: int) -> list[
 
     async def found() -> list[Any]:
         clock.ahead += 10.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         rows = await store.fetch(POSTPONED, run)
         return list(rows) if rows and min(row["tries"] for row in rows) >= times else []
 
@@ -264,7 +264,7 @@ async def test_a_run_whose_workflow_cannot_be_read_waits_until_it_can(store: Sto
         assert problem.code == "unreadable"
         await store.execute(change, row["definition"])
         clock.ahead += 60.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         await until_status(store, run, "waiting")
     assert (await load(store, run)).problem is None
 
@@ -314,7 +314,7 @@ async def test_a_message_that_commits_after_later_ones_were_read_is_not_missed(
         await until(has_looked_often, pause=0.1)
         late = encode_event(SignalReceived(at=time(), name="s", id="2")).decode()
         await store.execute(LATE[store.engine], run, shard_of(run), late)
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         await until_finished(store, [run])
 
 
@@ -343,7 +343,7 @@ async def test_a_run_that_cannot_be_written_does_not_take_others_along(store: St
         assert problem.code == "not_stored"
         await store.execute("DELETE FROM run_history WHERE run_id = $1", bad)
         clock.ahead += 60.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         await until_status(store, bad, "waiting")
     assert (executor.metrics.decided, executor.metrics.dead_letters) == (5, 0)
 
@@ -436,7 +436,7 @@ async def test_a_message_is_tried_again_though_the_clock_was_put_back(store: Sto
     async with executing(store, now=clock):
         await until(lambda: store.fetch("SELECT id FROM run_inbox WHERE tries = 1"))
         clock.ahead = 0.0
-        await store.notify(WAKE)
+        await store.notify(INBOX_WAKE)
         await until(lambda: store.fetch("SELECT id FROM run_inbox WHERE tries = 2"))
 
 

@@ -14,7 +14,7 @@ from accord.workflows.core.events import SignalReceived
 from accord.workflows.core.program import compile_program
 from accord.workflows.core.reading import read_definition
 from accord.workflows.executor.run_cache import CachedRun, RunCache, cached_run
-from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.history import RunRow
 from accord.workflows.storage.runs import Starter
 from tests.workflows.executor.world import (
     begin,

@@ -17,11 +17,10 @@ from accord.workflows.core.machine import fold
 from accord.workflows.core.reading import encode_definition, read_definition
 from accord.workflows.core.state import State
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import Membership
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.history import read_history
-from accord.workflows.storage.inbox import RunMessage, deliver
-from accord.workflows.storage.loading import LoadedRun, load_run
+from accord.workflows.storage.history import LoadedRun, load_run, read_history
+from accord.workflows.storage.leases import Membership
+from accord.workflows.storage.messages import RunMessage, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 from accord.workflows.storage.tasks import WAKE
 from tests.patience import PATIENCE as PATIENCE

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from accord.operations.errors import ServiceError
+from accord.workflows.bridge.callers import OperationCaller
 from accord.workflows.bridge.task import TaskSuccess, claimed_task
 from accord.workflows.core.events import CallOperation
-from accord.workflows.operations.operation_caller import OperationCaller
 from accord.workflows.storage.tasks import NewTask
 from tests.workflows.operations.office import Office
 

@@ -25,9 +25,11 @@ from accord.workflows.storage.history import (
     append_history,
     decode_events,
     encode_events,
+    load_run,
     read_history,
+    read_later,
+    read_rows,
 )
-from accord.workflows.storage.loading import load_run, read_later, read_rows
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 
 SAVE = """

@@ -9,8 +9,8 @@ import pytest
 from accord.store import Store, open_store
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import CallAgent, CancelRequested, RunStarted, decode_event
-from accord.workflows.storage.inbox import RunMessage, deliver
 from accord.workflows.storage.leases import SHARDS, shard_of
+from accord.workflows.storage.messages import RunMessage, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_run
 from accord.workflows.storage.tasks import NewTask
 

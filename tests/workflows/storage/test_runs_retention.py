@@ -13,9 +13,8 @@ from msgspec import json
 from accord.store import Store, open_store
 from accord.store.store import Transaction
 from accord.workflows.retention import DAY, Retention
-from accord.workflows.storage.conversations import add_messages, begin_conversation
 from accord.workflows.storage.leases import Lease
-from accord.workflows.storage.runs import MAX_OLD_RUNS
+from accord.workflows.storage.runs import MAX_OLD_RUNS, add_messages, begin_conversation
 from tests.patience import PATIENCE
 
 NOW = 1_763_200_000.0

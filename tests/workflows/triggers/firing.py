@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from accord.store import open_store
-from accord.workflows.triggers.schedules import Scheduler
+from accord.workflows.triggers.triggers import Scheduler
 from tests.hub.world import Trail
 
 

@@ -16,8 +16,13 @@ from accord.operations.ratelimit.bucket import MemoryLimiter
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from accord.workflows.bridge.client_pool import Secrets
-from accord.workflows.triggers.deliveries import DEDUPLICATION_SECONDS, Deliveries, sign
-from accord.workflows.triggers.webhooks import MAX_BODY, WebhookApp
+from accord.workflows.triggers.webhooks import (
+    DEDUPLICATION_SECONDS,
+    MAX_BODY,
+    Deliveries,
+    WebhookApp,
+    sign,
+)
 from tests.workflows.triggers.site import NOW, Site
 
 SECRETS = {"ACCORD_SECRET_BUILD": "a secret"}

@@ -31,21 +31,20 @@ from accord.workflows.agent.tasks import (
     waits_of,
 )
 from accord.workflows.core.reading import decode_definition
-from accord.workflows.operations.approvals import approve_run
-from accord.workflows.operations.run_control import signal_run
+from accord.workflows.operations.run_control import approve_run, signal_run
 from accord.workflows.operations.run_views import load_run_or_fail, request_time
 from accord.workflows.operations.runs import start_run
 from accord.workflows.operations.workflows import find_workflow
-from accord.workflows.storage.conversations import (
-    COUNT_TASKS,
-    IS_OWN,
-    LIST_TASKS,
+from accord.workflows.storage.definitions import STARTABLE
+from accord.workflows.storage.runs import (
+    COUNT_A2A_TASKS,
+    LIST_A2A_TASKS,
+    OWN_RUN,
     add_messages,
     begin_conversation,
     latest_workflow,
     read_conversation,
 )
-from accord.workflows.storage.definitions import STARTABLE
 
 operations: Final = Registry()
 
@@ -76,7 +75,7 @@ async def begin_task(work: OperationContext, *, message: Message, skill: Any = N
     """Start a run by a message; or the run that it started before. `skill` names the workflow
     where the message's own metadata does not."""
     id = run_id(work.caller, message.message_id)
-    if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
+    if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         row = await find_workflow(work.db, await _workflow_name(work, message, skill))
         given = task_input(message, decode_definition(row["definition"]))
         await start_run(work, id, f"{row['name']}@{row['version']}", given)
@@ -164,7 +163,7 @@ async def find_task(work: OperationContext, *, id: str) -> TaskRun:
 
 async def _own(work: OperationContext, id: str) -> TaskRun:
     """Raises NotFoundError: runs of others are not there."""
-    if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
+    if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
     return await _task_run(work, id)
 
@@ -203,9 +202,9 @@ async def list_tasks(
 ) -> TaskListing:
     """The caller's own runs that were begun by messages, the newest first."""
     user = work.caller.user_id
-    [count] = await work.db.fetch(COUNT_TASKS, user, context)
+    [count] = await work.db.fetch(COUNT_A2A_TASKS, user, context)
     place, runs = before or NEWEST, list[TaskRun]()
-    rows = await work.db.fetch(LIST_TASKS, user, context, *place, MAX_READ)
+    rows = await work.db.fetch(LIST_A2A_TASKS, user, context, *place, MAX_READ)
     for row in rows:
         run = await _task_run(work, row["id"])
         if fits(run):

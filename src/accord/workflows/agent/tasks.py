@@ -34,8 +34,8 @@ from accord.workflows.core.definition import Definition, WaitStep
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus, State
 from accord.workflows.operations.run_views import pending_approvals
-from accord.workflows.storage.conversations import TaskConversation
-from accord.workflows.storage.loading import LoadedRun
+from accord.workflows.storage.history import LoadedRun
+from accord.workflows.storage.runs import TaskConversation
 
 SKILL: Final = "skill"
 """The member of a message's metadata that names the workflow."""

@@ -1,6 +1,7 @@
-"""Calls of JSON-RPC methods, MCP tools, and steps of plugins.
+"""Calls of JSON-RPC methods, MCP tools, steps of plugins, and operations of this installation.
 
 Methods and MCP servers are named by their URLs, to which the rules for addresses of agents apply.
+Operations are done as the user who started the run, with that user's present rights.
 """
 
 from __future__ import annotations
@@ -33,7 +34,13 @@ from accord.jsonrpc.protocol.errors import (
 from accord.jsonrpc.protocol.messages import Request, encode
 from accord.mcp.client.client import Client
 from accord.mcp.client.tasks import ToolResult
-from accord.operations.errors import InvalidError
+from accord.operations.arguments import convert
+from accord.operations.auth import storage
+from accord.operations.context import Caller
+from accord.operations.errors import InvalidError, RateLimitedError, ServiceError, UnavailableError
+from accord.operations.registry import IDEMPOTENCY_KEY
+from accord.operations.runner import InternalError, Runner
+from accord.store.store import ReadTransaction, Row, StoreUnavailableError
 from accord.workflows.bridge.client_pool import MAX_ANSWER, web_address
 from accord.workflows.bridge.task import (
     ClaimedTask,
@@ -43,12 +50,15 @@ from accord.workflows.bridge.task import (
     TaskFailure,
     TaskSuccess,
     Terms,
+    is_callable,
     message_id_of,
     span_of,
     trace_of,
 )
+from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallMethod, CallTool
 from accord.workflows.step_type import StepFailedError, StepTask, StepType, StepTypes
+from accord.workflows.storage.runs import STARTER
 
 TIMEOUT_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 64
@@ -134,10 +144,10 @@ class ToolCaller:
             try:
                 result = await self._ask(command, headers)
             except RpcError as error:
-                raise _meaning(error) from error
+                raise _tool_error(error) from error
             except AccordError as error:
                 raise MalformedAnswerError(str(error)) from error
-        return _outcome(result)
+        return _tool_outcome(result)
 
     async def cancel(self, task: ClaimedTask) -> None:
         """Do nothing: closing the connection cancelled the call."""
@@ -156,13 +166,13 @@ class ToolCaller:
             return await client.call_tool(command.target.tool, arguments)
 
 
-def _outcome(result: ToolResult[Any]) -> Outcome:
+def _tool_outcome(result: ToolResult[Any]) -> Outcome:
     if result.is_error:
         return TaskFailure(code="tool_failed", message=result.text or "the tool failed")
     return TaskSuccess(output=result.structured if result.has_structured else result.text)
 
 
-def _meaning(error: RpcError) -> CallError:
+def _tool_error(error: RpcError) -> CallError:
     """Translate an error of MCP into one that says whether to retry."""
     match error:
         case CallTimeoutError():
@@ -203,13 +213,13 @@ class PluginCaller:
         except InvalidError as error:
             return TaskFailure(code="validation_failed", message=f"input: {error.message}")
         with span_of(self._spans, task) as traceparent:
-            return await _attempt(found, task, arguments, traceparent)
+            return await _call_plugin(found, task, arguments, traceparent)
 
     async def cancel(self, task: ClaimedTask) -> None:
         """Do nothing: the function itself was cancelled."""
 
 
-async def _attempt(
+async def _call_plugin(
     found: StepType, task: ClaimedTask, arguments: dict[str, Any], traceparent: str
 ) -> Outcome:
     attempt = StepTask(
@@ -241,3 +251,106 @@ async def _attempt(
 
 def _no_json(task: ClaimedTask, error: Exception) -> MalformedAnswerError:
     return MalformedAnswerError(f"what the plugin {task.target!r} gave is no JSON: {error}")
+
+
+OPERATION_TERMS: Final = Terms(retry=Retry(attempts=5), concurrency=64, breaks=False)
+
+
+class _Refusal(Exception):  # noqa: N818 - becomes a failed step
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.failed = TaskFailure(code=code, message=message)
+
+
+class OperationCaller:
+    """Does tasks of the kind operation; implements `TaskCaller`."""
+
+    def __init__(self, runner: Runner, *, spans: Spans | None = None) -> None:
+        self._runner = runner
+        self._spans = spans
+
+    async def terms(self, target: str) -> Terms:
+        return OPERATION_TERMS
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        try:
+            with span_of(self._spans, task) as traceparent:
+                return await self._call(task, traceparent)
+        except _Refusal as refused:
+            return refused.failed
+        except RateLimitedError as error:
+            raise UnknownOutcomeError(
+                error.kind.code, error.message, retry_after=error.retry_after
+            ) from error
+        except UnavailableError as error:
+            raise UnknownOutcomeError(error.kind.code, error.message) from error
+        except StoreUnavailableError as error:
+            raise UnknownOutcomeError("unavailable", "the database is away") from error
+        except InternalError as error:
+            raise UnknownOutcomeError("internal_error", str(error)) from error
+        except ServiceError as error:
+            return TaskFailure(
+                code=error.kind.code, message=error.message, details=_error_details(error)
+            )
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """Do nothing: an operation is one transaction, which is finished."""
+
+    async def _call(self, task: ClaimedTask, traceparent: str) -> Outcome:
+        operation = self._runner.registry.get(task.target)
+        if operation is None or not is_callable(operation):
+            raise _Refusal("unknown_operation", f"runs have no operation {task.target!r}")
+        given = {} if task.command.input is None else task.command.input
+        if not isinstance(given, dict):
+            raise _Refusal("validation_failed", "the input of an operation is an object")
+        caller = await self._runner.store.read(lambda db: _caller_of_run(db, task, traceparent))
+        arguments = {**given, IDEMPOTENCY_KEY: task.call_id} if operation.writes else given
+        outcome = await self._runner.run(operation, lambda: convert(operation, arguments), caller)
+        return TaskSuccess(output=msgspec.to_builtins(outcome.result))
+
+
+async def _caller_of_run(db: ReadTransaction, task: ClaimedTask, traceparent: str) -> Caller:
+    """Return the starter of the run, with present rights. Raise _Refusal if inactive."""
+    rows = await db.fetch(STARTER, task.run_id)
+    if not rows:
+        raise _Refusal("not_found", "the run is not there any more")
+    run = rows[0]
+    if not run["user_id"]:
+        raise _Refusal(
+            "insufficient_permissions", "nobody in particular started this run: use --as NAME"
+        )
+    people = await db.fetch(storage.USER_BY_ID, run["user_id"])
+    if not people or not people[0]["active"]:
+        raise _Refusal("insufficient_permissions", f"{run['username']} is not active any more")
+    await _check_token(db, run)
+    return Caller(
+        user_id=run["user_id"],
+        username=people[0]["username"],
+        role=people[0]["role"],
+        via="session" if run["scopes"] is None else "token",
+        face="system",
+        scopes=frozenset(storage.scopes_in(run["scopes"] or "")),
+        token_id=run["token_id"],
+        client=f"workflow {run['workflow']}@{run['version']}",
+        correlation_id=run["correlation_id"],
+        traceparent=traceparent,
+        run_id=task.run_id,
+    )
+
+
+async def _check_token(db: ReadTransaction, run: Row) -> None:
+    if not run["token_id"]:
+        return
+    rows = await db.fetch(storage.TOKEN_REVOKED_AT, run["token_id"])
+    if not rows or rows[0]["revoked_at"] is not None:
+        raise _Refusal(
+            "insufficient_permissions", "the token that the run was started with was revoked"
+        )
+
+
+def _error_details(error: ServiceError) -> Any:
+    """Return the details of an error as JSON."""
+    told: dict[str, Any] = dict(error.data)
+    if error.errors:
+        told["errors"] = [{"pointer": each.pointer, "detail": each.detail} for each in error.errors]
+    return msgspec.to_builtins(told) or None

@@ -43,8 +43,7 @@ from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSuc
 from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
 from accord.workflows.metrics import WorkerMetrics
-from accord.workflows.storage.dead_letters import NewDeadLetter
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import NewDeadLetter, RunMessage
 from accord.workflows.storage.tasks import TaskChange
 
 MAX_BODY: Final = 16_384

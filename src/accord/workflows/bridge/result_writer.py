@@ -26,8 +26,7 @@ from msgspec import Struct
 
 from accord.store.store import Store, StoreError, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import Bus
-from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import NewDeadLetter, RunMessage, insert_dead_letter
 from accord.workflows.storage.tasks import WAKE, TaskChange, TaskRows
 
 MAX_UNRECORDED: Final = 20_000

@@ -21,7 +21,9 @@ from msgspec import Struct, json
 from accord.a2a.client.client import Direction, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.model import message_id
+from accord.operations.context import IN_PERSON
 from accord.operations.logs import redact
+from accord.operations.operation import Operation
 from accord.store.store import Row
 from accord.transports.urls import shown
 from accord.workflows.core.definition import Retry
@@ -343,3 +345,12 @@ def _redacted_value(value: Any) -> str:
 
 def _redacted_text(body: bytes) -> str:
     return redact(body.decode("utf-8", "backslashreplace"))
+
+
+NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
+"""Rights whose operations a run has not, whoever started it: they are for people who are there."""
+
+
+def is_callable(operation: Operation) -> bool:
+    """Return whether runs may call an operation, as whoever started them."""
+    return operation.right not in NOT_FROM_RUNS

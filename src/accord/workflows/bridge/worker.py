@@ -30,13 +30,13 @@ from accord.a2a.protocol.errors import CallError, DefiniteError
 from accord.store.store import Row, Store, StoreError
 from accord.telemetry.metrics import Exposition
 from accord.workflows.bridge.attempts import AttemptRunner
-from accord.workflows.bridge.handoff import LocalHandoff
 from accord.workflows.bridge.in_flight import (
     BreakerState,
     CallTarget,
     CallTargets,
     InFlightTask,
     InFlightTasks,
+    LocalHandoff,
     TargetKey,
 )
 from accord.workflows.bridge.outcomes import Outcomes
@@ -50,8 +50,8 @@ from accord.workflows.bridge.task import (
 )
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.membership import Membership
 from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.storage.leases import Membership
 from accord.workflows.storage.tasks import WAKE, Kind, TaskRows
 
 log = logging.getLogger("accord.bridge")

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from accord.store.store import Row, Transaction
 from accord.workflows.core.events import CallOperation
-from accord.workflows.storage.inbox import RunMessage, deliver
+from accord.workflows.storage.messages import RunMessage, deliver
 from accord.workflows.storage.tasks import WAKE, Kind, NewTask, cancel_tasks, insert_tasks
 
 

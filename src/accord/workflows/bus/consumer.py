@@ -21,8 +21,8 @@ from typing import Any, Final, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
-from accord.workflows.bus.dead_letters import TopicRecord
-from accord.workflows.bus.relay import ROW_HEADER
+from accord.workflows.bus.outbox import TopicRecord
+from accord.workflows.bus.publisher import ROW_HEADER
 from accord.workflows.metrics import BusMetrics
 
 ANSWER_SECONDS: Final = 2.0

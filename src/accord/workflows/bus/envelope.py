@@ -16,7 +16,7 @@ from accord.jsonrpc.protocol.codec import MAX_DEPTH, NestingError, check_nesting
 from accord.workflows.bus.bus import EnvelopeError, RunAnnouncement
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.state import Failure
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import RunMessage
 from accord.workflows.storage.tasks import Kind, NewTask, kind_and_target, task_id
 
 SCHEMA: Final = 1

@@ -21,7 +21,6 @@ from accord.operations.auth.storage import find_user_row
 from accord.operations.context import RULES
 from accord.store.store import Row, Store, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import DeferredHandoff, EnvelopeError, LocalExecutor, LocalWorker
-from accord.workflows.bus.dead_letters import RejectedMessage, TopicRecord, store_rejected
 from accord.workflows.bus.envelope import (
     CancelRun,
     RunRequest,
@@ -35,14 +34,13 @@ from accord.workflows.bus.envelope import (
     read_request,
     read_to_bridge,
 )
+from accord.workflows.bus.outbox import RejectedMessage, TopicRecord, store_rejected
 from accord.workflows.bus.topics import MAX_MESSAGE_BYTES, TopicNames
 from accord.workflows.core.events import CancelRequested, SignalReceived
 from accord.workflows.core.rules import input_problem
-from accord.workflows.metrics import BusMetrics
-from accord.workflows.starter import SpanRecorder
+from accord.workflows.metrics import BusMetrics, SpanRecorder
 from accord.workflows.storage.definitions import Definitions, UnknownWorkflowError
-from accord.workflows.storage.inbox import RunMessage, deliver
-from accord.workflows.storage.outbox import forget_arrived
+from accord.workflows.storage.messages import RunMessage, delete_arrived, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_run, run_exists
 from accord.workflows.storage.tasks import (
     BY_INDEX,
@@ -375,7 +373,7 @@ class Intake:
         # Who wrote a row into the outbox wrote that of the task, too.
         told = [message_of(answer) for record, answer in answered if record.row is None]
         await finish_tasks(db, told)
-        await forget_arrived(
+        await delete_arrived(
             db,
             [
                 (record.row, answer.message_id)

@@ -39,8 +39,7 @@ from accord.workflows.bus.bus import (
 from accord.workflows.bus.consumer import TopicReader
 from accord.workflows.bus.intake import Intake
 from accord.workflows.bus.outbox import OutboxCache, OutboxMessage, outbox_message
-from accord.workflows.bus.publisher import Publisher, ResultPublisher
-from accord.workflows.bus.relay import Relay, kafka_message
+from accord.workflows.bus.publisher import Publisher, Relay, ResultPublisher, kafka_message
 from accord.workflows.bus.topics import (
     MAX_MESSAGE_BYTES,
     KnownTopic,
@@ -48,10 +47,8 @@ from accord.workflows.bus.topics import (
     TopicShape,
     read_address,
 )
-from accord.workflows.metrics import BusMetrics
-from accord.workflows.starter import SpanRecorder
-from accord.workflows.storage.inbox import RunMessage, deliver
-from accord.workflows.storage.outbox import length
+from accord.workflows.metrics import BusMetrics, SpanRecorder
+from accord.workflows.storage.messages import RunMessage, deliver, outbox_length
 from accord.workflows.storage.tasks import WAKE, NewTask, cancel_tasks, insert_tasks
 
 log = logging.getLogger("accord.workflows.bus")
@@ -233,7 +230,7 @@ class KafkaBus:
 
     async def _is_caught_up(self) -> bool:
         try:
-            return await length(self._store) == 0
+            return await outbox_length(self._store) == 0
         except StoreError:
             return False
 

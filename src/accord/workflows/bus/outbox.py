@@ -6,34 +6,43 @@ A sweep sends lost messages again: a topic can be emptied, deleted or recreated,
 may have no reader. Lost are tasks that stay `published` with no message in the outbox, and results
 whose message was published and never arrived. Each is published once more. If that does not help,
 it is delivered by the tables, which both ends share; a message that arrives later is a duplicate.
+
+Dead letters of the bus are stored, announced in a topic, and published again on replay.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, cast
-from uuid import uuid4
+from uuid import UUID, uuid4, uuid5
 
 from msgspec import Raw, Struct, json
 
 from accord.store.store import Row, Store, Transaction
-from accord.workflows.bus.bus import EnvelopeError
+from accord.workflows.bus.bus import EnvelopeError, ReplayError
 from accord.workflows.bus.envelope import (
     AnyEnvelope,
+    DeadLetterNotice,
     encode,
     message_of,
     read_answer,
     read_origin,
     task_sent,
 )
+from accord.workflows.bus.topics import MAX_MESSAGE_BYTES
 from accord.workflows.core.events import decode_command
-from accord.workflows.storage.inbox import RunMessage, deliver
-from accord.workflows.storage.outbox import (
-    WAKE,
-    delete_row,
-    forget_arrived,
-    insert_row,
-    insert_rows,
+from accord.workflows.storage.messages import (
+    ONE_MESSAGE_LETTER,
+    OUTBOX_WAKE,
+    NewDeadLetter,
+    RunMessage,
+    delete_arrived,
+    delete_outbox_row,
+    deliver,
+    insert_dead_letter,
+    insert_outbox_row,
+    insert_outbox_rows,
     publish_again,
     publish_lost,
     read_lost,
@@ -83,10 +92,10 @@ async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> li
     made: list[OutboxBatch] = []
     for some in _split(messages):
         key = some[0].message_id if len(some) == 1 else uuid4().hex
-        id = await insert_row(db, *_row(key, some))
+        id = await insert_outbox_row(db, *_row(key, some))
         made.append(OutboxBatch(id, key, some))
     if made:
-        await db.notify(WAKE)
+        await db.notify(OUTBOX_WAKE)
     return made
 
 
@@ -94,14 +103,14 @@ async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> 
     """Write one row for each message, which may stay until its message has arrived."""
     if not messages:
         return []
-    ids = await insert_rows(
+    ids = await insert_outbox_rows(
         db,
         [each.topic for each in messages],
         [each.run_id for each in messages],
         [each.message_id for each in messages],
         [each.message for each in messages],
     )
-    await db.notify(WAKE)
+    await db.notify(OUTBOX_WAKE)
     return ids
 
 
@@ -126,7 +135,7 @@ async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) ->
     """Replace a row by rows for these of its messages; return the new ids."""
 
     async def work(db: Transaction) -> list[int]:
-        await delete_row(db, id)
+        await delete_outbox_row(db, id)
         return await put_separately(db, messages)
 
     return await store.transact(work, lane="kafka-outbox")
@@ -234,7 +243,7 @@ async def _deliver_results(db: Transaction, seconds: float) -> int:
         else:
             arrived.append((row["id"], row["message_id"]))
     await deliver(db, messages)
-    await forget_arrived(db, arrived)
+    await delete_arrived(db, arrived)
     if unread:
         await publish_again(db, unread)
     return len(arrived) + len(unread)
@@ -248,3 +257,105 @@ def _task(row: Row) -> NewTask:
         traceparent=row["traceparent"],
         correlation_id=row["correlation_id"],
     )
+
+
+MAX_NOTICE_BODY: Final = 100_000
+"""Characters of a message in the topic of dead letters; the table has the whole message."""
+MAX_LETTER_BODY: Final = 3_500
+"""Characters of the description of a dead letter, without the position of its message."""
+
+_LETTER_NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
+_BINARY: Final = "base64:"
+_CUT: Final = "cut:"
+
+
+class TopicRecord(Struct, frozen=True):
+    """A message as it was read from a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes
+    value: bytes
+    row: int | None = None
+    """The id of its row in the outbox, from the header, if there is one."""
+
+    @property
+    def place(self) -> str:
+        """The position of the message; a recreated topic counts from the beginning."""
+        return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp}"
+
+
+class RejectedMessage(Struct, frozen=True):
+    """A rejected message, with the reason."""
+
+    record: TopicRecord
+    code: str
+    message: str
+    attempts: int = 1
+
+    @property
+    def id(self) -> str:
+        return str(uuid5(_LETTER_NAMESPACE, self.record.place))
+
+
+async def store_rejected(
+    db: Transaction, topic: str, letters: Sequence[RejectedMessage], at: float
+) -> None:
+    """Store dead letters, and announce them in `topic`; existing ones stay."""
+    for each in letters:
+        body = _letter_body(each.record.value)
+        run_id = _run_id(each.record.key)
+        reason = f"{each.message[:MAX_LETTER_BODY]} ({each.record.place})"
+        letter = NewDeadLetter(
+            id=each.id,
+            kind="message",
+            topic=each.record.topic,
+            run_id=run_id,
+            code=each.code,
+            message=reason,
+            body=body,
+            attempts=each.attempts,
+            at=at,
+        )
+        if await insert_dead_letter(db, letter):
+            told = DeadLetterNotice(
+                message_id=each.id,
+                run_id=run_id,
+                topic=each.record.topic,
+                code=each.code,
+                message=reason,
+                body=body[:MAX_NOTICE_BODY],
+                created_at=at,
+            )
+            await put_messages(db, [outbox_message(topic, told)])
+
+
+async def republish(db: Transaction, id: str) -> None:
+    """Publish a dead letter of kind message again, in its topic. Raise ReplayError."""
+    rows = await db.fetch(ONE_MESSAGE_LETTER, id)
+    if not rows:
+        raise ReplayError(f"there is no dead letter {id[:80]!r} of a message")
+    [row] = rows
+    if not row["topic"]:
+        raise ReplayError("the message did not come from a topic")
+    if row["body"].startswith((_BINARY, _CUT)):
+        raise ReplayError("the message was too large, or not text, and cannot be published again")
+    await put_messages(db, [OutboxMessage(row["topic"], row["run_id"], id, row["body"])])
+
+
+def _letter_body(value: bytes) -> str:
+    if len(value) > MAX_MESSAGE_BYTES:
+        return _CUT + value[:MAX_LETTER_BODY].decode("latin-1").replace("\0", "")
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return _BINARY + b64encode(value).decode()
+    return _BINARY + b64encode(value).decode() if "\0" in text else text
+
+
+def _run_id(key: bytes) -> str:
+    """Return the key, if it may be the id of a run."""
+    text = key[:100].decode("ascii", "replace")
+    return text if text.isprintable() and text.isascii() else ""

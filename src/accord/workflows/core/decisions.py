@@ -42,8 +42,8 @@ from accord.workflows.core.events import (
     TaskContinued,
     TimerFired,
 )
+from accord.workflows.core.expressions.evaluation import render, render_truth
 from accord.workflows.core.expressions.functions import Budget, as_text, is_number, type_name
-from accord.workflows.core.expressions.templates import render, render_truth
 from accord.workflows.core.limits import (
     MAX_CHILD_DEPTH,
     MAX_DECISION_EVENTS,

@@ -24,7 +24,7 @@ from accord.workflows.core.definition import (
     WorkflowStep,
     handler_steps,
 )
-from accord.workflows.core.expressions.templates import Template, read_template
+from accord.workflows.core.expressions.evaluation import Template, read_template
 from accord.workflows.core.state import Frame, State, StepRun, frame_id, step_key
 
 MAIN: Final = "main"

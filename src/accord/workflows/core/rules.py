@@ -34,9 +34,9 @@ from accord.workflows.core.definition import (
     inner_lists,
 )
 from accord.workflows.core.errors import Problem
+from accord.workflows.core.expressions.evaluation import Misplaced, Single, expressions, read_all
 from accord.workflows.core.expressions.parser import VARIABLES
 from accord.workflows.core.expressions.syntax import LoopField, Node, StepField, Variable, walk
-from accord.workflows.core.expressions.templates import Misplaced, Single, expressions, read_all
 from accord.workflows.core.outputs import size_problem
 from accord.workflows.core.triggers import SEEN
 

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from accord.workflows.core.definition import Trigger, TriggerKind
 from accord.workflows.core.errors import CronError, EvaluationError
-from accord.workflows.core.expressions.functions import Budget
-from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
-from accord.workflows.core.expressions.templates import (
+from accord.workflows.core.expressions.evaluation import (
     Template,
     read_template,
     render,
     render_truth,
 )
+from accord.workflows.core.expressions.functions import Budget
+from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
 
 _TIME: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII

@@ -19,8 +19,8 @@ from accord.store.store import Store, StoreUnavailableError, Transaction
 from accord.workflows.bus.bus import Bus, LocalWorker
 from accord.workflows.core.errors import CoreError, NewerSchemaError
 from accord.workflows.core.events import Arrival, RunStarted, decode_event, type_of
-from accord.workflows.executor.children import Children
 from accord.workflows.executor.decision import (
+    Children,
     LocalTasks,
     RunDecision,
     RunWrites,
@@ -40,13 +40,11 @@ from accord.workflows.executor.inbox import (
     settle_offers,
 )
 from accord.workflows.executor.run_cache import CachedRun, RunCache, added_bytes, load_states
-from accord.workflows.executor.shards import FencedError, Shards
-from accord.workflows.metrics import ExecutorMetrics
-from accord.workflows.starter import SpanRecorder
+from accord.workflows.metrics import ExecutorMetrics, SpanRecorder
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import InboxMessage, RunMessage
-from accord.workflows.storage.leases import shard_of
-from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.history import RunRow
+from accord.workflows.storage.leases import FencedError, Shards, shard_of
+from accord.workflows.storage.messages import InboxMessage, RunMessage
 from accord.workflows.storage.tasks import attempt_groups
 
 log = logging.getLogger("accord.workflows")

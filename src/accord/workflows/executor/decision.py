@@ -1,4 +1,4 @@
-"""One decision on a run, and the rows that record it.
+"""One decision on a run, the child runs it starts or cancels, and the rows that record it.
 
 Decisions are made in memory; many of them are written in one transaction, or none.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar, assert_never
+from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from accord.store.store import Engine, Transaction
+from accord.store.store import Engine, ReadTransaction, Transaction
 from accord.workflows.bus.bus import Bus, RunAnnouncement
 from accord.workflows.core.decisions import decide
 from accord.workflows.core.errors import RefusedError
@@ -24,6 +25,7 @@ from accord.workflows.core.events import (
     CallPlugin,
     CallTool,
     CancelChild,
+    CancelRequested,
     CancelTask,
     Command,
     ContinueTask,
@@ -32,20 +34,23 @@ from accord.workflows.core.events import (
     RetryRequested,
     RunFinished,
     StartChild,
+    TaskFailed,
+    TaskSucceeded,
 )
 from accord.workflows.core.machine import take
-from accord.workflows.core.program import find_active
-from accord.workflows.core.state import FINAL, encode_state
-from accord.workflows.executor.children import cancel_child, tell_parent
+from accord.workflows.core.program import Program, find_active
+from accord.workflows.core.rules import input_problem
+from accord.workflows.core.state import FINAL, Failure, State, encode_state
 from accord.workflows.executor.run_cache import CachedRun
-from accord.workflows.storage.history import RunHistoryRow, append_history, encode_events
-from accord.workflows.storage.inbox import InboxMessage, RunMessage, delete_messages, deliver
-from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.definitions import Definitions, UnknownWorkflowError
+from accord.workflows.storage.history import RunHistoryRow, RunRow, append_history, encode_events
+from accord.workflows.storage.messages import InboxMessage, RunMessage, delete_messages, deliver
 from accord.workflows.storage.runs import (
     NewRun,
     close_approvals,
     create_runs,
     open_approvals,
+    run_exists,
     store_snapshots,
     update_runs,
 )
@@ -60,6 +65,115 @@ from accord.workflows.storage.tasks import (
     insert_tasks,
     task_id,
 )
+
+
+def child_id(run_id: str, task: str) -> str:
+    """Return the id of the run that a task starts; always the same, so it starts once."""
+    return str(uuid5(NAMESPACE_URL, f"accord:{task_id(run_id, task)}"))
+
+
+class Children:
+    """Runs that the runs of one decision start; each workflow is looked up once."""
+
+    def __init__(self, db: ReadTransaction, definitions: Definitions) -> None:
+        self._db = db
+        self._definitions = definitions
+        self._found: dict[tuple[str, int | None], tuple[int, Program] | Failure] = {}
+
+    async def prepare(
+        self, parent: RunRow, commands: Iterable[Command], now: float
+    ) -> list[NewRun | RunMessage]:
+        """Return a new run or a message for each command to start a child, in order.
+
+        A message continues a child that exists, or tells the parent that neither is possible.
+        """
+        return [
+            await self._begin(parent, command, now)
+            for command in commands
+            if isinstance(command, StartChild)
+        ]
+
+    async def _begin(self, parent: RunRow, command: StartChild, now: float) -> NewRun | RunMessage:
+        if command.resumes:
+            child = child_id(parent.id, command.resumes)
+            if await run_exists(self._db, child):
+                return _continue_child(child, command, now)
+        return _new_child(parent, command, await self._startable(command), now)
+
+    async def _startable(self, command: StartChild) -> tuple[int, Program] | Failure:
+        key = command.workflow, command.version
+        if key not in self._found:
+            try:
+                self._found[key] = await self._definitions.startable(self._db, *key)
+            except UnknownWorkflowError as error:
+                self._found[key] = Failure("unknown_workflow", str(error))
+        return self._found[key]
+
+
+def _new_child(
+    parent: RunRow, command: StartChild, found: tuple[int, Program] | Failure, now: float
+) -> NewRun | RunMessage:
+    if isinstance(found, Failure):
+        return _refusal(parent, command, found, now)
+    version, program = found
+    problem = input_problem(program.definition, command.input)
+    if problem is not None:
+        return _refusal(parent, command, Failure("invalid_input", problem), now)
+    return NewRun(
+        id=child_id(parent.id, command.resumes or command.task),
+        workflow=command.workflow,
+        version=version,
+        input=command.input,
+        starter=parent.starter,
+        origin="workflow",
+        at=now,
+        parent_run=parent.id,
+        parent_task=command.task,
+        depth=command.depth,
+        correlation_id=parent.correlation_id,
+        traceparent=parent.traceparent,
+    )
+
+
+def _continue_child(child: str, command: StartChild, now: float) -> RunMessage:
+    """Return the message to a child whose parent's task is retried."""
+    event = RetryRequested(at=now, parent_task=command.task)
+    return RunMessage(f"{child}/continued/{command.task}", child, event)
+
+
+def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) -> RunMessage:
+    failed = TaskFailed(at=now, task=command.task, error=error)
+    return RunMessage(f"{task_id(parent.id, command.task)}/refused", parent.id, failed)
+
+
+def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
+    """Return the message that cancels a child."""
+    child = child_id(run_id, command.resumes or command.task)
+    event = CancelRequested(at=now, reason="the run that started it does not wait for it any more")
+    # A child that is continued may be cancelled again while the first message is still unread.
+    name = f"cancelled/{command.task}" if command.resumes else "cancelled"
+    return RunMessage(f"{child}/{name}", child, event)
+
+
+def tell_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
+    """Return the message to the parent of a run that ended; None without a parent.
+
+    A retried run ends again, so the number of the event is part of the message's id.
+    """
+    task = state.parent_task or child.parent_task
+    if child.parent_run is None or task is None:
+        return None
+    event, sequence = _child_outcome(child, task, end), state.applied
+    return RunMessage(f"{child.id}/ended/{sequence}", child.parent_run, event)
+
+
+def _child_outcome(child: RunRow, task: str, end: RunFinished) -> TaskSucceeded | TaskFailed:
+    if end.status == "completed":
+        return TaskSucceeded(at=end.at, task=task, output=end.output)
+    error = end.error or Failure(end.status, f"the run was {end.status}")
+    details = {"run": child.id, "step": error.step}
+    return TaskFailed(at=end.at, task=task, error=Failure(error.code, error.message, "", details))
+
 
 SNAPSHOT_EVENTS: Final = 100
 """The number of events between snapshots of a short run.

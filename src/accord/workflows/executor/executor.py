@@ -18,18 +18,14 @@ from contextlib import suppress
 from typing import Final
 
 from accord.store.store import Store, StoreError
-from accord.workflows import membership as members
 from accord.workflows.bus.bus import Bus, LocalWorker
 from accord.workflows.executor.decider import Decider
 from accord.workflows.executor.run_cache import RunCache
-from accord.workflows.executor.shards import Shards
-from accord.workflows.membership import Membership
-from accord.workflows.metrics import ExecutorMetrics
-from accord.workflows.starter import SpanRecorder
-from accord.workflows.storage import inbox
+from accord.workflows.metrics import ExecutorMetrics, SpanRecorder
+from accord.workflows.storage import leases as members, messages
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import RunMessage
-from accord.workflows.storage.leases import shard_of
+from accord.workflows.storage.leases import Membership, Shards, shard_of
+from accord.workflows.storage.messages import RunMessage
 
 log = logging.getLogger("accord.workflows")
 
@@ -86,8 +82,8 @@ class Executor:
 
     async def start(self) -> None:
         """Start deciding. Raise StoreError if the database is unreachable."""
-        self._stops.append(await self._store.listen(inbox.WAKE, self._arrived))
-        self._stops.append(await self._store.listen(members.WAKE, self._members_changed))
+        self._stops.append(await self._store.listen(messages.INBOX_WAKE, self._arrived))
+        self._stops.append(await self._store.listen(members.MEMBERS_WAKE, self._members_changed))
         await self._share()
         self._task = asyncio.create_task(self._run())
 

@@ -16,18 +16,19 @@ from msgspec import Struct
 
 from accord.operations.identifiers import new_id
 from accord.store.store import Engine, Store, Transaction
-from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
-from accord.workflows.storage.inbox import (
+from accord.workflows.storage.history import RunRow, encode_problem, problem_of, unreadable_message
+from accord.workflows.storage.messages import (
     MAX_DELAY_SECONDS,
-    MAX_MESSAGES,
+    MAX_INBOX_MESSAGES,
     InboxMessage,
+    NewDeadLetter,
     RunMessage,
     delete_messages,
+    insert_dead_letter,
     postpone_messages,
     read_due,
     read_messages,
 )
-from accord.workflows.storage.loading import RunRow, encode_problem, problem_of, unreadable_message
 from accord.workflows.storage.runs import hold_run, postpone_timer
 
 CHECK_SECONDS: Final = 1.0
@@ -88,7 +89,7 @@ class Agenda:
         soon = await read_due(self._store, self._store.engine, shards, now + CHECK_SECONDS)
         due = [run_id for run_id, at in soon.items() if at <= now]
         # As many as are read at once: there may be more.
-        following = now if len(due) >= MAX_MESSAGES else None
+        following = now if len(due) >= MAX_INBOX_MESSAGES else None
         self._next_due = min((at for at in soon.values() if at > now), default=following)
         return due
 

@@ -27,8 +27,8 @@ from accord.workflows.core.program import Program, asks_approval
 from accord.workflows.core.state import State, StepRun
 from accord.workflows.executor.inbox import DecisionProblem
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import InboxMessage, read_postponed
-from accord.workflows.storage.loading import RunRow, read_later, read_rows, restore_state
+from accord.workflows.storage.history import RunRow, read_later, read_rows, restore_state
+from accord.workflows.storage.messages import InboxMessage, read_postponed
 
 MAX_RUNS: Final = 10_000
 MAX_BYTES: Final = 128 * 1024 * 1024

@@ -16,6 +16,7 @@ from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
 from accord.store.store import Row
+from accord.workflows.bridge.task import is_callable
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.events import Arrival, RetryRequested, decode_event
 from accord.workflows.core.retry import will_restart
@@ -27,15 +28,15 @@ from accord.workflows.operations.run_views import (
     utc_text,
 )
 from accord.workflows.operations.runs import RunId
-from accord.workflows.operations.workflows import is_callable
-from accord.workflows.storage.dead_letters import (
-    ONE,
-    REPLAYED,
+from accord.workflows.storage.messages import (
+    MARK_REPLAYED,
+    ONE_LETTER,
     LetterFilter,
+    RunMessage,
     count_letters,
+    deliver,
     list_letters,
 )
-from accord.workflows.storage.inbox import RunMessage, deliver
 
 operations: Final = Registry()
 
@@ -110,7 +111,7 @@ async def replay_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLet
     if row["replayed_at"] is not None:
         raise ConflictError(f"it was replayed already, by {row['replayed_by']}")
     await _replay(work, row)
-    await work.db.execute(REPLAYED, id, request_time(work), work.caller.username)
+    await work.db.execute(MARK_REPLAYED, id, request_time(work), work.caller.username)
     after = _shown(await _find(work, id))
     work.did(
         Effect(
@@ -172,7 +173,7 @@ def _arrival(row: Row) -> Arrival:
 async def _publish(work: OperationContext, row: Row) -> None:
     # What reads topics needs confluent-kafka, without which there are none.
     from accord.workflows.bus.bus import ReplayError
-    from accord.workflows.bus.dead_letters import republish
+    from accord.workflows.bus.outbox import republish
 
     try:
         await republish(work.db, row["id"])
@@ -181,7 +182,7 @@ async def _publish(work: OperationContext, row: Row) -> None:
 
 
 async def _find(work: OperationContext, id: str) -> Row:
-    rows: list[Row] = await work.db.fetch(ONE, id)
+    rows: list[Row] = await work.db.fetch(ONE_LETTER, id)
     if not rows:
         raise NotFoundError(f"there is no dead letter {id!r}")
     return rows[0]

@@ -25,12 +25,11 @@ from accord.workflows.core.definition import (
     type_of,
 )
 from accord.workflows.core.events import Event
+from accord.workflows.core.outputs import StepView, view_steps
 from accord.workflows.core.program import Program, asks_approval
 from accord.workflows.core.state import Failure, RunStatus, State, StepStatus
-from accord.workflows.core.views import StepView, view_steps
 from accord.workflows.storage.definitions import Definitions, UnknownRunError
-from accord.workflows.storage.history import UnreadEvent
-from accord.workflows.storage.loading import LoadedRun, load_run
+from accord.workflows.storage.history import LoadedRun, UnreadEvent, load_run
 from accord.workflows.storage.runs import CHILDREN, run_exists
 
 _EARLIEST: Final = datetime(1000, 1, 1, tzinfo=UTC).timestamp()

@@ -16,7 +16,7 @@ from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
 from accord.operations.registry import Registry
 from accord.store.store import Row
-from accord.workflows.bridge.task import message_id_of, read_claimed, unreadable_task
+from accord.workflows.bridge.task import is_callable, message_id_of, read_claimed, unreadable_task
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import (
     StepStarted,
@@ -40,11 +40,9 @@ from accord.workflows.operations.run_views import (
     shown_steps,
     utc_text,
 )
-from accord.workflows.operations.workflows import WorkflowName, find_workflow, is_callable
-from accord.workflows.starter import starter_of, trace_of
+from accord.workflows.operations.workflows import WorkflowName, find_workflow
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.history import read_history, read_recorded
-from accord.workflows.storage.loading import LoadedRun, begun_run
+from accord.workflows.storage.history import LoadedRun, begun_run, read_history, read_recorded
 from accord.workflows.storage.runs import (
     COUNT_RUNS_SINCE,
     NewRun,
@@ -53,6 +51,8 @@ from accord.workflows.storage.runs import (
     count_rows,
     create_run,
     list_rows,
+    starter_of,
+    trace_of,
 )
 from accord.workflows.storage.tasks import (
     CALLS_OF_STEP,

@@ -25,11 +25,11 @@ from accord.workflows.core.reading import encode_definition, read_definition, re
 from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.run_views import request_time, utc_text
-from accord.workflows.starter import starter_of
 from accord.workflows.step_type import StepTypes
 from accord.workflows.storage import definitions
 from accord.workflows.storage.agents import NAMES
 from accord.workflows.storage.definitions import WORKFLOW_VERSIONS
+from accord.workflows.storage.runs import starter_of
 from accord.workflows.triggers.events import Events
 from accord.workflows.triggers.triggers import known_timezones, renew_triggers, save_triggers
 

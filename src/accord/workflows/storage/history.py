@@ -1,7 +1,12 @@
-"""Histories as they are kept: a row for each decision, with the events of it."""
+"""Histories of runs: a row for each decision, with its events; and runs loaded from them.
+
+A loaded run is its last snapshot with the events since. A problem is the reason why a run cannot
+be decided on or shown; it is stored until the reason is gone.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -9,20 +14,26 @@ import msgspec
 from msgspec import Struct, json
 
 from accord.operations.context import Database
-from accord.store.store import Engine, ReadTransaction, Transaction
+from accord.store.store import Engine, ReadTransaction, Row, StoreError, Transaction
+from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event, decode_event
-from accord.workflows.core.state import SCHEMA
+from accord.workflows.core.machine import fold
+from accord.workflows.core.program import Block, Program
+from accord.workflows.core.state import FINAL, SCHEMA, State, decode_state
 from accord.workflows.storage.bulk import IN_TEXTS, Insertion, as_parameter
+from accord.workflows.storage.definitions import Definitions, UnknownRunError, UnknownWorkflowError
+from accord.workflows.storage.leases import shard_of
+from accord.workflows.storage.runs import NewRun, Starter
 
-WAKE: Final = "run_history"
+HISTORY_WAKE: Final = "run_history"
 """The channel on which watchers hear that something happened in some run."""
 
 _INSERTION: Final = Insertion(
     "run_history",
     {"run_id": "text", "sequence": "integer", "count": "integer", "events": "text"},
 )
-_READ: Final = """
+_READ_HISTORY: Final = """
 SELECT sequence, events FROM run_history
 WHERE run_id = $1 AND sequence >= coalesce(
     (SELECT max(sequence) FROM run_history WHERE run_id = $1 AND sequence <= $2), 0)
@@ -42,7 +53,7 @@ _PROGRESS: Final = {
     for engine in IN_TEXTS
 }
 
-_LATEST: Final = 253_402_300_799.0
+_MAX_TIME: Final = 253_402_300_799.0
 """The end of the year 9999."""
 
 
@@ -77,12 +88,12 @@ async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> N
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:
         await _INSERTION.run(db, rows)
-        await db.notify(WAKE)
+        await db.notify(HISTORY_WAKE)
 
 
 async def read_history(db: ReadTransaction, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
     """Return the events after number `after`, with numbers. Raise NewerSchemaError."""
-    rows = await db.fetch(_READ, run_id, after)
+    rows = await db.fetch(_READ_HISTORY, run_id, after)
     numbered = [
         (number, event)
         for row in rows
@@ -95,11 +106,11 @@ async def read_recorded(
     db: ReadTransaction, run_id: str, after: int = 0
 ) -> list[tuple[int, Event | UnreadEvent]]:
     """Return the events for display; unreadable events as they are stored."""
-    rows = await db.fetch(_READ, run_id, after)
+    rows = await db.fetch(_READ_HISTORY, run_id, after)
     numbered = [
         (number, event)
         for row in rows
-        for number, event in enumerate(_recorded(row["events"]), row["sequence"])
+        for number, event in enumerate(_stored_events(row["events"]), row["sequence"])
     ]
     return [(number, event) for number, event in numbered if number > after]
 
@@ -118,7 +129,7 @@ async def read_progress(
     return {row["id"]: (row["status"], row["applied"]) for row in rows}
 
 
-def _recorded(text: str) -> Sequence[Event | UnreadEvent]:
+def _stored_events(text: str) -> Sequence[Event | UnreadEvent]:
     try:
         return decode_events(text)
     except (NewerSchemaError, msgspec.DecodeError):
@@ -127,15 +138,15 @@ def _recorded(text: str) -> Sequence[Event | UnreadEvent]:
         kept = json.decode(text, type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError):
         return [UnreadEvent("unreadable", 0.0, {})]
-    return [_one_recorded(each) for each in kept]
+    return [_stored_event(each) for each in kept]
 
 
-def _one_recorded(kept: dict[str, Any]) -> Event | UnreadEvent:
+def _stored_event(kept: dict[str, Any]) -> Event | UnreadEvent:
     try:
         return decode_event(json.encode(kept))
     except (NewerSchemaError, msgspec.DecodeError):
         at, kind = kept.get("at"), kept.get("type")
-        time = float(at) if isinstance(at, int | float) and 0 <= at <= _LATEST else 0.0
+        time = float(at) if isinstance(at, int | float) and 0 <= at <= _MAX_TIME else 0.0
         return UnreadEvent(kind if isinstance(kind, str) else "unreadable", time, kept)
 
 
@@ -164,3 +175,218 @@ def _check(events: Iterable[Event] | Iterable[_Head]) -> None:
     newest = max((each.schema for each in events), default=SCHEMA)
     if newest > SCHEMA:
         raise NewerSchemaError(newest, SCHEMA)
+
+
+MAX_PROBLEM_MESSAGE: Final = 1_000
+"""Characters of a message."""
+
+
+class StoredProblem(Struct, frozen=True):
+    """One reason why a run cannot go on."""
+
+    code: str
+    message: str
+
+
+def problem_of(error: Exception) -> StoredProblem:
+    """Return the problem of a run, from the error that was raised."""
+    match error:
+        case NewerSchemaError():
+            code = "newer_schema"
+            what = f"a newer release of Accord wrote to it, and is needed to continue it: {error}"
+        case UnknownWorkflowError():
+            code, what = "unknown_workflow", f"its workflow is missing: {error}"
+        case msgspec.DecodeError():
+            code, what = "unreadable", f"it cannot be read by this release: {error}"
+        case StoreError():
+            code, what = "not_stored", "the database refuses its next step; the log says why"
+        case _:
+            code = "internal_error"
+            what = f"its next step fails with {type(error).__name__}; the log says more"
+    return _problem(code, what)
+
+
+def unreadable_message(error: Exception) -> StoredProblem:
+    """Return the problem of a message that cannot be read."""
+    return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
+
+
+def _problem(code: str, what: str) -> StoredProblem:
+    # PostgreSQL keeps no NUL in texts.
+    return StoredProblem(code, what.replace("\0", "")[:MAX_PROBLEM_MESSAGE])
+
+
+def encode_problem(problem: StoredProblem) -> str:
+    """Encode a problem for storage."""
+    return msgspec.json.encode(problem).decode()
+
+
+def decode_problem(text: str) -> StoredProblem:
+    """Decode a stored problem."""
+    return msgspec.json.decode(text, type=StoredProblem)
+
+
+log = logging.getLogger("accord.workflows")
+
+_SELECT_RUN: Final = """
+SELECT id, workflow, version, shard, status, user_id, username, token_id, scopes, origin,
+    parent_run, parent_task, correlation_id, traceparent, snapshot, snapshot_at, next_timer,
+    problem, created_at, finished_at
+"""
+_POSTPONED: Final = """
+SELECT {column} FROM run_inbox WHERE run_id = runs.id AND tries > 0 ORDER BY id LIMIT 1
+"""
+_READ_RUN: Final = f"""
+{_SELECT_RUN}, ({_POSTPONED.format(column="problem")}) AS stuck,
+    ({_POSTPONED.format(column="due")}) AS due
+FROM runs WHERE id = $1
+"""
+_READ_RUNS: Final = {
+    engine: f"{_SELECT_RUN}, NULL AS stuck, NULL AS due FROM runs WHERE id {many.format('$1')}"
+    for engine, many in IN_TEXTS.items()
+}
+_READ_LATER: Final = {
+    engine: f"""
+    SELECT history.run_id, history.events
+    FROM run_history AS history JOIN runs ON runs.id = history.run_id
+    WHERE runs.id {IN_TEXTS[engine].format("$1")} AND history.sequence > runs.snapshot_at
+    ORDER BY history.run_id, history.sequence
+    """
+    for engine in IN_TEXTS
+}
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """The row of a run.
+
+    `status` is that of the last decision, `next_timer` the time before which nothing is due.
+    """
+
+    id: str
+    workflow: str
+    version: int
+    shard: int
+    status: str
+    starter: Starter
+    origin: str
+    parent_run: str | None
+    parent_task: str | None
+    correlation_id: str
+    traceparent: str
+    snapshot: str | None
+    snapshot_at: int
+    next_timer: float | None
+    created_at: float
+    finished_at: float | None
+    problem: str | None = None
+    """Why it could not be decided on, as JSON; None as soon as it is."""
+    stuck: str | None = None
+    """The same, of the first message for it that waits; read for those who look at it only."""
+    due: float | None = None
+    """When that message is tried again."""
+
+
+class LoadedRun(Struct, frozen=True):
+    """A run: its row, its program, and its state."""
+
+    row: RunRow
+    program: Program
+    state: State
+    unreadable: StoredProblem | None = None
+    """Why its steps are not known here. The state then is what its row says of it."""
+
+    @property
+    def problem(self) -> StoredProblem | None:
+        """The problem of the run, as far as is known."""
+        kept = self.row.problem or self.row.stuck
+        return self.unreadable if kept is None else decode_problem(kept)
+
+
+async def load_run(db: ReadTransaction, definitions: Definitions, run_id: str) -> LoadedRun:
+    """Load a run; an unreadable one as its row shows it. Raise UnknownRunError."""
+    rows = await db.fetch(_READ_RUN, run_id)
+    if not rows:
+        raise UnknownRunError(run_id)
+    row = run_row(rows[0])
+    try:
+        program = await definitions.get(db, row.workflow, row.version)
+        later = await read_history(db, run_id, row.snapshot_at)
+        return LoadedRun(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+    except StoreError:
+        raise
+    except Exception as error:
+        log.debug("run %s cannot be read", run_id, exc_info=True)
+        return _unreadable_run(row, problem_of(error))
+
+
+def _unreadable_run(row: RunRow, problem: StoredProblem) -> LoadedRun:
+    empty = Program(Definition(name=row.workflow, steps=()), Block((), {}), None, None, {})
+    is_over = row.status in FINAL
+    state = State(
+        phase=row.status if is_over or row.status == "pending" else "running",  # type: ignore[arg-type]
+        started_at=row.created_at,
+        finished_at=row.finished_at,
+        paused=row.status == "paused",
+        idle=int(row.status == "waiting"),
+    )
+    return LoadedRun(row, empty, state, problem)
+
+
+def begun_run(run: NewRun, program: Program) -> LoadedRun:
+    """Return a run that was just created, as `load_run` would; its input is known."""
+    row = RunRow(
+        id=run.id,
+        workflow=run.workflow,
+        version=run.version,
+        shard=shard_of(run.id),
+        status="pending",
+        starter=run.starter,
+        origin=run.origin,
+        parent_run=run.parent_run,
+        parent_task=run.parent_task,
+        correlation_id=run.correlation_id,
+        traceparent=run.traceparent,
+        snapshot=None,
+        snapshot_at=0,
+        next_timer=None,
+        created_at=run.at,
+        finished_at=None,
+    )
+    return LoadedRun(row, program, State(input=run.input))
+
+
+async def read_rows(db: ReadTransaction, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
+    """Return the rows of the runs that exist."""
+    return [run_row(row) for row in await db.fetch(_READ_RUNS[engine], as_parameter(run_ids))]
+
+
+async def read_later(
+    db: ReadTransaction, engine: Engine, run_ids: Iterable[str]
+) -> dict[str, list[str]]:
+    """Return the events of runs since their snapshots."""
+    found: dict[str, list[str]] = {}
+    for row in await db.fetch(_READ_LATER[engine], as_parameter(run_ids)):
+        found.setdefault(row["run_id"], []).append(row["events"])
+    return found
+
+
+def restore_state(row: RunRow, program: Program, later: Sequence[str]) -> State:
+    """Return the state of a run.
+
+    Raise NewerSchemaError, and msgspec.ValidationError.
+    """
+    events = (event for text in later for event in decode_events(text))
+    return fold(program, events, _snapshot(row))
+
+
+def _snapshot(row: RunRow) -> State | None:
+    return None if row.snapshot is None else decode_state(row.snapshot.encode())
+
+
+def run_row(row: Row) -> RunRow:
+    values: dict[str, Any] = {name: row[name] for name in _PLAIN}
+    return RunRow(starter=Starter(**{name: row[name] for name in _STARTER}), **values)
+
+
+_STARTER: Final = Starter.__struct_fields__
+_PLAIN: Final = tuple(name for name in RunRow.__struct_fields__ if name != "starter")

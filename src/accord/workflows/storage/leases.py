@@ -1,14 +1,34 @@
-"""Leases by the clock of the database: members, their shards, and single tasks for one process."""
+"""Leases by the clock of the database: members, the shards of executors, and single tasks.
+
+An executor or worker is a member of the installation while it renews a lease. Once the lease has
+expired, others may take over its work without asking; so all of its writes are guarded by fences.
+The runs are divided into shards, and the live executors share these out.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+import socket
 import time
-from typing import Final
+from collections.abc import Mapping, Set as AbstractSet
+from contextlib import suppress
+from typing import Final, Literal, TypeAlias
 from uuid import uuid4
 from zlib import crc32
 
-from accord.store.store import DATABASE_CLOCK, Engine, Store
-from accord.workflows.storage.bulk import IN_NUMBERS
+from msgspec import Struct
+
+from accord.store.store import (
+    DATABASE_CLOCK,
+    Engine,
+    ReadTransaction,
+    Store,
+    StoreError,
+    Transaction,
+)
+from accord.workflows.storage.bulk import IN_NUMBERS, as_parameter
 
 SHARDS: Final = 32
 """As many as the migration makes rows: it cannot change while there are runs."""
@@ -127,3 +147,188 @@ class Lease:
         held, self._may_be_held = self._may_be_held, False
         if held:
             await self._store.write(_RELEASE, self._name, self._owner)
+
+
+log = logging.getLogger("accord.workflows")
+
+MemberKind: TypeAlias = Literal["executor", "bridge"]
+
+MEMBERS_WAKE: Final = "members"
+"""The notification channel for members that join or leave."""
+MEMBER_LEASE_SECONDS: Final = 10.0
+"""The duration of a lease in seconds."""
+
+_RENEWALS: Final = 3
+"""The number of renewals within the duration of a lease."""
+
+
+async def is_alive(store: Store, kind: MemberKind) -> bool:
+    """Return True if any process of a kind is alive."""
+    return bool(await store.fetch(ANY_MEMBER[store.engine], kind))
+
+
+async def forget_members(store: Store) -> None:
+    """Delete members that are known to be gone, instead of waiting for their leases to expire.
+
+    Raise StoreError.
+    """
+    await store.write(DELETE_MEMBERS)
+
+
+class Membership:
+    """The membership of one process of one kind.
+
+    `lost` is set while its lease may have expired; the next successful renewal clears it.
+    """
+
+    def __init__(
+        self, store: Store, kind: MemberKind, *, lease: float = MEMBER_LEASE_SECONDS
+    ) -> None:
+        self.id = str(uuid4())
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self.kind = kind
+        self.lease = lease
+        self.lost = asyncio.Event()
+        self._store = store
+        self._say = RENEW_MEMBER[store.engine]
+        self._over: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start renewing the lease. Raise StoreError if the database is unreachable."""
+        await self._renew()
+        await self._store.notify(MEMBERS_WAKE)
+        self._renewing = asyncio.create_task(self._keep_renewing())
+
+    async def close(self) -> None:
+        """Leave, so others need not wait until the lease expires."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
+        if self._over is not None:
+            self._over.cancel()
+        self.lost.set()
+        with suppress(StoreError):  # its lease will be over by itself
+            await self._store.write(DELETE_MEMBER, self.id)
+            await self._store.notify(MEMBERS_WAKE)
+
+    async def _keep_renewing(self) -> None:
+        pause = self.lease / _RENEWALS
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                async with asyncio.timeout(self.lease):
+                    await self._renew()
+                pause = self.lease / _RENEWALS
+            except (StoreError, TimeoutError) as error:
+                log.warning("%s %s cannot renew its lease: %s", self.kind, self.name, error)
+                pause = self.lease / _RENEWALS**2
+
+    async def _renew(self) -> None:
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
+        await self._store.write(self._say, self.id, self.kind, self.name, self.lease)
+        if self._over is not None:
+            self._over.cancel()
+        # From when it was asked: the database began to count at that time or later.
+        self._over = loop.call_at(asked + self.lease, self.lost.set)
+        self.lost.clear()
+
+
+SHARDS_LANE: Final = "shards"
+"""The lane of the lock by which only one executor at a time changes the distribution."""
+
+
+class _ShardShares(Struct, frozen=True):
+    """The shards that an executor has, may take and must release, with their fences."""
+
+    mine: dict[int, int]
+    free: dict[int, int]
+    surplus: list[int]
+
+
+class Shards:
+    """The shards of one executor; `fences` are those it has, as far as it knows."""
+
+    def __init__(self, store: Store, membership: Membership) -> None:
+        self._store = store
+        self._engine = store.engine
+        self._me = membership.id
+        self._idle = f"{max(int(membership.lease * 1000), 1)}ms"
+        self.fences: dict[int, int] = {}
+
+    async def share(self) -> frozenset[int]:
+        """Take and release shards, so that all executors have their share.
+
+        Return the shards that other executors have, or had in between. Raise StoreError.
+        """
+        before = self.fences
+        seen = await self._store.read(self._look)
+        self.fences = seen.mine
+        if seen.free or seen.surplus:
+            self.fences, let_go = await self._store.transact(self._share, lane=SHARDS_LANE)
+            if let_go:
+                await self._store.notify(MEMBERS_WAKE)
+        return frozenset(
+            shard for shard, fence in before.items() if self.fences.get(shard) != fence
+        )
+
+    async def release(self) -> None:
+        """Release all shards. Raise StoreError."""
+        release, held = RELEASE_SHARDS[self._engine], as_parameter(self.fences)
+        self.fences = {}
+        await self._store.transact(lambda db: db.execute(release, self._me, held), lane=SHARDS_LANE)
+        await self._store.notify(MEMBERS_WAKE)
+
+    def lose(self, shards: frozenset[int]) -> None:
+        """Forget shards that other executors have."""
+        self.fences = {each: fence for each, fence in self.fences.items() if each not in shards}
+
+    async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
+        """Lock the fences of these shards until the transaction is over.
+
+        Raise FencedError if other executors have taken over any of them.
+        """
+        rows = await db.fetch(FENCES[self._engine], self._me, as_parameter(fences), self._idle)
+        mine = {row["shard"]: row["fence"] for row in rows}
+        lost = {shard for shard, fence in fences.items() if mine.get(shard) != fence}
+        if lost:
+            raise FencedError(lost)
+
+    async def _look(self, db: ReadTransaction, lock: str = "") -> _ShardShares:
+        live = [row["id"] for row in await db.fetch(EXECUTORS[self._engine])]
+        rows = await db.fetch(ALL_SHARDS + lock)
+        mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}
+        if self._me not in live:  # its lease is over: it takes nothing
+            return _ShardShares(mine, {}, [])
+        room = _share_of(live, self._me) - len(mine)
+        free = {row["shard"]: row["fence"] for row in rows if row["owner"] not in live}
+        return _ShardShares(
+            mine, dict(list(free.items())[: max(room, 0)]), sorted(mine)[: max(-room, 0)]
+        )
+
+    async def _share(self, db: Transaction) -> tuple[dict[int, int], bool]:
+        await db.execute(FORGET_MEMBERS[self._engine])
+        seen = await self._look(db, SKIP_LOCKED[self._engine])
+        if seen.free:
+            await db.execute(TAKE_SHARDS[self._engine], self._me, as_parameter(seen.free))
+        if seen.surplus:
+            await db.execute(RELEASE_SHARDS[self._engine], self._me, as_parameter(seen.surplus))
+        taken = {shard: fence + 1 for shard, fence in seen.free.items()}
+        kept = {shard: fence for shard, fence in seen.mine.items() if shard not in seen.surplus}
+        return kept | taken, bool(seen.surplus)
+
+
+def _share_of(live: list[str], me: str) -> int:
+    """Return how many shards a member is to have."""
+    least, more = divmod(SHARDS, len(live))
+    return least + (live.index(me) < more)
+
+
+class FencedError(Exception):
+    """Other executors have taken over shards of a decision; nothing was written."""
+
+    def __init__(self, shards: AbstractSet[int]) -> None:
+        listed = ", ".join(map(str, sorted(shards)))
+        super().__init__(f"another executor decides on shards {listed} now")
+        self.shards = frozenset(shards)

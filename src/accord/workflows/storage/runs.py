@@ -1,6 +1,7 @@
-"""Rows of runs and approvals, old runs, and counts of unfinished work.
+"""Rows of runs: their origin, approvals, conversations with A2A clients, and retention.
 
-All runs are created here, whether people, parents, triggers or buses start them.
+All runs are created here, whether people, parents, triggers or buses start them. Counts of
+unfinished work are here too, for metrics.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, json
 
+from accord.operations.context import Caller
+from accord.operations.identifiers import random_hex
 from accord.store.store import DATABASE_CLOCK, ReadTransaction, Row, Transaction
 from accord.workflows.core.events import RunStarted, encode_event
 from accord.workflows.core.state import RunStatus
-from accord.workflows.storage.inbox import WAKE, RunMessage, deliver
 from accord.workflows.storage.leases import shard_of
+from accord.workflows.storage.messages import INBOX_WAKE, RunMessage, deliver
 
 Origin: TypeAlias = Literal[
     "rest", "rpc", "mcp", "cli", "web", "a2a", "schedule", "webhook", "event", "bus", "workflow"
@@ -117,7 +120,7 @@ async def create_run(db: Transaction, run: NewRun) -> bool:
         arrival = encode_event(first.arrival).decode()
         made = await db.execute(_CREATE, *_row(run), first.id, arrival)
         if made:
-            await db.notify(WAKE)
+            await db.notify(INBOX_WAKE)
         return bool(made)
     made = await db.execute(_INSERT, *_row(run))
     if made:
@@ -311,3 +314,107 @@ COUNT_RUNS_SINCE: Final = " UNION ALL ".join(
     f"WHERE status = '{status}' AND created_at >= $1"
     for status in get_args(RunStatus)
 )
+
+
+_HEX_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+def starter_of(caller: Caller) -> Starter:
+    """Return the starter of a run, with the rights that bind its steps."""
+    scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
+    return Starter(
+        user_id=caller.user_id,
+        username=caller.username,
+        token_id=caller.token_id,
+        scopes=scopes,
+    )
+
+
+def trace_of(caller: Caller) -> str:
+    """Return the `traceparent` of a run that a caller starts."""
+    return caller.traceparent or new_traceparent(caller.correlation_id)
+
+
+def new_traceparent(correlation_id: str) -> str:
+    """Return a `traceparent` for a run without one (W3C Trace Context, section 3.2).
+
+    Its trace id is the correlation id, where that is a valid one.
+    """
+    hexadecimal = len(correlation_id) == 32 and _HEX_DIGITS.issuperset(correlation_id)
+    trace = correlation_id if hexadecimal else random_hex(16)
+    return f"00-{trace}-{random_hex(8)}-01"
+
+
+MAX_CONVERSATION_MESSAGES: Final = 200
+"""How many messages of one run are read: the latest."""
+
+_INSERT_A2A_TASK: Final = """
+INSERT INTO a2a_tasks (run_id, user_id, context_id, created_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (run_id) DO NOTHING
+"""
+_INSERT_A2A_MESSAGE: Final = "INSERT INTO a2a_messages (run_id, place, message) VALUES ($1, $2, $3)"
+_CONTEXT_ID: Final = "SELECT context_id FROM a2a_tasks WHERE run_id = $1"
+_A2A_MESSAGES: Final = f"""
+SELECT place, message FROM a2a_messages WHERE run_id = $1
+ORDER BY place DESC LIMIT {MAX_CONVERSATION_MESSAGES}
+"""
+_LATEST_WORKFLOW: Final = """
+SELECT r.workflow FROM a2a_tasks t JOIN runs r ON r.id = t.run_id
+WHERE t.user_id = $1 AND t.context_id = $2
+ORDER BY t.created_at DESC, t.run_id DESC LIMIT 1
+"""
+_WORKFLOW_OF_OWN_RUN: Final = "SELECT workflow FROM runs WHERE id = $1 AND user_id = $2"
+
+
+OWN_RUN: Final = "SELECT id FROM runs WHERE id = $1 AND user_id = $2"
+LIST_A2A_TASKS: Final = """
+SELECT r.id, r.created_at FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
+    AND (r.created_at, r.id) < ($3, $4)
+ORDER BY r.created_at DESC, r.id DESC LIMIT $5
+"""
+COUNT_A2A_TASKS: Final = """
+SELECT COUNT(*) AS total FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
+"""
+
+
+class TaskConversation(Struct, frozen=True):
+    """The context of a run, and what was said in it."""
+
+    context_id: str
+    messages: tuple[str, ...] = ()
+    """JSON, the oldest first."""
+    next_place: int = 0
+
+
+async def read_conversation(db: ReadTransaction, run_id: str) -> TaskConversation:
+    """Return the conversation of a run; one that has none is a context of its own."""
+    rows = await db.fetch(_A2A_MESSAGES, run_id)
+    known = await db.fetch(_CONTEXT_ID, run_id)
+    context_id = str(known[0]["context_id"]) if known else run_id
+    if not rows:
+        return TaskConversation(context_id)
+    messages = tuple(str(row["message"]) for row in reversed(rows))
+    return TaskConversation(context_id, messages, int(rows[0]["place"]) + 1)
+
+
+async def begin_conversation(
+    db: Transaction, run_id: str, user_id: str, context_id: str, at: float
+) -> None:
+    """Put a run into a context."""
+    await db.execute(_INSERT_A2A_TASK, run_id, user_id, context_id, at)
+
+
+async def add_messages(db: Transaction, run_id: str, place: int, messages: Sequence[str]) -> None:
+    """Add what was said, from `place` on."""
+    for offset, message in enumerate(messages):
+        await db.execute(_INSERT_A2A_MESSAGE, run_id, place + offset, message)
+
+
+async def latest_workflow(db: ReadTransaction, user_id: str, context_id: str) -> str | None:
+    """Return the workflow that ran last in a context of this user."""
+    rows = await db.fetch(_LATEST_WORKFLOW, user_id, context_id)
+    # Before contexts were stored, that of a run was its id.
+    rows = rows or await db.fetch(_WORKFLOW_OF_OWN_RUN, context_id, user_id)
+    return str(rows[0]["workflow"]) if rows else None

@@ -23,7 +23,7 @@ from accord.workflows.core.events import (
     encode_command,
 )
 from accord.workflows.storage.bulk import IN_TEXTS, Insertion, as_parameter
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.messages import RunMessage
 
 Kind: TypeAlias = Literal["agent", "operation", "tool", "method", "plugin"]
 Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin

@@ -25,9 +25,8 @@ from accord.telemetry.metrics import Exposition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.triggers import applies
-from accord.workflows.starter import starter_of
 from accord.workflows.storage.definitions import EVENT_TRIGGERS, TRIGGER_EVENT_NAMES, TRIGGERS_WAKE
-from accord.workflows.storage.runs import chain_after
+from accord.workflows.storage.runs import chain_after, starter_of
 from accord.workflows.triggers.triggers import (
     Cause,
     NotStartedError,

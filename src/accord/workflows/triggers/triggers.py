@@ -1,4 +1,4 @@
-"""Triggers: stored with a workflow, and the runs that they start.
+"""Triggers: stored with a workflow, and the runs that they start; the scheduler.
 
 A run is started inside the caller's transaction. An occurrence for which no run can be started
 becomes a dead letter.
@@ -6,13 +6,22 @@ becomes a dead letter.
 Schedules follow the clocks of a timezone, which are put forward and back. A time that a day does
 not have comes as much later as the clock was put forward. A time that a day has twice counts once,
 the first time. A schedule of every hour goes by real time: no hour is left out or counted twice.
+
+Every process with an executor has a scheduler. Firing is one transaction: it sets the next time of
+the schedule, unless another process did, and starts the run. The id of the run follows from the
+schedule and the time, so each time has one run, whoever fires it and whenever a process is killed.
+Times that passed while no scheduler was running are made up for by one run, that of the first.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections import Counter
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID, uuid5
@@ -20,21 +29,27 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct, json
 
-from accord.operations.audit.record import Record
+from accord.operations.audit.record import AuditSink, Record
 from accord.operations.auth.storage import USER_BY_ID
 from accord.operations.errors import ConflictError
-from accord.operations.identifiers import new_id, utc_now
+from accord.operations.identifiers import new_id, random_hex, utc_now
 from accord.operations.logs import redact_value
-from accord.store.store import ReadTransaction, Row, Transaction
+from accord.operations.storage import LANE
+from accord.store.store import ReadTransaction, Row, Store, StoreError, Transaction
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.reading import decode_definition
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.triggers import Cron, Start, compile_trigger, input_for, read_cron
-from accord.workflows.starter import new_traceparent
 from accord.workflows.storage import definitions
-from accord.workflows.storage.dead_letters import NewDeadLetter, insert_dead_letter
-from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
+from accord.workflows.storage.definitions import (
+    DUE_TRIGGERS,
+    MOVE_TRIGGER,
+    NEXT_TRIGGER_TIME,
+    TRIGGERS_WAKE,
+)
+from accord.workflows.storage.messages import NewDeadLetter, insert_dead_letter
+from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run, new_traceparent
 
 _MAX_DAYS: Final = 366 * 9
 """A 29th of February is at most eight years away."""
@@ -74,7 +89,7 @@ def _instants(cron: Cron, zone: tzinfo, day: date) -> Iterator[float]:
 
 
 def _instant(zone: tzinfo, day: date, hour: int, minute: int, *, fold: int) -> float:
-    return datetime.combine(day, time(hour, minute, fold=fold), zone).timestamp()
+    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone, fold=fold).timestamp()
 
 
 _SPACE: Final = UUID("5f3a1c52-7f0e-4c55-9d0b-8f6a2f3f8a11")
@@ -106,7 +121,7 @@ def read_trigger(row: Row) -> SavedTrigger:
         row["workflow"],
         row["version"],
         row["name"],
-        _ready(row["spec"]),
+        _compiled(row["spec"]),
         json.decode(row["input"]),
         Starter(user_id=row["user_id"], username=row["username"], scopes=row["scopes"]),
         row["next_at"],
@@ -114,7 +129,7 @@ def read_trigger(row: Row) -> SavedTrigger:
 
 
 @lru_cache(1_024)
-def _ready(spec: str) -> Start:
+def _compiled(spec: str) -> Start:
     return compile_trigger(_TRIGGERS.decode(spec))
 
 
@@ -229,7 +244,7 @@ def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: s
 
 DEAD_LETTER_TOPIC: Final = "triggers"
 """Where dead letters say that they come from."""
-MAX_BODY: Final = 4_096
+MAX_OCCURRENCE_TEXT: Final = 4_096
 """Characters of what a trigger saw that a dead letter keeps."""
 
 
@@ -276,7 +291,7 @@ async def start_triggered_run(
             id=run_id,
             workflow=trigger.workflow,
             version=trigger.version,
-            input=_input(trigger, seen),
+            input=_run_input(trigger, seen),
             starter=starter,
             origin=_origin(trigger),
             at=at,
@@ -292,7 +307,7 @@ def _origin(trigger: SavedTrigger) -> Origin:
     return trigger.kind
 
 
-def _input(trigger: SavedTrigger, seen: Any) -> Any:
+def _run_input(trigger: SavedTrigger, seen: Any) -> Any:
     try:
         value = input_for(trigger.start, seen)
     except EvaluationError as error:
@@ -336,7 +351,105 @@ async def store_unstarted(
             target=trigger.workflow,
             code=error.code,
             message=error.message,
-            body=json.encode(redact_value(seen)).decode()[:MAX_BODY],
+            body=json.encode(redact_value(seen)).decode()[:MAX_OCCURRENCE_TEXT],
             at=at,
         ),
     )
+
+
+log = logging.getLogger("accord.workflows.triggers")
+
+SCHEDULE_POLL_SECONDS: Final = 5.0
+"""Seconds after which schedules are looked at whatever happens: wakes get lost, clocks are set."""
+
+
+class Scheduler:
+    """A scheduler, which starts due runs from `start` to `close`."""
+
+    def __init__(
+        self, store: Store, trail: AuditSink, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._now = now
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stop: Callable[[], None] | None = None
+
+    async def start(self) -> None:
+        self._stop = await self._store.listen(TRIGGERS_WAKE, self._woken.set)
+        self._task = asyncio.create_task(self._run(), name="accord schedules")
+
+    async def close(self) -> None:
+        """Finish the runs that are being started."""
+        if self._stop is not None:
+            self._stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                wait = await self.fire_due()
+            except StoreError as error:
+                log.error("schedules could not be looked at: %s", error)
+                wait = SCHEDULE_POLL_SECONDS
+            except Exception:
+                log.exception("schedules could not be looked at")
+                wait = SCHEDULE_POLL_SECONDS
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._woken.wait()
+
+    async def fire_due(self) -> float:
+        """Start due runs; return for how many seconds nothing else may be due."""
+        failed: set[str] = set()
+        while rows := [row for row in await self._due() if row["id"] not in failed]:
+            for row in rows:
+                try:
+                    await self._fire(read_trigger(row))
+                except StoreError:
+                    raise
+                except Exception:  # such as a timezone that is not known any more
+                    failed.add(row["id"])
+                    log.exception("%s was not started by its schedule", row["workflow"])
+        if failed:
+            return SCHEDULE_POLL_SECONDS
+        [row] = await self._store.fetch(NEXT_TRIGGER_TIME)
+        if row["next_at"] is None:
+            return SCHEDULE_POLL_SECONDS
+        return min(max(float(row["next_at"]) - self._now(), 0.0), SCHEDULE_POLL_SECONDS)
+
+    async def _due(self) -> list[Row]:
+        return await self._store.fetch(DUE_TRIGGERS, self._now())
+
+    async def _fire(self, saved: SavedTrigger) -> None:
+        due, now = saved.next_at, self._now()
+        assert due is not None, "what is due has a time"
+        later = first_fire(saved.start.trigger, max(now, due))
+        run_id = run_id_for(saved, f"{due:.0f}")
+        seen = {"at": datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+        async def work(db: Transaction) -> None:
+            if not await db.execute(MOVE_TRIGGER, saved.id, due, later):
+                return  # somebody else fired it, or it was saved again
+            await self._begin(db, saved, seen, run_id, now)
+
+        await self._store.transact(work, lane=LANE)
+
+    async def _begin(
+        self, db: Transaction, saved: SavedTrigger, seen: dict[str, Any], run_id: str, now: float
+    ) -> None:
+        cause = Cause(correlation_id=random_hex(16))
+        try:
+            await require_active(db, saved.saved_by)
+            made = await start_triggered_run(
+                db, saved, seen, run_id=run_id, starter=saved.saved_by, at=now, cause=cause
+            )
+            if made:
+                await self._trail.write(db, start_record(saved, run_id, cause.correlation_id))
+        except NotStartedError as error:
+            log.error("%s was not started at %s: %s", saved.workflow, seen["at"], error)
+            await store_unstarted(db, saved, seen, error, run_id=run_id, at=now)

@@ -1,17 +1,23 @@
-"""`Webhooks`: takes deliveries by POST, as an application of our HTTP server. No token is needed: a
-delivery is signed (see `signatures`)."""
+"""Webhooks: deliveries by POST, their signatures and duplicates, and the runs that they start.
+
+`WebhookApp` is an application of our HTTP server. It needs no token, because deliveries are signed.
+"""
 
 from __future__ import annotations
 
+import hmac
 import logging
 import re
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
+from accord.jsonrpc.protocol.codec import decode_json
 from accord.operations.adapters.responses import (
     JSON,
     NO_ROUTE,
@@ -25,31 +31,257 @@ from accord.operations.adapters.responses import (
     error_answer,
     refusal,
 )
+from accord.operations.arguments import check_once
+from accord.operations.audit.record import AuditSink, Record
 from accord.operations.auth.authentication import correlation_id_of
 from accord.operations.auth.credentials import Addresses
 from accord.operations.errors import (
     KINDS,
+    InvalidError,
     Kind,
     Limiter,
+    MalformedError,
     RateLimitedError,
     ServiceError,
     UnavailableError,
 )
-from accord.store.store import StoreUnavailableError
+from accord.operations.storage import LANE
+from accord.store.store import Store, StoreUnavailableError, Transaction
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, Underway, WebRequest
-from accord.workflows.triggers.deliveries import (
-    SIGNATURE_HEADER,
-    BadSignatureError,
-    Deliveries,
-    Delivery,
-    WebhookSignature,
-    read_signature,
+from accord.workflows.bridge.client_pool import SecretError, Secrets
+from accord.workflows.storage.definitions import (
+    FIND_DELIVERY,
+    INSERT_DELIVERY,
+    SWEEP_DELIVERIES,
+    WEBHOOK_TRIGGERS,
 )
+from accord.workflows.triggers.triggers import (
+    Cause,
+    NotStartedError,
+    SavedTrigger,
+    read_trigger,
+    refusal_record,
+    require_active,
+    run_id_for,
+    start_record,
+    start_triggered_run,
+    store_unstarted,
+)
+
+SIGNATURE_HEADER: Final = "accord-signature"
+TOLERANCE_SECONDS: Final = 300.0
+"""Seconds by which the sender's clock may differ from ours."""
+
+_TIME: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_MAX_SIGNATURES: Final = 4
+
+
+class WebhookSignature(Struct, frozen=True):
+    """The signature header of a delivery."""
+
+    time: int
+    digests: tuple[str, ...]
+
+
+def read_signature(header: str) -> WebhookSignature | None:
+    """Parse a signature header; None if it is invalid."""
+    times: list[int] = []
+    digests: list[str] = []
+    for part in header[:1_000].split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t" and _TIME.fullmatch(value):
+            times.append(int(value))
+        elif name == "v1" and _DIGEST.fullmatch(value):
+            digests.append(value)
+    if len(times) != 1 or not 1 <= len(digests) <= _MAX_SIGNATURES:
+        return None
+    return WebhookSignature(times[0], tuple(digests))
+
+
+def sign(secret: str, time: int, body: bytes) -> str:
+    """Return the header for a delivery."""
+    return f"t={time},v1={_digest(secret, time, body)}"
+
+
+def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float) -> bool:
+    """Return True if a body was signed with the secret, just now."""
+    expected = _digest(secret, signature.time, body)
+    # Each is compared in full: how long this takes tells nothing about the secret.
+    right = [hmac.compare_digest(expected, digest) for digest in signature.digests]
+    return any(right) and is_recent(signature, now)
+
+
+def is_recent(signature: WebhookSignature, now: float) -> bool:
+    """Return True if the sender signed just now, by its own clock."""
+    return abs(now - signature.time) <= TOLERANCE_SECONDS
+
+
+def _digest(secret: str, time: int, body: bytes) -> str:
+    return hmac.new(secret.encode(), b"%d." % time + body, sha256).hexdigest()
+
 
 log = logging.getLogger("accord.workflows.triggers")
 
-DELIVERY: Final = "accord-delivery"
+DEDUPLICATION_SECONDS: Final = 7 * 86_400.0
+"""Seconds for which a delivery is known."""
+_DELIVERY_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
+
+
+class BadSignatureError(ServiceError):
+    """There is no such webhook, or it was not signed by who should: which of them is not said."""
+
+    kind = Kind("bad_signature", "The signature is not right", 403, -32055)
+
+    def __init__(self, webhook: str = "") -> None:
+        super().__init__("there is no such webhook, or the signature is missing, old or wrong")
+        self.webhook = webhook
+        """The webhook, for the record; empty where there is none of this name."""
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """A request to a webhook."""
+
+    webhook: str
+    signature: WebhookSignature | None
+    id: str
+    """By which its sender knows it; empty where it has none."""
+    body: bytes
+    address: str
+    """Where it came from."""
+    correlation_id: str
+
+
+class DeliveryResult(Struct, frozen=True):
+    """The run of a delivery."""
+
+    run_id: str
+    workflow: str
+    duplicate: bool
+    """Whether an earlier delivery had started it."""
+
+
+class Deliveries:
+    """The receiver of deliveries."""
+
+    def __init__(
+        self,
+        store: Store,
+        secrets: Secrets,
+        trail: AuditSink,
+        *,
+        failed: Callable[[Record], None] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._trail = trail
+        self._failed = trail.enqueue if failed is None else failed
+        """Takes the records of refused deliveries."""
+        self._now = now
+
+    def may_be_genuine(self, signature: WebhookSignature | None) -> bool:
+        """Return True if a delivery with this signature may be accepted, given its body."""
+        return signature is not None and is_recent(signature, self._now())
+
+    async def take(self, delivery: Delivery) -> DeliveryResult:
+        """Start the run of a delivery, once.
+
+        Raise BadSignatureError, MalformedError for invalid JSON, InvalidError for an invalid input.
+        """
+        await self._verify(delivery)
+        if delivery.id and not _DELIVERY_ID.fullmatch(delivery.id):
+            raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
+        seen = {"body": _json_value(delivery.body), "id": delivery.id}
+        done = await self._store.transact(lambda db: self._begin(db, delivery, seen), lane=LANE)
+        if isinstance(done, NotStartedError):
+            raise InvalidError("", done.message)
+        return done
+
+    def refuse(self, webhook: str, reason: str, *, address: str, correlation_id: str) -> None:
+        """Record a refused delivery."""
+        self._failed(refusal_record(webhook, reason, correlation_id, address=address))
+
+    async def _verify(self, delivery: Delivery) -> None:
+        rows = await self._store.fetch(WEBHOOK_TRIGGERS, delivery.webhook)
+        if not rows:
+            raise BadSignatureError
+        if delivery.signature is None:
+            raise BadSignatureError(delivery.webhook)
+        reference = read_trigger(rows[0]).start.trigger.secret or ""
+        try:
+            secret = self._secrets.read(reference)
+        except SecretError as error:
+            log.error("the webhook %s has no secret: %s", delivery.webhook, error)
+            raise BadSignatureError(delivery.webhook) from None
+        if not is_genuine(delivery.signature, secret, delivery.body, self._now()):
+            raise BadSignatureError(delivery.webhook)
+
+    async def _begin(
+        self, db: Transaction, delivery: Delivery, seen: dict[str, Any]
+    ) -> DeliveryResult | NotStartedError:
+        rows = await db.fetch(WEBHOOK_TRIGGERS, delivery.webhook)
+        if not rows:
+            raise BadSignatureError  # it was removed meanwhile
+        saved = read_trigger(rows[0])
+        keys = _delivery_keys(delivery)
+        known = await db.fetch(FIND_DELIVERY, saved.id, *keys)
+        if known:
+            return DeliveryResult(known[0]["run_id"], saved.workflow, duplicate=True)
+        return await self._start(db, saved, delivery, seen, keys)
+
+    async def _start(
+        self,
+        db: Transaction,
+        saved: SavedTrigger,
+        delivery: Delivery,
+        seen: dict[str, Any],
+        keys: tuple[str, str],
+    ) -> DeliveryResult | NotStartedError:
+        run_id, now = run_id_for(saved, keys[0]), self._now()
+        try:
+            await require_active(db, saved.saved_by)
+            await start_triggered_run(
+                db,
+                saved,
+                seen,
+                run_id=run_id,
+                starter=saved.saved_by,
+                at=now,
+                cause=Cause(correlation_id=delivery.correlation_id),
+            )
+        except NotStartedError as error:
+            log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
+            await store_unstarted(db, saved, seen, error, run_id=run_id, at=now)
+            return error
+        record = start_record(saved, run_id, delivery.correlation_id, address=delivery.address)
+        await self._trail.write(db, record)
+        await db.execute(SWEEP_DELIVERIES, now - DEDUPLICATION_SECONDS)
+        await db.execute_many(INSERT_DELIVERY, [(saved.id, key, run_id, now) for key in keys])
+        return DeliveryResult(run_id, saved.workflow, duplicate=False)
+
+
+def _delivery_keys(delivery: Delivery) -> tuple[str, str]:
+    """Return the keys that identify a delivery.
+
+    One is the id of its sender; the other detects a replay of a body and signature.
+    """
+    assert delivery.signature is not None, "it was verified"
+    signed = f"{delivery.signature.time}/{sha256(delivery.body).hexdigest()}"
+    return (f"id/{delivery.id}" if delivery.id else signed, signed)
+
+
+def _json_value(body: bytes) -> Any:
+    try:
+        value = decode_json(body)
+        check_once(body)
+    except DecodeError as error:
+        raise MalformedError(f"the body is no JSON: {str(error)[:200]}") from error
+    return value
+
+
+DELIVERY_HEADER: Final = "accord-delivery"
 """The header by which a sender names a delivery."""
 MAX_BODY: Final = 1_048_576
 MAX_IN_FLIGHT: Final = 100
@@ -164,7 +396,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         delivery = Delivery(
             webhook=head.webhook,
             signature=head.request.once(_signature),
-            id=head.request.fields.get(DELIVERY, ""),
+            id=head.request.fields.get(DELIVERY_HEADER, ""),
             body=body,
             address=address,
             correlation_id=correlation_id,

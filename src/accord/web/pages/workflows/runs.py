@@ -35,7 +35,7 @@ from accord.web.responses import PageResponse
 from accord.workflows.core.definition import Definition, WaitStep, find_places, inner_lists
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.state import FINAL, RunStatus
-from accord.workflows.operations.approvals import may_decide
+from accord.workflows.operations.run_control import may_decide
 from accord.workflows.operations.run_views import Run, Step
 
 FILTERS: Final = ("workflow", "state", "started_by")

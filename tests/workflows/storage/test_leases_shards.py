@@ -15,8 +15,7 @@ from accord.store.store import DATABASE_CLOCK
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import Membership
-from accord.workflows.storage.leases import SHARDS
+from accord.workflows.storage.leases import SHARDS, Membership
 from tests.patience import PATIENCE
 from tests.workflows.executor.world import (
     Bridge,

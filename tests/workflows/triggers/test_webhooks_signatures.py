@@ -6,7 +6,7 @@ import hmac
 
 import pytest
 
-from accord.workflows.triggers.deliveries import WebhookSignature, is_genuine, read_signature, sign
+from accord.workflows.triggers.webhooks import WebhookSignature, is_genuine, read_signature, sign
 
 DIGEST = "a" * 64
 

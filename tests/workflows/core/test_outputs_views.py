@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from accord.workflows.core.outputs import StepView, view_steps
 from accord.workflows.core.state import Failure
-from accord.workflows.core.views import StepView, view_steps
 from tests.workflows.core.run import Run, agent, wait
 
 

@@ -14,8 +14,8 @@ from accord.workflows.bridge.task import ClaimedTask, Outcome, Progress, TaskSuc
 from accord.workflows.bridge.worker import TaskWorker
 from accord.workflows.bus.bus import EmbeddedBus
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import Membership
-from accord.workflows.storage.inbox import RunMessage
+from accord.workflows.storage.leases import Membership
+from accord.workflows.storage.messages import RunMessage
 from tests.workflows.executor.world import begin, outcome, save, until_finished
 
 THREE = {

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from accord.store import open_store
-from accord.workflows.triggers.schedules import Scheduler
+from accord.workflows.triggers.triggers import Scheduler
 from tests.hub.world import world_at
 from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
