@@ -60,6 +60,7 @@ TESTS: Final = (
     "tests/mcp/server",
     "tests/operations/accounts/test_passwords.py",
     "tests/operations/accounts/test_tokens.py",
+    "tests/operations/rates/test_redis.py",
     "tests/operations/faces/test_rest.py",
     "tests/operations/faces/test_rpc_face.py",
     "tests/hub/operations/test_items.py",

@@ -17,7 +17,7 @@ import pytest
 
 from accord import __version__
 from accord.cli import main
-from accord.cli.exits import EXTRAS
+from accord.cli.exits import EXTRAS, Extra
 from tests.cli.command import COMMAND, PATIENCE, accord, environment
 
 ROOT = Path(__file__).parents[2]
@@ -128,6 +128,16 @@ def test_an_installation_is_as_it_was_before(doctor: Doctor) -> None:
 def test_extras_are_those_that_can_be_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert sorted([*EXTRAS, "all"]) == sorted(project["optional-dependencies"])
+
+
+def test_limits_in_redis_need_its_package(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "redis", Extra(("no_such_module",), "rate limits in Redis"))
+    found = doctor.of("settings", "--rate-store", "rediss://cache", code=1)["rate_store"]
+    assert (found.state, found.detail, found.advice) == (
+        "problem",
+        "redis is not installed",
+        "pip install 'accord[redis]'",
+    )
 
 
 def test_variables_that_nobody_reads_are_told(

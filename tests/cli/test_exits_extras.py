@@ -137,6 +137,26 @@ def test_a_database_without_its_driver_names_the_extra(command: str) -> None:
     )
 
 
+def test_limits_in_redis_name_the_extra_and_make_nothing(tmp_path: Path) -> None:
+    program = f"{WITHOUT.format(modules=['redis'])}\nfrom accord.cli import main\nsys.exit(main())"
+    data = tmp_path / "data"
+    options = ["--data", str(data), "--rate-store", "redis://:s3cret@127.0.0.1"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, "serve", *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "error: rate_store: Redis needs redis: pip install 'accord[redis]'"
+    )
+    assert "s3cret" not in done.stderr
+    assert not data.exists()
+
+
 def test_workflows_in_json_need_no_extra(tmp_path: Path) -> None:
     data = ["--data", str(tmp_path / "data")]
     for name, text in {

@@ -100,6 +100,7 @@ EXTRAS: Final = {
     "workflows": Extra(("yaml",), "workflows in YAML", is_needed=True),
     "postgres": Extra(("asyncpg",), "PostgreSQL"),
     "kafka": Extra(("confluent_kafka",), "Kafka as the bus of workflows"),
+    "redis": Extra(("redis",), "rate limits in Redis"),
     "otel": Extra(("opentelemetry",), "traces"),
     "auth": Extra(("jwt", "cryptography"), "OAuth of MCP servers and clients"),
     "pydantic": Extra(("pydantic",), "models of pydantic as params"),

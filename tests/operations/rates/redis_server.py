@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import subprocess
@@ -38,3 +39,13 @@ def running_redis(port: int, folder: Path, *options: str) -> Iterator[None]:
             yield
         finally:
             process.kill()
+
+
+async def command(port: int, line: bytes) -> bytes:
+    """Send a command as a line; return the first line of the reply."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(line)
+    reply = await reader.readline()
+    writer.close()
+    await writer.wait_closed()
+    return reply

@@ -12,7 +12,6 @@ from accord.operations.errors import Allowance, Limiter, RateLimitedError
 from accord.operations.ratelimit import bucket, database
 from accord.operations.ratelimit.bucket import MemoryLimiter
 from accord.operations.ratelimit.database import StoreLimiter
-from accord.operations.ratelimit.redis import RedisLimiter
 from accord.store import open_store
 from tests.operations.rates.redis_server import free_port, running_redis
 from tests.store.cluster import Cluster
@@ -165,6 +164,9 @@ async def test_full_buckets_are_swept_from_the_database(migrated_url: str, clock
 
 @pytest.mark.req("H-16")
 async def test_processes_share_buckets_in_redis(tmp_path: Path) -> None:
+    pytest.importorskip("redis", reason="needs accord[redis]")
+    from accord.operations.ratelimit.redis import RedisLimiter
+
     port = free_port()
     with running_redis(port, tmp_path):
         url = f"redis://127.0.0.1:{port}/3"

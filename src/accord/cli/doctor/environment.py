@@ -109,6 +109,9 @@ def _unknown(environ: Mapping[str, str]) -> Iterator[Finding]:
 def _contradictory(settings: Settings) -> Iterator[Finding]:
     yield from (_of_postgres(settings) if settings.is_shared else _of_sqlite(settings))
     yield from _of_address(settings)
+    is_redis = urlsplit(settings.rate_store).scheme in ("redis", "rediss")
+    if is_redis and not EXTRAS["redis"].is_installed:
+        yield problem("rate_store", "redis is not installed", install_command(["redis"]))
     if settings.secrets and not Path(settings.secrets).is_dir():
         yield problem(
             "secrets", f"there is no folder {settings.secrets}", "make it, or name another"
