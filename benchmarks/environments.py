@@ -56,7 +56,7 @@ def _versions_file(peer: str) -> Path:
 
 
 def _install(peer: str, directory: Path) -> None:
-    say(f"installing {peer} {version_of(peer)}")
+    say(f"installing the packages of {_versions_file(peer).name}")
     CACHE.mkdir(exist_ok=True)
     (CACHE / ".gitignore").write_text("*\n", encoding="utf-8")
     _run([sys.executable, "-m", "venv", "--clear", "--without-pip", str(directory)])
