@@ -17,7 +17,7 @@ from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations, data_
 from accord.app.runtime import AUDIT_PURPOSE, Runtime, open_runtime, server_key
 from accord.app.settings import Settings
 from accord.hub.demo.loading import demo_operation
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Chain
 from accord.operations.audit.verify import AuditFinding, VerificationReport, verify, verify_snapshot

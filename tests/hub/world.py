@@ -10,10 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
-from accord.hub.hints import add_hints
-from accord.hub.recorder import announce, record
+from accord.hub.recorders import add_hints, announce, record
 from accord.hub.registry import hub_operations
 from accord.hub.search.index import index
 from accord.operations.arguments import convert

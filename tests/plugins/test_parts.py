@@ -13,7 +13,7 @@ import pytest
 
 from accord import Limits, RegistrationError, Router
 from accord.a2a.protocol.errors import MalformedAnswerError, UnknownOutcomeError
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.jsonrpc.runtime.peer import Peer

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.hub.domain import diffs
+from accord.hub.domain import text
 from accord.web.redline import redline, unified
 from tests.effort import growth
 
@@ -43,7 +43,7 @@ def test_both_texts_can_be_read_from_a_redline(before: str, after: str) -> None:
 
 @given(SHORT, SHORT)
 def test_a_unified_diff_says_the_same(before: str, after: str) -> None:
-    told = str(unified(diffs.unified(before, after)))
+    told = str(unified(text.unified(before, after)))
     if told:
         texts = (_without(told, "ins").splitlines(), _without(told, "del").splitlines())
         assert texts == (before.splitlines(), after.splitlines())
@@ -59,7 +59,7 @@ def test_only_what_is_near_a_change_is_shown_when_asked() -> None:
 def test_changes_far_apart_have_a_gap_between_them() -> None:
     before = "\n".join(f"line {number}" for number in range(40))
     after = before.replace("line 3\n", "line three\n").replace("line 33", "line more")
-    assert str(unified(diffs.unified(before, after))).count("…") == 1
+    assert str(unified(text.unified(before, after))).count("…") == 1
 
 
 @pytest.mark.parametrize("unit", ["a b ", "a\n", "x", "é🙂 "])

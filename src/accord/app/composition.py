@@ -24,8 +24,7 @@ from msgspec import Struct
 from accord.entry_points import Plugin, PluginError, find, installed, normalized
 from accord.hub.demo.loading import demo_operation
 from accord.hub.exchange.formats import FORMATS, Format, Formats
-from accord.hub.hints import add_hints
-from accord.hub.recorder import FOREIGN_KINDS, announce, record
+from accord.hub.recorders import FOREIGN_KINDS, add_hints, announce, record
 from accord.hub.registry import hub_operations
 from accord.hub.revision_check import (
     OPERATIONS as HUB_OPERATIONS,

@@ -31,7 +31,7 @@ from accord.app.composition import (
 )
 from accord.app.database import MIGRATIONS
 from accord.app.settings import Settings
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.operations.arguments import convert
 from accord.operations.audit.trail import HEAD_FILE_NAME as HEAD_FILE, AuditTrail
 from accord.operations.auth.accounts import Accounts

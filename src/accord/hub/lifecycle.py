@@ -1,4 +1,4 @@
-"""Create, update, move and delete items: the rules for all kinds, and the effects of each write.
+"""Write items and relationships: the rules for all kinds, and the effects of each write.
 
 A move among siblings leaves the version as it is, because a rank is no content. Children and links
 prevent a deletion unless an administrator forces it; comments, labels and suppressed lint rules are
@@ -12,13 +12,24 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import KINDS, Kind, RuleError, check_transition
-from accord.hub.domain.text import fold, no_such, problem_of_line, problem_of_text
-from accord.hub.domain.traceability import changes_content, check_criteria
+from accord.hub.domain.rules import (
+    KINDS,
+    CycleError,
+    Kind,
+    RuleError,
+    changes_content,
+    check_acyclic,
+    check_criteria,
+    check_linkable,
+    check_transition,
+)
+from accord.hub.domain.text import fold, problem_of_line, problem_of_text
 from accord.hub.entities import Deletion
 from accord.hub.storage import items, reference_data, relationships, rows
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
+from accord.hub.storage.reference_data import find_requirement_type
+from accord.hub.storage.relationships import LinkRow, TypeRow
 from accord.hub.storage.revisions import differences_since
 from accord.operations.context import Database, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
@@ -46,7 +57,7 @@ async def create(work: OperationContext, kind: Kind, **fields: Any) -> ItemRow:
         values["parent_id"] = known or (await items.find(work.db, parent, KINDS[kind].parent)).id
     await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
     if type_name:
-        values["type"] = following.type or await find_type(work.db, type_name)
+        values["type"] = following.type or await find_requirement_type(work.db, type_name)
     id = work.new_id()
     identity = {
         "id": id,
@@ -76,7 +87,7 @@ async def update(
     await check_version(work.db, row, expected_version)
     values = await _columns(work, row.kind, fields)
     if "type" in values:
-        values["type"] = await find_type(work.db, values["type"])
+        values["type"] = await find_requirement_type(work.db, values["type"])
     values = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not values:
         return row
@@ -184,18 +195,6 @@ async def _columns(work: OperationContext, kind: Kind, fields: Mapping[str, Any]
             None if id is None else (await items.find(work.db, id, "acceptance_criteria")).id
         )
     return values
-
-
-async def find_type(db: Database, name: str) -> str:
-    """Return the requirement type with this name, ignoring letter case.
-
-    Raises InvalidError with the valid names.
-    """
-    known = await reference_data.requirement_type_names(db)
-    if fold(name) not in known:
-        valid = list(known.values())
-        raise InvalidError("type", no_such("requirement type", name, valid), valid=valid)
-    return known[fold(name)]
 
 
 async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
@@ -389,3 +388,94 @@ async def _take(work: OperationContext, kind: str, row: dict[str, object]) -> No
     table = rows.TABLES[kind]
     await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
     work.did(rows.effect(kind, row, None))
+
+
+async def create_link(work: OperationContext, source_id: str, target_id: str, type: str) -> LinkRow:
+    """Create a relationship that belongs to the caller. Raises ServiceError."""
+    of_type = await relationships.find_type(work.db, type)
+    source = await _linkable_item(work.db, source_id, "source_id")
+    target = await _linkable_item(work.db, target_id, "target_id")
+    if source.id == target.id:
+        raise InvalidError("target_id", f"{source.reference_id} cannot be linked to itself")
+    await check_link(work.db, source, target, of_type)
+    values: dict[str, Any] = {
+        "id": work.new_id(),
+        "source_id": source.id,
+        "target_id": target.id,
+        "type": of_type.name,
+        "creator_id": work.caller.user_id,
+        "created_at": work.now,
+        "source_version": source.version,
+        "target_version": target.version,
+        "confirmed_by": None,
+        "confirmed_at": None,
+        "confirmed_reason": "",
+    }
+    await rows.insert(work.db, "relationships", values)
+    row = await relationships.find(work.db, values["id"])
+    work.did(rows.effect("relationship", None, row.stored(), row.reference))
+    return row
+
+
+async def retype_link(work: OperationContext, row: LinkRow, type: str) -> LinkRow:
+    """Change the type of a relationship. Raises ServiceError."""
+    of_type = await relationships.find_type(work.db, type)
+    if of_type.name == row.type:
+        return row
+    source = await items.find(work.db, row.source_id)
+    target = await items.find(work.db, row.target_id)
+    await check_link(work.db, source, target, of_type)
+    return await _write_link(work, row, {"type": of_type.name})
+
+
+async def confirm_link(work: OperationContext, row: LinkRow, reason: str) -> LinkRow:
+    """Confirm a relationship for the current content of both ends."""
+    return await _write_link(
+        work,
+        row,
+        {
+            "source_version": row.source_now,
+            "target_version": row.target_now,
+            "confirmed_by": work.caller.user_id,
+            "confirmed_at": work.now,
+            "confirmed_reason": reason,
+        },
+    )
+
+
+async def delete_link(work: OperationContext, row: LinkRow) -> None:
+    """Delete a relationship."""
+    await rows.delete(work.db, "relationships", {"id": row.id})
+    work.did(rows.effect("relationship", row.stored(), None, row.reference))
+
+
+async def _linkable_item(db: Database, id: str, field: str) -> ItemRow:
+    row = await items.find(db, id)
+    try:
+        check_linkable(row.kind)
+    except RuleError as error:
+        raise InvalidError(field, str(error)) from None
+    return row
+
+
+async def check_link(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -> None:
+    """Raise ConflictError if the link already exists or would close a cycle."""
+    found = await relationships.between(db, source.id, target.id, type)
+    if found is not None:
+        raise ConflictError(
+            f"there is such a relationship already: {found.reference}", relationship_id=found.id
+        )
+    if not type.is_acyclic:
+        return
+    edges = await relationships.reached_edges(db, target.id, type.name)
+    try:
+        check_acyclic(type.name, edges, source.reference_id, target.reference_id)
+    except CycleError as error:
+        raise ConflictError(str(error), path=list(error.path)) from None
+
+
+async def _write_link(work: OperationContext, row: LinkRow, values: dict[str, Any]) -> LinkRow:
+    await rows.update(work.db, "relationships", {"id": row.id}, values)
+    changed = await relationships.find(work.db, row.id)
+    work.did(rows.effect("relationship", row.stored(), changed.stored(), changed.reference))
+    return changed

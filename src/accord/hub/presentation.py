@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 from accord.hub.domain.text import fold, no_such
 from accord.hub.entities import (
     UNASSIGNED,
@@ -18,15 +18,17 @@ from accord.hub.entities import (
     Epic,
     Page,
     Prompt,
+    Relationship,
     Requirement,
     SteeringDocument,
     UserStory,
     each_of,
 )
-from accord.hub.lifecycle import find_type
 from accord.hub.storage import items, lists, reference_data
 from accord.hub.storage.items import ItemRow, epics_of_steering, labels_of
 from accord.hub.storage.lists import Sort
+from accord.hub.storage.reference_data import find_requirement_type
+from accord.hub.storage.relationships import LinkRow
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import InvalidError
 
@@ -255,7 +257,9 @@ async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dic
                 [await assignee_id(db, each) for each in each_of(value)]
             )
         elif name == "type":
-            found[name] = one_or_several([await find_type(db, each) for each in each_of(value)])
+            found[name] = one_or_several(
+                [await find_requirement_type(db, each) for each in each_of(value)]
+            )
         elif name == "updated_since":
             found[name] = _time(value)
         elif name == "label":
@@ -287,3 +291,29 @@ def _time(text: str) -> str:
     date, _, rest = text.removesuffix("Z").partition("T")
     clock, _, fraction = (rest or "00:00:00").partition(".")
     return f"{date}T{clock}.{fraction:0<6}Z"
+
+
+def link_entity(row: LinkRow) -> Relationship:
+    """Return a relationship as callers see it."""
+    changed = row.changed
+    is_confirmed = row.confirmed_at is not None
+    return Relationship(
+        id=row.id,
+        source_id=row.source_id,
+        source_reference_id=row.source_reference_id,
+        source_title=row.source_title or summary(row.source_description),
+        source_status=row.source_status,
+        target_id=row.target_id,
+        target_reference_id=row.target_reference_id,
+        target_title=row.target_title or summary(row.target_description),
+        target_status=row.target_status,
+        type=row.type,
+        inverse=row.inverse,
+        creator=row.creator,
+        created_at=row.created_at,
+        suspect=bool(changed),
+        changed=list(changed) if changed else UNSET,
+        confirmed_by=row.confirmer if row.confirmer is not None else UNSET,
+        confirmed_at=row.confirmed_at if row.confirmed_at is not None else UNSET,
+        confirmed_reason=row.confirmed_reason if is_confirmed else UNSET,
+    )

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.hub.storage import proof, rows
 from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from accord.hub import lifecycle, links
-from accord.hub.domain.kinds import KINDS
+from accord.hub import lifecycle
+from accord.hub.domain.rules import KINDS
 from accord.hub.storage import items, relationships, revisions, rows
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
 from accord.operations.context import Database, Effect, OperationContext
@@ -172,7 +172,9 @@ async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
     target = await items.lookup(db, values["target_id"])
     if source is None or target is None:
         raise ConflictError("an end of the relationship is not there any more")
-    await links.check(db, source, target, await relationships.find_type(db, values["type"]))
+    await lifecycle.check_link(
+        db, source, target, await relationships.find_type(db, values["type"])
+    )
 
 
 async def _is_remembered(db: Database, revision: RevisionRow) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.recorder import CHANNEL
+from accord.hub.recorders import CHANNEL
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.adapters.responses import correlation_line
 from accord.operations.adapters.rest_routes import RouteTree, path_names

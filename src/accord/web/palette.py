@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import Kind, parse_reference
+from accord.hub.domain.rules import Kind, parse_reference
 from accord.operations.context import Caller, Right
 from accord.web.layout import NAVIGATION
 

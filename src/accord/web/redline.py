@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import UNSET, Struct
 
-from accord.hub.domain.diffs import Edit, edit_script
+from accord.hub.domain.text import Edit, edit_script
 from accord.hub.entities import Difference
 
 MAX_WORDS: Final = 4_000

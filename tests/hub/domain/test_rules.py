@@ -1,4 +1,4 @@
-"""Rules for statuses, priorities, parents, cycles and names."""
+"""Rules for statuses, priorities, parents, cycles and names; impact; acceptance of proposals."""
 
 from __future__ import annotations
 
@@ -7,32 +7,38 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.hub.domain.kinds import (
+from accord.hub.domain.lint import lint_item
+from accord.hub.domain.rules import (
+    CHILDREN,
     DEFAULT_PRIORITY,
     INITIAL,
     KINDS,
     PRIORITIES,
     STATUSES,
+    AcceptancePolicy,
     CycleError,
     HierarchyError,
+    ImpactLink,
+    ImpactSearch,
+    ImpactStep,
     Kind,
+    ProposalOrigin,
     Reference,
     TransitionError,
-    check_transition,
-    parse_priority,
-    parse_reference,
-)
-from accord.hub.domain.text import MAX_CHOICES, fold, no_such
-from accord.hub.domain.traceability import (
-    CHILDREN,
+    acceptance_problem,
     changed_ends,
     changes_content,
     check_acyclic,
     check_criteria,
     check_linkable,
     check_parent,
+    check_transition,
+    impact_steps,
+    parse_priority,
+    parse_reference,
     shortest_path,
 )
+from accord.hub.domain.text import MAX_CHOICES, fold, no_such
 
 WORK = {
     ("Backlog", "Draft"),
@@ -264,3 +270,102 @@ def test_a_link_is_suspect_for_each_end_that_changed() -> None:
     assert changed_ends((1, 2), (3, 2)) == (True, False)
     assert changed_ends((1, 2), (1, 3)) == (False, True)
     assert changed_ends((4, 4), (1, 3)) == (False, False)
+
+
+def test_the_end_that_leans_on_the_other_is_affected() -> None:
+    assert list(impact_steps(ImpactLink("a", "b", "depends_on", "is_depended_on_by"))) == [
+        ImpactStep("b", "a", "is_depended_on_by")
+    ]
+    assert list(impact_steps(ImpactLink("a", "b", "blocks", "is_blocked_by"))) == [
+        ImpactStep("a", "b", "blocks")
+    ]
+    assert list(impact_steps(ImpactLink("a", "b", "duplicates", "is_duplicated_by"))) == [
+        ImpactStep("a", "b", "duplicates"),
+        ImpactStep("b", "a", "is_duplicated_by"),
+    ]
+    assert list(
+        impact_steps(ImpactLink("a", "b", "relates_to", "relates_to", is_symmetric=True))
+    ) == [
+        ImpactStep("a", "b", "relates_to"),
+        ImpactStep("b", "a", "relates_to"),
+    ]
+
+
+def test_everything_is_reached_once_by_one_of_its_shortest_ways() -> None:
+    reach = ImpactSearch("a", limit=10)
+    reach.advance([ImpactStep("a", "b", "1"), ImpactStep("a", "c", "2")])
+    assert reach.front == ("b", "c")
+    reach.advance(
+        [
+            ImpactStep("b", "a", "3"),
+            ImpactStep("b", "d", "4"),
+            ImpactStep("c", "d", "5"),
+            ImpactStep("c", "e", "6"),
+        ]
+    )
+    assert reach.distances == {"a": 0, "b": 1, "c": 1, "d": 2, "e": 2}
+    assert reach.path("d") == [ImpactStep("a", "b", "1"), ImpactStep("b", "d", "4")]
+    assert [(depth, step.label) for depth, step in reach.tree()] == [
+        *((1, "1"), (2, "4"), (1, "2"), (2, "6")),
+    ]
+    assert not reach.is_cut
+
+
+def test_no_more_is_reached_than_was_asked_for() -> None:
+    reach = ImpactSearch("a", limit=1)
+    reach.advance([ImpactStep("a", "b", "1"), ImpactStep("a", "b", "2"), ImpactStep("a", "c", "3")])
+    assert (reach.front, reach.is_cut) == (("b",), True)
+
+
+def test_the_statement_of_an_item_is_its_description_or_else_its_title() -> None:
+    only_title = lint_item("requirement", {"title": "Fast login", "description": "  "})
+    assert [each.rule for each in only_title["title"].findings] == ["vague-word", "missing-shall"]
+    both = lint_item("requirement", {"title": "Fast login", "description": "Log in."})
+    assert [each.rule for each in both["title"].findings] == ["vague-word"]
+    assert [each.rule for each in both["description"].findings] == ["missing-shall"]
+
+
+def test_a_story_has_its_form_in_title_and_description_together() -> None:
+    told = {"title": "As a guest I want to pay", "description": "So that I can leave."}
+    assert all(not each.findings for each in lint_item("user_story", told).values())
+    untold = lint_item("user_story", {**told, "title": "Pay"})
+    assert [each.rule for each in untold["description"].findings] == ["story-form"]
+
+
+pytestmark = pytest.mark.req("H-30")
+
+TOKEN, SESSION, LOCAL = (ProposalOrigin("uma", via, "") for via in ("token", "session", "local"))
+RUN = ProposalOrigin("uma", "local", "run-1")
+UNKNOWN = ProposalOrigin("uma", "", "")
+
+SAME_WAY = "nobody accepts with a token what they proposed"
+SOMEBODY_ELSE = "somebody else has to accept it"
+SETTING = "accept_own_proposals"
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("proposed", [TOKEN, SESSION, LOCAL, RUN, UNKNOWN])
+@pytest.mark.parametrize("accepts", [TOKEN, SESSION, LOCAL, RUN])
+def test_others_are_not_asked_how_they_called(
+    proposed: ProposalOrigin, accepts: ProposalOrigin, own: bool
+) -> None:
+    other = ProposalOrigin("otto", accepts.via, accepts.run_id)
+    assert acceptance_problem(AcceptancePolicy(own=own), proposed, other) == ""
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("proposed", [TOKEN, SESSION, LOCAL, RUN, UNKNOWN])
+@pytest.mark.parametrize("accepts", [TOKEN, RUN, UNKNOWN])
+def test_programs_never_accept_what_their_owner_proposed(
+    proposed: ProposalOrigin, accepts: ProposalOrigin, own: bool
+) -> None:
+    assert SAME_WAY in acceptance_problem(AcceptancePolicy(own=own), proposed, accepts)
+
+
+@pytest.mark.parametrize("accepts", [SESSION, LOCAL])
+def test_people_accept_in_person_what_their_programs_proposed(accepts: ProposalOrigin) -> None:
+    for proposed in (TOKEN, RUN):
+        assert acceptance_problem(AcceptancePolicy(), proposed, accepts) == ""
+        assert SETTING in acceptance_problem(AcceptancePolicy(own=False), proposed, accepts)
+    for proposed in (SESSION, LOCAL, UNKNOWN):
+        assert SOMEBODY_ELSE in acceptance_problem(AcceptancePolicy(), proposed, accepts)

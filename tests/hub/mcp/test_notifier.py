@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from accord.hub.mcp import notifier
-from accord.hub.recorder import CHANNEL
+from accord.hub.recorders import CHANNEL
 from tests.hub.mcp.hub import INFO, LEGACY, MODERN, Hub
 from tests.mcp.server.http.service import PATIENCE, Listening, request, with_meta
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.operations.context import Caller, Scope
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from tests.hub.operations.state import state

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec import to_builtins
 
 from accord.app.composition import data_checks
-from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.hub.domain.rules import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.operations.audit.trail import AuditTrail

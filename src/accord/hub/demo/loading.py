@@ -17,7 +17,7 @@ from uuid import UUID, uuid5
 from msgspec import Struct
 
 from accord.hub.demo.people import COLOURS, OWNER, PEOPLE, REMARKS
-from accord.hub.domain.kinds import Kind, Reference, parse_reference
+from accord.hub.domain.rules import Kind, Reference, parse_reference
 from accord.hub.exchange import markdown_file
 from accord.hub.exchange.importer import Importer
 from accord.hub.exchange.matching import ImportReport

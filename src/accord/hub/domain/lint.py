@@ -23,7 +23,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 from accord.hub.domain.text import MASK, Sentence, sentences
 
 Pattern: TypeAlias = Literal["ubiquitous", "event", "state", "optional", "unwanted", "complex"]

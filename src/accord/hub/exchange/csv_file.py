@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
+from accord.hub.domain.rules import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
 from accord.hub.domain.text import no_such
 from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered, Project
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.rules import KINDS, Kind
 from accord.hub.exchange.csv_file import FIELDS
 from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
 from accord.hub.storage import comments, items, provenance, reference_data, relationships, rows

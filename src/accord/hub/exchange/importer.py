@@ -15,8 +15,8 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from accord.hub import links
-from accord.hub.domain.kinds import (
+from accord.hub import lifecycle
+from accord.hub.domain.rules import (
     STATUSES,
     Reference,
     RuleError,
@@ -474,8 +474,8 @@ class Importer:
         work = await self._as(link.creator, link.created_at, id, row)
         try:
             if former is not None:
-                return await links.retype(work, former, of_type.name), "updated"
-            return await links.create(work, source, target, of_type.name), "created"
+                return await lifecycle.retype_link(work, former, of_type.name), "updated"
+            return await lifecycle.create_link(work, source, target, of_type.name), "created"
         except ConflictError as error:
             if self._origin is None or "path" not in error.data:
                 raise

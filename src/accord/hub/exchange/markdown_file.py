@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
+from accord.hub.domain.rules import KINDS, PRIORITIES, Kind, parse_priority, parse_reference
 from accord.hub.domain.text import no_such
 from accord.hub.exchange.csv_file import join_list, split_list
 from accord.hub.exchange.project import (

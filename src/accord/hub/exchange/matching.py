@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import KINDS, STATUSES, parse_reference
+from accord.hub.domain.rules import KINDS, STATUSES, parse_reference
 from accord.hub.exchange.project import (
     MAX_FOREIGN_ID,
     Comment,

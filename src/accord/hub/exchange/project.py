@@ -11,7 +11,7 @@ from uuid import UUID, uuid5
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """The maximum size of an imported text."""

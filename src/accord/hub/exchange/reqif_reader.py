@@ -18,7 +18,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.rules import KINDS, Kind
 from accord.hub.exchange.csv_file import FIELDS, NULLABLE, split_list
 from accord.hub.exchange.decoding import ReqifArchive, is_archive
 from accord.hub.exchange.project import (

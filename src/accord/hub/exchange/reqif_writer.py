@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import UNSET
 
-from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.rules import KINDS, Kind
 from accord.hub.exchange.csv_file import join_list
 from accord.hub.exchange.project import OURS, Item, Project
 

@@ -24,7 +24,7 @@ from accord.hub.mcp.resources import (
     changes_prompts,
     uris_of,
 )
-from accord.hub.recorder import CHANNEL
+from accord.hub.recorders import CHANNEL
 from accord.hub.storage import resources, revisions
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.rules import KINDS, Kind, parse_reference
 from accord.hub.storage import resources
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import ResourceContents

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from accord import __version__
-from accord.hub.domain.kinds import KINDS, TRANSITIONS, Kind
+from accord.hub.domain.rules import KINDS, TRANSITIONS, Kind
 from accord.hub.entities import UNASSIGNED
 from accord.hub.mcp.notifier import ChangeNotifier
 from accord.hub.mcp.prompts import ActivePrompt, StoredPrompts

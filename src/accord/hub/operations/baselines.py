@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.domain.diffs import differences
-from accord.hub.domain.kinds import parse_reference
-from accord.hub.domain.text import fold
+from accord.hub.domain.rules import parse_reference
+from accord.hub.domain.text import differences, fold
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page, Provenance
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.presentation import summary

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub import lifecycle, undo as undoing
 from accord.hub.bulk import StepResult, Steps, is_step, may_do, run_steps
-from accord.hub.domain.kinds import KINDS, parse_reference
+from accord.hub.domain.rules import KINDS, parse_reference
 from accord.hub.entities import (
     Comment,
     Cursor,
@@ -352,7 +352,7 @@ async def restore_version(
         name: then[name] for name in RESTORED if name in then and then[name] != now[name]
     }
     if values.get("type"):
-        values["type"] = await lifecycle.find_type(work.db, values["type"])
+        values["type"] = await reference_data.find_requirement_type(work.db, values["type"])
     restored = await lifecycle.write(work, row, values) if values else row
     return RestoreResult(reference_id=row.reference_id, restored=version, version=restored.version)
 

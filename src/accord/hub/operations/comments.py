@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.hub.entities import Comment, Cursor, Deletion, Id, Limit, Page, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import comments, items, rows

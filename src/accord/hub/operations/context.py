@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.hub.entities import Comment, Id, Provenance
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import baselines, comments, coverage, items, provenance, relationships

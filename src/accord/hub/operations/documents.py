@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import UNSET, Meta, UnsetType
 
 from accord.hub import lifecycle
-from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.rules import parse_reference
 from accord.hub.entities import (
     AnyOfName,
     AnyOfUsername,

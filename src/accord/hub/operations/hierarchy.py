@@ -12,8 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from accord.hub import lifecycle
-from accord.hub.domain.kinds import Kind
-from accord.hub.domain.traceability import CHILDREN
+from accord.hub.domain.rules import CHILDREN, Kind
 from accord.hub.entities import AnyOfAssignee, AnyOfStatus, Cursor, Id, Limit, Page, each_of
 from accord.hub.presentation import assignee_id, heading, summary
 from accord.hub.storage import items, outline

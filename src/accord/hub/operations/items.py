@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from accord.hub import lifecycle
-from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.rules import KINDS, Kind
 from accord.hub.entities import (
     AcceptanceCriteria,
     AnyOfAssignee,

@@ -18,10 +18,10 @@ from accord.hub.bulk import (
     may_propose,
     run_steps,
 )
-from accord.hub.domain.acceptance import AcceptancePolicy, ProposalOrigin, acceptance_problem
+from accord.hub.domain.rules import AcceptancePolicy, ProposalOrigin, acceptance_problem
 from accord.hub.entities import Cursor, Difference, Limit, Page
-from accord.hub.hints import add_hints
 from accord.hub.lifecycle import check_text
+from accord.hub.recorders import add_hints
 from accord.hub.storage import proposals, rows
 from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.proposals import ProposalRow

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.domain.kinds import RuleError
+from accord.hub.domain.rules import RuleError, check_linkable
 from accord.hub.domain.text import fold, no_such
-from accord.hub.domain.traceability import check_linkable
 from accord.hub.entities import Cursor, Deletion, Id, Limit, Name, Page
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.storage import items, reference_data, relationships, rows

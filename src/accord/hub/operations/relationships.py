@@ -8,8 +8,8 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
-from accord.hub import links
-from accord.hub.domain.traceability import ImpactSearch
+from accord.hub import lifecycle, presentation
+from accord.hub.domain.rules import ImpactSearch
 from accord.hub.entities import Cursor, Deletion, Difference, Id, Limit, Name, Page, Relationship
 from accord.hub.lifecycle import check_text
 from accord.hub.presentation import heading
@@ -47,7 +47,7 @@ async def create_relationship(
     work: OperationContext, *, source_id: Id, target_id: Id, type: Name
 ) -> Relationship:
     """Link two items: source <type> target, such as depends_on, verifies, satisfies."""
-    return links.link_entity(await links.create(work, source_id, target_id, type))
+    return presentation.link_entity(await lifecycle.create_link(work, source_id, target_id, type))
 
 
 @operations.read(rest=Rest("GET", "/relationships/{id}"), tag="relationships", snapshot=True)
@@ -63,7 +63,9 @@ async def get_relationship(work: OperationContext, *, id: Id) -> RelationshipDet
 )
 async def update_relationship(work: OperationContext, *, id: Id, type: Name) -> Relationship:
     """Give a relationship another type."""
-    return links.link_entity(await links.retype(work, await relationships.find(work.db, id), type))
+    return presentation.link_entity(
+        await lifecycle.retype_link(work, await relationships.find(work.db, id), type)
+    )
 
 
 @operations.write(
@@ -83,7 +85,7 @@ async def delete_relationship(
     """Delete a relationship, named by its id or by source_id, target_id and type."""
     row = await _named(work.db, id, source_id, target_id, type)
     work.caller.require_own(row.creator_id, row.reference)
-    await links.delete(work, row)
+    await lifecycle.delete_link(work, row)
     return Deletion(deleted=row.reference, also_deleted=[])
 
 
@@ -106,13 +108,13 @@ async def list_relationships(
         suspect=suspect,
     )
     page = await relationships.list_links(work.db, link_filter, limit=limit, cursor=cursor)
-    return shown_page(page, links.link_entity)
+    return shown_page(page, presentation.link_entity)
 
 
 async def detail(db: Database, row: LinkRow) -> RelationshipDetail:
     """Return a relationship with the changes at its ends."""
     return RelationshipDetail(
-        **asdict(links.link_entity(row)), changes=await _changes(db, row) or UNSET
+        **asdict(presentation.link_entity(row)), changes=await _changes(db, row) or UNSET
     )
 
 
@@ -157,7 +159,7 @@ async def confirm_relationship(work: OperationContext, *, id: Id, reason: Reason
     """Confirm that a suspect relationship still holds for what both ends say now."""
     check_text("reason", reason)
     row = await relationships.find(work.db, id)
-    return links.link_entity(await links.confirm(work, row, reason))
+    return presentation.link_entity(await lifecycle.confirm_link(work, row, reason))
 
 
 @suspect_operations.read(

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.hub.domain.text import fold, no_such
 from accord.hub.entities import (
     HAVE_ASSIGNEES,
@@ -31,13 +31,14 @@ from accord.hub.entities import (
     Page,
     each_of,
 )
-from accord.hub.lifecycle import check_line, find_type
+from accord.hub.lifecycle import check_line
 from accord.hub.presentation import assignee_id, one_or_several, summary
 from accord.hub.search.execute import Hit, SearchPosition, find_best
 from accord.hub.search.query import MAX_RANKED, ParsedQuery, UnassignedFilter, facet, groups_of
 from accord.hub.search.snippets import Snippets
 from accord.hub.storage import items, lists, reference_data, rows
 from accord.hub.storage.lists import Sort, ViewRow
+from accord.hub.storage.reference_data import find_requirement_type
 from accord.operations.choices import Choices, choices_of, corrected
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
@@ -254,7 +255,7 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
         ids = [await _label(db, each) for each in _each(filters.label)]
         found.append(tuple(facet("label", each) for each in ids))
     if filters.type is not None:
-        types = [await find_type(db, each) for each in _each(filters.type)]
+        types = [await find_requirement_type(db, each) for each in _each(filters.type)]
         found.append(tuple(facet("type", each) for each in types))
     if filters.epic_id is not None:
         found.append((facet("epic", (await items.find(db, filters.epic_id, "epic")).id),))

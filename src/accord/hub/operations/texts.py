@@ -10,9 +10,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub import lifecycle
-from accord.hub.domain.diffs import unified
 from accord.hub.domain.lint import FIELDS, RULES, Form, LintReport, lint, lint_item
-from accord.hub.domain.text import no_such
+from accord.hub.domain.text import no_such, unified
 from accord.hub.entities import Id, Text, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import items, rows

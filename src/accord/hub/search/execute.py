@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.rules import parse_reference
 from accord.hub.search import words
 from accord.hub.search.query import (
     LAST_POSITION,

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.hub.search.query import Facet, facet
 from accord.hub.search.words import BEGINNING, is_correctable, sentence, spelling_keys, words
 from accord.hub.storage import items, search

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Final
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 
 MAX_TEXT: Final = 100_000
 """Characters of a text that are folded and indexed."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from accord.hub.domain.diffs import FieldDifference, differences
+from accord.hub.domain.text import FieldDifference, differences
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
 from accord.operations.context import Database

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from accord.hub.domain.kinds import KINDS, Kind, Reference, parse_reference
+from accord.hub.domain.rules import KINDS, Kind, Reference, parse_reference
 from accord.hub.storage import rows
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError

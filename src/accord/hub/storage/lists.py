@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 from accord.hub.storage.items import SELECT, ItemRow, item_row
 from accord.hub.storage.rows import cursor_values, query_hash, total
 from accord.operations.context import Database, is_uuid

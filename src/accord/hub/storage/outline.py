@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import NO_ASSIGNEE

@@ -13,7 +13,10 @@ from accord.hub.domain.text import fold, no_such
 from accord.hub.storage.rows import total
 from accord.operations.auth.users import username_key
 from accord.operations.context import Database, is_uuid
-from accord.operations.errors import InvalidError, NotFoundError
+from accord.operations.errors import (
+    InvalidError,
+    NotFoundError,
+)
 
 SELECT_LABELS: Final = """
 SELECT l.id, l.name, l.name_key, l.colour, l.created_at,
@@ -142,6 +145,18 @@ async def requirement_types(db: Database) -> list[RequirementTypeRow]:
 async def requirement_type_names(db: Database) -> dict[str, str]:
     """Return the names of all requirement types by their keys, in order."""
     return {row["name_key"]: row["name"] for row in await db.fetch(REQUIREMENT_TYPE_NAMES)}
+
+
+async def find_requirement_type(db: Database, name: str) -> str:
+    """Return the requirement type with this name, ignoring letter case.
+
+    Raises InvalidError with the valid names.
+    """
+    known = await requirement_type_names(db)
+    if fold(name) not in known:
+        valid = list(known.values())
+        raise InvalidError("type", no_such("requirement type", name, valid), valid=valid)
+    return known[fold(name)]
 
 
 async def count_requirements_of_type(db: Database, name: str) -> int:

@@ -10,9 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import ImpactLink, ImpactStep, Kind, changed_ends, impact_steps
 from accord.hub.domain.text import fold, no_such
-from accord.hub.domain.traceability import ImpactLink, ImpactStep, changed_ends, impact_steps
 from accord.hub.storage import rows
 from accord.hub.storage.rows import cursor_values, query_hash
 from accord.operations.context import Database, is_uuid

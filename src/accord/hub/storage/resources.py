@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from accord.hub.domain.kinds import Kind
+from accord.hub.domain.rules import Kind
 from accord.hub.storage.rows import chunks, places
 from accord.operations.context import Database
 from accord.store.store import Row

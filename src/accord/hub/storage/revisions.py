@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.hub.domain.diffs import differences
-from accord.hub.domain.kinds import Reference
+from accord.hub.domain.rules import Reference
+from accord.hub.domain.text import differences
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
 from accord.hub.storage.differences import Pair, named_differences

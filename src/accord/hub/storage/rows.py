@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from accord.hub.domain.kinds import KINDS
+from accord.hub.domain.rules import KINDS
 from accord.operations.context import Database, Effect
 from accord.operations.errors import InvalidError
 from accord.operations.pages import cursor_keys

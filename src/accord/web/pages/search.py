@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.rules import parse_reference
 from accord.hub.entities import UNASSIGNED, each_of, one_or_list
 from accord.operations.errors import ServiceError
 from accord.web.formatting import KINDS, href_of, search_result

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-from accord.hub.domain.kinds import KINDS, PRIORITIES, TRANSITIONS, Kind, KindRules, parse_reference
 from accord.hub.domain.lint import FORMS
+from accord.hub.domain.rules import KINDS, PRIORITIES, TRANSITIONS, Kind, KindRules, parse_reference
 from accord.hub.entities import Comment, Relationship
 from accord.hub.operations.changes import Revision
 from accord.hub.operations.texts import LintFinding, LintResult

@@ -10,8 +10,8 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.domain.kinds import PRIORITIES
 from accord.hub.domain.lint import FORMS
+from accord.hub.domain.rules import PRIORITIES
 from accord.operations.errors import ConflictError, NotFoundError, ServiceError, StaleError
 from accord.web.pages.items.detail import (
     PARENTS,

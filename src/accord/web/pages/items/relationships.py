@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.rules import parse_reference
 from accord.operations.errors import ServiceError
 from accord.web.pages.items.detail import ItemView, done, find_item, show
 from accord.web.request import PageRequest, Pages

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from msgspec import UNSET, Struct
 
 from accord.hub.bulk import MAX_STEPS
-from accord.hub.domain.kinds import KINDS, PRIORITIES, STATUSES, Kind, parse_reference
+from accord.hub.domain.rules import KINDS, PRIORITIES, STATUSES, Kind, parse_reference
 from accord.operations.errors import ForbiddenError, InvalidError, RateLimitedError, ServiceError
 from accord.web.forms import read_words
 from accord.web.pages.requirements.tree import MAX_PEOPLE, ROOT, tree_context

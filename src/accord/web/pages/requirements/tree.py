@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from msgspec import UNSET, Struct
 
-from accord.hub.domain.kinds import parse_reference
+from accord.hub.domain.rules import parse_reference
 from accord.hub.entities import HAVE_ASSIGNEES, UNASSIGNED, one_or_list
 from accord.hub.operations.hierarchy import Branch, OpenBranch
 from accord.operations.choices import equivalent

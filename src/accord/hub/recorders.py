@@ -1,7 +1,11 @@
-"""Hints after a write: suspect links, lint findings, unfinished work below.
+"""Recorders: functions that run with every write of the hub, after its effects are known.
 
-A hint never refuses a write. `add_hints` runs inside the transaction, after the effects are
-recorded, so a dry run returns the same hints.
+`record` stores the change and its revisions. Two effects concern the record itself: an effect on a
+`change` marks the change as an undo of that one, an effect on an accepted `proposal` names the
+proposal that the change carries out. `announce` notifies all processes after the commit.
+
+`add_hints` adds hints on suspect links, lint findings and unfinished work below. A hint never
+refuses a write. It runs inside the transaction, so a dry run returns the same hints.
 """
 
 from __future__ import annotations
@@ -9,13 +13,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.lint import FIELDS, lint_item
-from accord.hub.domain.traceability import CONTENT_FIELDS, changes_content
-from accord.hub.storage import items, relationships
+from accord.hub.domain.rules import CONTENT_FIELDS, KINDS, Kind, changes_content
+from accord.hub.storage import items, relationships, revisions
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.context import Effect, Hint, OperationContext
 from accord.operations.operation import RecordedChange
+
+FOREIGN_KINDS: Final = frozenset(
+    {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
+)
+"""Kinds outside of the hub; only the audit trail records them."""
+
+
+async def record(work: OperationContext, change: RecordedChange) -> None:
+    """Record a write as a change with its revisions; nothing if it had no effect."""
+    effects = [effect for effect in work.effects if effect.kind not in FOREIGN_KINDS]
+    if not effects:
+        return
+    undoes, proposal_id, reason = None, None, change.reason
+    for effect in effects:
+        if effect.kind == "change":
+            undoes = effect.id
+        elif effect.kind == "proposal" and effect.after and effect.after["state"] == "accepted":
+            proposal_id, reason = effect.id, effect.after["reason"]
+    await revisions.add(
+        work,
+        change,
+        [effect for effect in effects if effect.kind != "change"],
+        reason=reason,
+        undoes=undoes,
+        proposal_id=proposal_id,
+    )
+
+
+CHANNEL: Final = "accord_hub_changes"
+
+
+async def announce(work: OperationContext, change: RecordedChange) -> None:
+    """Notify all processes of a change after its commit.
+
+    A recorder. The processes read the change itself from the tables.
+    """
+    if any(effect.kind not in FOREIGN_KINDS for effect in work.effects):
+        await work.db.notify(CHANNEL)
+
 
 MAX_HINTED_ITEMS: Final = 10
 """The maximum number of items hinted at per write; after bulk writes, ask for coverage."""
@@ -25,9 +67,9 @@ MAX_FINDINGS: Final = 5
 """The maximum number of lint findings reported per item."""
 MAX_NAMED: Final = 10
 
-DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
+DEPENDENT_TYPES: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
 """Relationship types with a source that depends on the target."""
-ENDED: Final = frozenset({"Obsolete", "Cancelled"})
+CLOSED_STATUSES: Final = frozenset({"Obsolete", "Cancelled"})
 
 
 async def add_hints(work: OperationContext, change: RecordedChange) -> None:
@@ -37,27 +79,27 @@ async def add_hints(work: OperationContext, change: RecordedChange) -> None:
     """
     advised = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
     for effect in advised[:MAX_HINTED_ITEMS]:
-        changed = _changed(effect)
+        changed = _changed_fields(effect)
         if changes_content(changed):
-            await _lint(work, effect)
+            await _hint_findings(work, effect)
         if effect.action == "updated" and (changes_content(changed) or "status" in changed):
-            await _links(work, effect, changed)
+            await _hint_links(work, effect, changed)
         if "status" in changed and (effect.after or {}).get("status") == "Done":
-            await _open_below(work, effect)
+            await _hint_open_below(work, effect)
 
 
-def _changed(effect: Effect) -> set[str]:
+def _changed_fields(effect: Effect) -> set[str]:
     before, after = effect.before or {}, effect.after or {}
     return {name for name in {*CONTENT_FIELDS, "status"} if before.get(name) != after.get(name)}
 
 
-async def _lint(work: OperationContext, effect: Effect) -> None:
+async def _hint_findings(work: OperationContext, effect: Effect) -> None:
     if effect.kind == "prompt":
         return
     kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
     after = effect.after or {}
     # A new item has no suppressions unless the same write added one: skip the query.
-    has_none = effect.action == "created" and not _tells_of(work, "lint_suppression")
+    has_none = effect.action == "created" and not _has_effect_on(work, "lint_suppression")
     put_aside = {} if has_none else await items.suppressions_of_item(work.db, effect.id)
     texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
     reports = lint_item(kind, texts, without=frozenset(put_aside))
@@ -69,24 +111,26 @@ async def _lint(work: OperationContext, effect: Effect) -> None:
         _hint(work, effect, "lint", message)
 
 
-def _tells_of(work: OperationContext, kind: str) -> bool:
+def _has_effect_on(work: OperationContext, kind: str) -> bool:
     return any(effect.kind == kind for effect in work.effects)
 
 
-async def _links(work: OperationContext, effect: Effect, changed: set[str]) -> None:
+async def _hint_links(work: OperationContext, effect: Effect, changed: set[str]) -> None:
     links = await relationships.of_item(work.db, effect.id)
     before, after = effect.before or {}, effect.after or {}
     suspect = [link for link in links if _is_newly_suspect(link, effect.id, before, after)]
     if suspect:
         message = f"links become suspect, confirm those that still hold: {_named(suspect)}"
         _hint(work, effect, "suspect-links", message)
-    if "status" in changed and after.get("status") in ENDED:
-        needing = [link for link in links if link.target_id == effect.id and link.type in DEPENDENT]
+    if "status" in changed and after.get("status") in CLOSED_STATUSES:
+        needing = [
+            link for link in links if link.target_id == effect.id and link.type in DEPENDENT_TYPES
+        ]
         if needing:
             _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
 
 
-async def _open_below(work: OperationContext, effect: Effect) -> None:
+async def _hint_open_below(work: OperationContext, effect: Effect) -> None:
     """Add a hint about unfinished stories and requirements below a finished item."""
     found = await items.open_below(work.db, effect.id)
     if found:

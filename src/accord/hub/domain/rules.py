@@ -1,0 +1,407 @@
+"""Rules for items: kinds, statuses and priorities; parents, links and impact; proposals.
+
+RuleError
+├── TransitionError     the status may not follow the current one
+├── HierarchyError      the kinds may not be parent and child, or be linked
+└── CycleError          the link would close a cycle
+
+A link becomes suspect when the content of one of its ends changes after the link was made or
+confirmed; other fields (assignee, status) do not count. A change of an item affects the items that
+depend on it, refine it or verify it, the target of `blocks`, both ends of symmetric links, and the
+items below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.hub.domain.text import fold
+
+
+class RuleError(ValueError):
+    """A violated rule; the message names the rule and the valid choices."""
+
+
+class TransitionError(RuleError):
+    """An invalid status transition; `allowed` has the valid next statuses."""
+
+    def __init__(self, kind: str, before: str, after: str, allowed: Sequence[str]) -> None:
+        follow = ", ".join(allowed) if allowed else "none"
+        super().__init__(f"{after!r} does not follow on {before!r}; allowed: {follow}")
+        self.kind = kind
+        self.before = before
+        self.after = after
+        self.allowed = tuple(allowed)
+
+
+class HierarchyError(RuleError):
+    """A kind that does not belong under another; `allowed` has the valid parents."""
+
+    def __init__(self, message: str, allowed: Sequence[str]) -> None:
+        super().__init__(message)
+        self.allowed = tuple(allowed)
+
+
+class CycleError(RuleError):
+    """A link that would close a cycle; `path` goes once around it."""
+
+    def __init__(self, type: str, path: Sequence[str]) -> None:
+        super().__init__(f"{type} would close a circle: {' -> '.join(path)}")
+        self.path = tuple(path)
+
+
+Kind: TypeAlias = Literal[
+    "epic", "user_story", "acceptance_criteria", "requirement", "steering_document", "prompt"
+]
+
+
+class KindRules(Struct, frozen=True):
+    """The properties of one kind of items."""
+
+    kind: Kind
+    prefix: str
+    """The prefix of reference ids: EP-001."""
+    plural: str
+    """The name in paths and URIs: user-stories."""
+    scheme: str
+    """The URI scheme of a single item: user-story://US-001."""
+    title: str
+    """The name for people."""
+    parent: Kind | None = None
+
+
+KINDS: Final[dict[Kind, KindRules]] = {
+    each.kind: each
+    for each in (
+        KindRules("epic", "EP", "epics", "epic", "Epic"),
+        KindRules("user_story", "US", "user-stories", "user-story", "User story", "epic"),
+        KindRules(
+            "acceptance_criteria",
+            "AC",
+            "acceptance-criteria",
+            "acceptance-criteria",
+            "Acceptance criteria",
+            "user_story",
+        ),
+        KindRules("requirement", "REQ", "requirements", "requirement", "Requirement", "user_story"),
+        KindRules(
+            "steering_document",
+            "STD",
+            "steering-documents",
+            "steering-document",
+            "Steering document",
+        ),
+        KindRules("prompt", "PROMPT", "prompts", "prompt", "Prompt"),
+    )
+}
+
+_BY_PREFIX: Final = {each.prefix: each.kind for each in KINDS.values()}
+_REFERENCE: Final = re.compile(r"([A-Za-z]{2,6})-([0-9]{1,12})", re.ASCII)
+
+
+class Reference(Struct, frozen=True):
+    """A reference id, the name that people use for an item."""
+
+    kind: Kind
+    number: int
+
+    def __str__(self) -> str:
+        return f"{KINDS[self.kind].prefix}-{self.number:03d}"
+
+
+def parse_reference(text: str) -> Reference | None:
+    """Return the reference id in a text such as `req-001`, or None.
+
+    Letter case and leading zeros do not matter.
+    """
+    match = _REFERENCE.fullmatch(text.strip())
+    kind = _BY_PREFIX.get(match[1].upper()) if match else None
+    if match is None or kind is None or int(match[2]) == 0:
+        return None
+    return Reference(kind, int(match[2]))
+
+
+PRIORITIES: Final[dict[int, str]] = {1: "Critical", 2: "High", 3: "Medium", 4: "Low"}
+DEFAULT_PRIORITY: Final = 3
+
+_BY_NAME: Final = {fold(name): number for number, name in PRIORITIES.items()}
+
+
+def parse_priority(text: str) -> int | None:
+    """Return the priority with this number or name, or None."""
+    folded = fold(text)
+    if folded in _BY_NAME:
+        return _BY_NAME[folded]
+    return int(folded) if folded in map(str, PRIORITIES) else None
+
+
+_OF_WORK: Final[Mapping[str, tuple[str, ...]]] = {
+    "Backlog": ("Draft", "In Progress", "Cancelled"),
+    "Draft": ("Backlog", "In Progress", "Cancelled"),
+    "In Progress": ("Done", "Cancelled"),
+    "Done": ("In Progress",),
+    "Cancelled": ("Backlog",),
+}
+_OF_REQUIREMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Draft": ("Active", "Obsolete"),
+    "Active": ("Obsolete",),
+    "Obsolete": ("Active",),
+}
+
+TRANSITIONS: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
+    "epic": _OF_WORK,
+    "user_story": _OF_WORK,
+    "requirement": _OF_REQUIREMENTS,
+}
+"""By kind and status: the valid next statuses. Kinds that are not in the table have no status."""
+
+STATUSES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    kind: tuple(table) for kind, table in TRANSITIONS.items()
+}
+
+INITIAL: Final[Mapping[Kind, str]] = {kind: names[0] for kind, names in STATUSES.items()}
+"""The status of new items: Backlog for epics and stories, Draft for requirements."""
+
+
+def check_transition(kind: Kind, before: str, after: str) -> None:
+    """Raise TransitionError if `after` is no valid next status of `before`.
+
+    Keeping the status is valid.
+    """
+    if before == after:
+        return
+    allowed = TRANSITIONS.get(kind, {}).get(before, ())
+    if after not in allowed:
+        raise TransitionError(kind, before, after, allowed)
+
+
+CHILDREN: Final[Mapping[Kind, tuple[Kind, ...]]] = {
+    kind: tuple(each.kind for each in KINDS.values() if each.parent == kind) for kind in KINDS
+}
+"""By kind: the kinds of its children."""
+
+LINKABLE: Final[tuple[Kind, ...]] = tuple(kind for kind in KINDS if kind != "prompt")
+"""The kinds that can have relationships."""
+
+
+def check_parent(child: Kind, parent: Kind | None) -> None:
+    """Raise HierarchyError if a `child` does not belong under a `parent`."""
+    expected = KINDS[child].parent
+    if parent == expected:
+        return
+    title = KINDS[child].title
+    if expected is None:
+        raise HierarchyError(f"{title} stands under nothing", ())
+    given = f", not under {KINDS[parent].title}" if parent is not None else ""
+    raise HierarchyError(f"{title} belongs under {KINDS[expected].title}{given}", (expected,))
+
+
+def check_criteria(requirement_parent: str, criteria_parent: str) -> None:
+    """Raise HierarchyError if a requirement and its criteria have different stories."""
+    if requirement_parent != criteria_parent:
+        raise HierarchyError("the acceptance criteria belong to another user story", ())
+
+
+def check_linkable(kind: Kind) -> None:
+    """Raise HierarchyError for a kind that cannot have relationships."""
+    if kind not in LINKABLE:
+        names = ", ".join(KINDS[each].title for each in LINKABLE)
+        raise HierarchyError(f"{KINDS[kind].title} has no relationships; these have: {names}", ())
+
+
+def shortest_path(edges: Iterable[tuple[str, str]], start: str, goal: str) -> list[str] | None:
+    """Return a shortest path along `edges` from `start` to `goal`, or None."""
+    following: dict[str, list[str]] = {}
+    for source, target in edges:
+        following.setdefault(source, []).append(target)
+    came_from: dict[str, str] = {start: start}
+    waiting = deque([start])
+    while waiting:
+        place = waiting.popleft()
+        if place == goal:
+            return _back(came_from, goal)
+        for after in following.get(place, ()):
+            if after not in came_from:
+                came_from[after] = place
+                waiting.append(after)
+    return None
+
+
+def check_acyclic(type: str, edges: Iterable[tuple[str, str]], source: str, target: str) -> None:
+    """Raise CycleError if a link from `source` to `target` closes a cycle.
+
+    The path in the error goes once around the cycle, from `source` to `source`.
+    """
+    path = shortest_path(edges, target, source)
+    if path is not None:
+        raise CycleError(type, [source, *path])
+
+
+def _back(came_from: dict[str, str], goal: str) -> list[str]:
+    path = [goal]
+    while came_from[path[-1]] != path[-1]:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+CONTENT_FIELDS: Final = frozenset({"title", "description", "type"})
+"""The fields with content; a change of them makes links suspect."""
+
+
+def changes_content(fields: Iterable[str]) -> bool:
+    """Return whether a change of these fields makes links of the item suspect."""
+    return not CONTENT_FIELDS.isdisjoint(fields)
+
+
+def changed_ends(remembered: tuple[int, int], said: tuple[int, int]) -> tuple[bool, bool]:
+    """Return, for source and target, whether the end changed its content.
+
+    `remembered` are the versions that the link remembers, `said` the versions of the last content
+    changes.
+    """
+    return remembered[0] < said[0], remembered[1] < said[1]
+
+
+AFFECTS_TARGET: Final = frozenset({"blocks"})
+"""Types with a target that depends on the source; for all others it is the reverse."""
+AFFECTS_BOTH: Final = frozenset({"duplicates"})
+"""Types, besides the symmetric ones, that affect both ends."""
+
+
+class ImpactLink(Struct, frozen=True):
+    """A link, reduced to the fields that impact analysis needs."""
+
+    source: str
+    target: str
+    type: str
+    inverse: str
+    is_symmetric: bool = False
+
+
+class ImpactStep(Struct, frozen=True):
+    """One step from an item to an item that it affects."""
+
+    start: str
+    end: str
+    label: str
+    """The relation of the end to the start: `is_depended_on_by`, `has`."""
+
+
+def impact_steps(link: ImpactLink) -> Iterator[ImpactStep]:
+    """Yield the impact steps that a link allows."""
+    is_both = link.is_symmetric or link.type in AFFECTS_BOTH
+    if is_both or link.type in AFFECTS_TARGET:
+        yield ImpactStep(link.source, link.target, link.type)
+    if is_both or link.type not in AFFECTS_TARGET:
+        yield ImpactStep(link.target, link.source, link.inverse)
+
+
+class ImpactSearch:
+    """A breadth-first traversal from one item; each item has one shortest path."""
+
+    def __init__(self, start: str, limit: int) -> None:
+        self.start = start
+        self.came_by: dict[str, ImpactStep] = {}
+        """By id: the step that reached an item, in the order of the traversal."""
+        self.distances: dict[str, int] = {start: 0}
+        self.front: tuple[str, ...] = (start,)
+        """The items reached last; the next step begins there."""
+        self.is_cut = False
+        """True if more than `limit` items could be reached."""
+        self._limit = limit
+
+    def advance(self, found: Iterable[ImpactStep]) -> None:
+        """Follow the steps that begin at the frontier."""
+        distance = self.distances[self.front[0]] + 1
+        reached: list[str] = []
+        for step in found:
+            if step.end in self.distances:
+                continue
+            if len(self.came_by) >= self._limit:
+                self.is_cut = True
+                break
+            self.came_by[step.end] = step
+            self.distances[step.end] = distance
+            reached.append(step.end)
+        self.front = tuple(reached)
+
+    def path(self, end: str) -> list[ImpactStep]:
+        """Return the steps from the start to an item that was reached."""
+        path: list[ImpactStep] = []
+        while end != self.start:
+            path.append(self.came_by[end])
+            end = path[-1].start
+        return path[::-1]
+
+    def tree(self) -> Iterator[tuple[int, ImpactStep]]:
+        """Yield all steps with their depth, each below its predecessor."""
+        following: dict[str, list[ImpactStep]] = {}
+        for step in self.came_by.values():
+            following.setdefault(step.start, []).append(step)
+        waiting = [(1, step) for step in reversed(following.get(self.start, []))]
+        while waiting:
+            depth, step = waiting.pop()
+            yield depth, step
+            waiting += [(depth + 1, each) for each in reversed(following.get(step.end, []))]
+
+
+class AcceptancePolicy(Struct, frozen=True):
+    """The setting `accept_own_proposals`."""
+
+    own: bool = True
+    """True if people may accept, in person, proposals of their own tokens and runs."""
+
+
+class ProposalOrigin(Struct, frozen=True):
+    """The way a caller called: by token, session or run.
+
+    The fields are columns of a proposal and fields of a caller.
+    """
+
+    user_id: str
+    via: str
+    run_id: str
+
+    @property
+    def in_person(self) -> bool:
+        """True for a person at the keyboard; false for a token or a workflow run."""
+        return self.via in ("session", "local") and not self.run_id
+
+    @property
+    def by_program(self) -> bool:
+        return self.via == "token" or bool(self.run_id)
+
+
+def acceptance_problem(
+    policy: AcceptancePolicy, proposed: ProposalOrigin, accepts: ProposalOrigin
+) -> str:
+    """Return the reason against accepting a proposal; empty if there is none.
+
+    Proposed          accepted by its author   with a token   in person
+    with a token, by a run                     no             by the setting
+    in person                                  no             no
+    unknown (before `via` was stored)          no             no
+
+    In person means a login session, or a command on the machine itself. Other people may accept if
+    their rights allow it.
+    """
+    if proposed.user_id != accepts.user_id:
+        return ""
+    if not accepts.in_person:
+        return (
+            "you proposed it yourself, and nobody accepts with a token what they proposed: "
+            "sign in and accept it there, or ask somebody else"
+        )
+    if not proposed.by_program:
+        return "you proposed it yourself: somebody else has to accept it"
+    if not policy.own:
+        return (
+            "it was proposed with a token of yours: somebody else has to accept it "
+            "(setting accept_own_proposals)"
+        )
+    return ""
