@@ -26,11 +26,11 @@ from accord.hub.domain.rules import (
 from accord.hub.domain.text import fold, problem_of_line, problem_of_text
 from accord.hub.entities import Deletion
 from accord.hub.storage import items, reference_data, relationships, rows
-from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.reference_data import find_requirement_type
 from accord.hub.storage.relationships import LinkRow, TypeRow
 from accord.hub.storage.revisions import differences_since
+from accord.hub.storage.rows import PARENT_FIELD
 from accord.operations.context import Database, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.hub.domain.rules import KINDS
-from accord.hub.storage import proof, rows
+from accord.hub.storage import revisions, rows
 from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED
 from accord.hub.storage.revisions import RevisionRow, items_of
@@ -105,7 +105,7 @@ class RevisionCheck:
         self._operations = tuple(operations)
 
     async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None:
-        migrated = await proof.migrations(db)
+        migrated = await revisions.hub_migrations(db)
         if migrated:
             tables = {each.name for each in REPLAYED_TABLES.values()}
             tables -= {table for table, name in ADDED_TABLES.items() if name not in migrated}
@@ -131,7 +131,7 @@ class _Replay:
 
     async def run(self, tables: Sequence[str]) -> None:
         after: Any = _NEVER
-        while changes := await proof.changes(self._db, after, CHANGES_PER_READ):
+        while changes := await revisions.recorded_changes(self._db, after, CHANGES_PER_READ):
             done = await self._revisions([row["change_key"] for row in changes])
             for row in changes:
                 await self._play(row, done.get(row["change_key"], []))
@@ -146,7 +146,7 @@ class _Replay:
 
     async def _revisions(self, ids: Sequence[str]) -> dict[str, list[_Revision]]:
         found: dict[str, list[_Revision]] = {}
-        for row in await proof.revisions(self._db, ids):
+        for row in await revisions.revisions_of_changes(self._db, ids):
             found.setdefault(row["change_id"], []).append(self._revision(row))
         return found
 
@@ -250,7 +250,7 @@ class _Replay:
         Fields that a revision changed come from the revision, all others from the table.
         """
         found: Fields = {}
-        for before in await proof.former_states(self._db, id, kind):
+        for before in await revisions.former_states(self._db, id, kind):
             found = {**(_state_of(before) or {}), **found}
         table = REPLAYED_TABLES.get(kind)
         if table is None:
@@ -291,10 +291,10 @@ class _Replay:
             self._evidence.differs("edited", "change", record.change_id, f"{detail}, or removed")
 
     async def _look_for_strays(self) -> None:
-        for id, total in await proof.stray_revisions(self._db):
+        for id, total in await revisions.stray_revisions(self._db):
             detail = f"{total} revisions belong to no change"
             self._evidence.found(AuditFinding("forged", f"change {id}", detail, "change"))
-        for row in await proof.records_without_change(self._db, self._operations):
+        for row in await revisions.records_without_change(self._db, self._operations):
             record = record_of(row)
             if self._evidence.chain.is_genuine(record, row["mac"]):
                 detail = f"{record.operation} on {record.target or 'it'} is gone"
@@ -339,7 +339,7 @@ class _Replay:
         """Compare the entries of a baseline with the states at its creation."""
         expected = self._said(baseline.get("epic_id"))
         id, label = baseline["id"], baseline["name"]
-        for row in await proof.baseline_entries(self._db, id):
+        for row in await revisions.baseline_entries(self._db, id):
             self._evidence.compared += 1
             about = {"label": label, "field": row["reference_id"]}
             said = expected.pop((row["kind"], row["entity_id"]), None)

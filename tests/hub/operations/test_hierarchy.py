@@ -337,7 +337,7 @@ async def test_an_outline_has_an_end(world: World) -> None:
 async def test_a_tree_is_filtered_by_several_values_and_by_nobody(
     world: World, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr("accord.hub.storage.outline.MAX_FEW_MATCHES", few)
+    monkeypatch.setattr("accord.hub.storage.lists.MAX_FEW_MATCHES", few)
     await plant(world)
     await world.call("update_requirement", id="REQ-001", status="Active", assignee=None)
     await world.call("update_requirement", id="REQ-002", status="Obsolete", assignee="otto")

@@ -61,9 +61,9 @@ from accord.hub.exchange.project import (
 )
 from accord.hub.lifecycle import check_line
 from accord.hub.storage import comments, items, provenance, reference_data, relationships, rows
-from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
+from accord.hub.storage.rows import PARENT_FIELD
 from accord.operations.arguments import convert
 from accord.operations.context import OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError

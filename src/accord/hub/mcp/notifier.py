@@ -25,7 +25,7 @@ from accord.hub.mcp.resources import (
     uris_of,
 )
 from accord.hub.recorders import CHANNEL
-from accord.hub.storage import resources, revisions
+from accord.hub.storage import items, revisions
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server
 from accord.operations.adapters.mcp_tools import known_caller
@@ -172,7 +172,7 @@ async def _unannounced(
 
 async def _places(db: ReadTransaction, ids: Iterable[str]) -> dict[str, ItemPlace]:
     found: dict[str, ItemPlace] = {}
-    for row in await resources.places_of(db, sorted(ids)):
+    for row in await items.places_of_items(db, sorted(ids)):
         for prefix in ("", "p_", "g_"):
             if row[f"{prefix}id"] is not None:
                 place = ItemPlace(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from accord.hub.mcp.resources import PROMPT_FORBIDDEN
-from accord.hub.storage import resources
+from accord.hub.storage import items
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.definitions import Prompt
 from accord.mcp.protocol.messages import GetPromptResult, PromptMessage, failure
@@ -46,14 +46,14 @@ class StoredPrompts:
     async def page(self, after: str) -> SourcePage[Prompt]:
         if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
             raise ValueError(f"{after!r} is no place in a list")
-        rows = await resources.prompts(self._runner.store, int(after or 0), PAGE + 1)
+        rows = await items.listed_prompts(self._runner.store, int(after or 0), PAGE + 1)
         more = str(rows[PAGE - 1]["number"]) if len(rows) > PAGE else ""
         return SourcePage([_definition(row) for row in rows[:PAGE]], more)
 
     async def find(self, name: str) -> ServedPrompt | None:
         if "\0" in name:
             return None
-        row = await resources.prompt_named(self._runner.store, name)
+        row = await items.listed_prompt(self._runner.store, name)
         return None if row is None else StoredPrompt(_definition(row), self._runner)
 
 

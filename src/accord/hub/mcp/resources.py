@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.domain.rules import KINDS, Kind, parse_reference
-from accord.hub.storage import resources
+from accord.hub.storage import items
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
@@ -384,7 +384,9 @@ class ListedItems:
             found: list[Row] = []
             behind = number
             for each in LISTED_KINDS[LISTED_KINDS.index(kind) :]:
-                found += await resources.page(db, each, behind, RESOURCES_PAGE + 1 - len(found))
+                found += await items.listed_resources(
+                    db, each, behind, RESOURCES_PAGE + 1 - len(found)
+                )
                 behind = 0
                 if len(found) > RESOURCES_PAGE:
                     break

@@ -17,8 +17,8 @@ from accord.hub.entities import UNASSIGNED
 from accord.hub.mcp.notifier import ChangeNotifier
 from accord.hub.mcp.prompts import ActivePrompt, StoredPrompts
 from accord.hub.mcp.resources import PROMPT_FORBIDDEN, RESOURCE_ROWS, HubResource, ListedItems
-from accord.hub.storage import resources
-from accord.hub.storage.resources import Named
+from accord.hub.storage import reference_data
+from accord.hub.storage.reference_data import NamedEntity
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import Completion, Profile
 from accord.mcp.server.auth.authenticator import Authenticator
@@ -149,11 +149,13 @@ class _Completions:
         if kind is None:
             return _completed([])
         typed = _plain(value)
-        found = await resources.references(self._store, kind, typed, MAX_COMPLETIONS + 1)
+        found = await reference_data.complete_references(
+            self._store, kind, typed, MAX_COMPLETIONS + 1
+        )
         if typed and not found:
-            found = await resources.ids(self._store, kind, typed, MAX_COMPLETIONS + 1)
+            found = await reference_data.complete_ids(self._store, kind, typed, MAX_COMPLETIONS + 1)
         if kind == "prompt":
-            found += await resources.names(
+            found += await reference_data.complete_names(
                 self._store, "prompt", typed.lower(), MAX_COMPLETIONS + 1
             )
         return _completed(found)
@@ -173,7 +175,9 @@ class _Completions:
         return await self._beginning_with("label", value)
 
     async def type(self, value: str) -> Completion:
-        return _completed(matching(value, await resources.types(self._store, MAX_COMPLETIONS)))
+        return _completed(
+            matching(value, await reference_data.first_types(self._store, MAX_COMPLETIONS))
+        )
 
     async def status(self, value: str, of: str) -> Completion:
         every = {
@@ -184,11 +188,13 @@ class _Completions:
         names = list(dict.fromkeys(name for statuses in every.values() for name in statuses))
         return _completed(matching(value, names))
 
-    async def _beginning_with(self, of: Named, value: str) -> Completion:
+    async def _beginning_with(self, of: NamedEntity, value: str) -> Completion:
         return _completed(await self._names(of, value))
 
-    async def _names(self, of: Named, value: str) -> list[str]:
-        return await resources.names(self._store, of, _plain(value).casefold(), MAX_COMPLETIONS + 1)
+    async def _names(self, of: NamedEntity, value: str) -> list[str]:
+        return await reference_data.complete_names(
+            self._store, of, _plain(value).casefold(), MAX_COMPLETIONS + 1
+        )
 
 
 def _kind_of(template: str) -> Kind | None:

@@ -23,9 +23,8 @@ from accord.hub.entities import (
 )
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import comments, items, reference_data, revisions, rows
-from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.revisions import ChangeRow, ChangeSubject, RevisionRow
-from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.hub.storage.rows import DEFAULT_LIMIT, StatePair, named_differences
 from accord.operations.context import Action, Changed, Database, OperationContext, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
@@ -161,7 +160,7 @@ async def get_change(work: OperationContext, *, change_id: ChangeId) -> ChangeDe
     """Get a change: who made it, and all that it did."""
     row = await revisions.find_change(work.db, change_id)
     done = await revisions.revisions_of_change(work.db, row.id)
-    pairs = [Pair(each.kind, each.before, each.after) for each in done[:MAX_SHOWN]]
+    pairs = [StatePair(each.kind, each.before, each.after) for each in done[:MAX_SHOWN]]
     touched = [_touched(each) for each in done[:MAX_SHOWN]]
     for each, found in zip(touched, await named_differences(work.db, pairs), strict=True):
         each.differences = found
@@ -238,7 +237,9 @@ async def _revisions(db: Database, steps: Sequence[RevisionRow], of: str) -> lis
     if not ids:
         return []
     changes = await revisions.changes(db, ids)
-    told = await named_differences(db, [Pair(each.kind, each.before, each.after) for each in steps])
+    told = await named_differences(
+        db, [StatePair(each.kind, each.before, each.after) for each in steps]
+    )
     return [
         Revision(
             version=each.version,
@@ -313,7 +314,7 @@ async def compare_versions(
             raise InvalidError(name, f"{row.reference_id} has only version {row.version} as yet")
     before = await revisions.state_at(work.db, row, a)
     after = await revisions.state_at(work.db, row, to)
-    [found] = await named_differences(work.db, [Pair(row.kind, before, after)])
+    [found] = await named_differences(work.db, [StatePair(row.kind, before, after)])
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
 
 
@@ -433,9 +434,9 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[NewsEntry]:
 async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[NewsEntity]]:
     """Return the effects to show, by change."""
     pairs = [
-        Pair(each.kind, each.before, each.after)
+        StatePair(each.kind, each.before, each.after)
         if each.action == "updated"
-        else Pair(each.kind, None, None)
+        else StatePair(each.kind, None, None)
         for each in steps
     ]
     headings = await _headings(db, [each for each in steps if each.action == "updated"])

@@ -15,9 +15,9 @@ from accord.hub import lifecycle
 from accord.hub.domain.rules import CHILDREN, Kind
 from accord.hub.entities import AnyOfAssignee, AnyOfStatus, Cursor, Id, Limit, Page, each_of
 from accord.hub.presentation import assignee_id, heading, summary
-from accord.hub.storage import items, outline
+from accord.hub.storage import items, lists
 from accord.hub.storage.items import ItemRow
-from accord.hub.storage.outline import UNDER, OutlineFilter, OutlineRow
+from accord.hub.storage.lists import KINDS_UNDER, OutlineFilter, OutlineRow
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
@@ -81,7 +81,7 @@ async def get_hierarchy(
 ) -> Hierarchy:
     """See the tree under an item, or of all epics, as text and as nodes."""
     if id is None:
-        top = await outline.epics(work.db, limit)
+        top = await lists.epics(work.db, limit)
         hidden = await items.count_epics(work.db) - len(top)
     else:
         top, hidden = [await items.find(work.db, id)], 0
@@ -126,12 +126,12 @@ async def _grow(
     nodes = {node.id: node for node in roots}
     level = [row.id for row in top if CHILDREN[row.kind]]
     for deep in range(depth + 1):
-        totals = await outline.count_children(db, level)
+        totals = await lists.count_children(db, level)
         for id, total in totals.items():
             nodes[id].left_out = total
         if deep == depth or room <= 0 or not totals:
             break
-        found = await outline.children(db, list(totals), room)
+        found = await lists.children(db, list(totals), room)
         room -= len(found)
         for row in found:
             nodes[row.id] = _node(row)
@@ -228,9 +228,9 @@ async def list_children(
     outline_filter = await _outline_filter(work.db, status, assignee)
     if id is not None:
         outline_filter = _below(
-            outline_filter, await outline.row_of(work.db, (await items.find(work.db, id)).id)
+            outline_filter, await lists.outline_row(work.db, (await items.find(work.db, id)).id)
         )
-    page = await outline.rows_under(work.db, outline_filter, limit=limit, cursor=cursor)
+    page = await lists.rows_under(work.db, outline_filter, limit=limit, cursor=cursor)
     return shown_page(page, lambda row: Branch(**_fields(row)))
 
 
@@ -287,7 +287,7 @@ class _Tree(Struct, kw_only=True):
 
     async def grow(self, under: OutlineFilter) -> _Branches:
         """Return the children of an item, with everything open below them."""
-        page = await outline.rows_under(self.db, under, limit=self.limit)
+        page = await lists.rows_under(self.db, under, limit=self.limit)
         found = [OpenBranch(**_fields(row)) for row in page.items]
         needed = self.way.get(under.parent_id)
         if needed is not None and all(row.id != needed.id for row in page.items):
@@ -303,7 +303,7 @@ class _Tree(Struct, kw_only=True):
         return _Branches(found, page.next_cursor, page.total)
 
     def _is_open(self, row: OutlineRow) -> bool:
-        if row.kind not in UNDER or not row.has_children:
+        if row.kind not in KINDS_UNDER or not row.has_children:
             return False
         if row.reference_id not in self.opened:
             return self.unfold and self.rows < MAX_UNFOLDED
@@ -315,7 +315,7 @@ async def _outline_filter(
 ) -> OutlineFilter:
     statuses: set[str] = set(each_of(status))
     people = {await assignee_id(db, each) for each in each_of(assignee)}
-    return await outline.filter_epics(db, tuple(sorted(statuses)), tuple(sorted(people)))
+    return await lists.filter_epics(db, tuple(sorted(statuses)), tuple(sorted(people)))
 
 
 def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
@@ -323,9 +323,9 @@ def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
 
     Raises InvalidError for a kind without children.
     """
-    if row.kind not in UNDER:
+    if row.kind not in KINDS_UNDER:
         raise InvalidError("id", f"{row.reference_id} is nothing that others stand under")
-    return replace(under, parent_id=row.id, kinds=UNDER[row.kind])
+    return replace(under, parent_id=row.id, kinds=KINDS_UNDER[row.kind])
 
 
 async def _path_to(db: Database, selected: str) -> list[OutlineRow]:
@@ -333,11 +333,11 @@ async def _path_to(db: Database, selected: str) -> list[OutlineRow]:
 
     Raises NotFoundError.
     """
-    row: OutlineRow | None = await outline.row_of(db, (await items.find(db, selected)).id)
+    row: OutlineRow | None = await lists.outline_row(db, (await items.find(db, selected)).id)
     way: list[OutlineRow] = []
     while row is not None:
         way.append(row)
-        row = None if row.parent_id is None else await outline.row_of(db, row.parent_id)
+        row = None if row.parent_id is None else await lists.outline_row(db, row.parent_id)
     way.reverse()
     return way if way[0].kind == "epic" else []
 

@@ -23,9 +23,8 @@ from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.lifecycle import check_text
 from accord.hub.recorders import add_hints
 from accord.hub.storage import proposals, rows
-from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.proposals import ProposalRow
-from accord.hub.storage.rows import DEFAULT_LIMIT
+from accord.hub.storage.rows import DEFAULT_LIMIT, StatePair, named_differences
 from accord.operations.context import Action, Changed, Database, Effect, Hint, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.operation import RecordedChange, Rest
@@ -228,7 +227,7 @@ async def _previewed(
     first = len(work.effects)
     await run_steps(work, steps, may_propose)
     net = _net(work.effects[first:])
-    pairs = [Pair(each.kind, each.before, each.after) for each in net]
+    pairs = [StatePair(each.kind, each.before, each.after) for each in net]
     return [
         ProposedEffect(
             action=each.action,

@@ -3,6 +3,7 @@
 Knows the tables, not the rules: `accord.hub.lifecycle` decides what may be written.
 
 Each kind numbers its items with a counter. A number is given once, even if its item is deleted.
+The last part reads what MCP lists, announces and completes.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from msgspec.structs import asdict
 
 from accord.hub.domain.rules import KINDS, Kind, Reference, parse_reference
 from accord.hub.storage import rows
+from accord.hub.storage.rows import chunks, places
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
-from accord.store.store import Engine, Transaction
+from accord.store.store import Engine, Row, Transaction
 
 SELECT: Final = """
 SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.position, i.title,
@@ -434,3 +436,47 @@ async def suppressions_of_item(db: Database, item_id: str) -> dict[str, Suppress
 
 def _suppression(row: Any) -> SuppressionRow:
     return SuppressionRow(*row)
+
+
+RESOURCES: Final = """
+SELECT kind, number, reference_id, title, status, active, substr(description, 1, 120) AS summary
+FROM items WHERE kind = $1 AND number > $2 ORDER BY number LIMIT $3
+"""
+LISTED_PROMPTS: Final = """
+SELECT number, name, title, description FROM items
+WHERE kind = 'prompt' AND number > $1 ORDER BY number LIMIT $2
+"""
+LISTED_PROMPT: Final = """
+SELECT name, title, description FROM items WHERE kind = 'prompt' AND lower(name) = $1
+"""
+ITEM_PLACES: Final = """
+SELECT i.id, i.kind, i.reference_id, i.parent_id, p.id AS p_id, p.kind AS p_kind,
+       p.reference_id AS p_reference_id, p.parent_id AS p_parent_id, g.id AS g_id, g.kind AS g_kind,
+       g.reference_id AS g_reference_id, g.parent_id AS g_parent_id
+FROM items i LEFT JOIN items p ON p.id = i.parent_id LEFT JOIN items g ON g.id = p.parent_id
+WHERE i.id IN ({ids})
+"""
+
+
+async def listed_resources(db: Database, kind: Kind, behind: int, limit: int) -> list[Row]:
+    """Return items of a kind after a number, by number, with the beginnings of their texts."""
+    return await db.fetch(RESOURCES, kind, behind, limit)
+
+
+async def listed_prompts(db: Database, behind: int, limit: int) -> list[Row]:
+    """Return prompts after a number, by number."""
+    return await db.fetch(LISTED_PROMPTS, behind, limit)
+
+
+async def listed_prompt(db: Database, name: str) -> Row | None:
+    """Return the prompt with this name, ignoring letter case."""
+    found = await db.fetch(LISTED_PROMPT, name.lower())
+    return found[0] if found else None
+
+
+async def places_of_items(db: Database, ids: Sequence[str]) -> list[Row]:
+    """Return items with their parents (`p_…`) and grandparents (`g_…`)."""
+    found: list[Row] = []
+    for some in chunks(ids):
+        found += await db.fetch(ITEM_PLACES.format(ids=places(len(some))), *some)
+    return found

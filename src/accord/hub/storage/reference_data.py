@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from accord.hub.domain.rules import Kind
 from accord.hub.domain.text import fold, no_such
 from accord.hub.storage.rows import total
 from accord.operations.auth.users import username_key
@@ -227,3 +228,60 @@ async def assigned_people(db: Database) -> list[str]:
 async def count_active_people(db: Database) -> int:
     """Return the number of active people."""
     return await total(db, COUNT_ACTIVE_PEOPLE)
+
+
+NamedEntity: TypeAlias = Literal["prompt", "person", "label"]
+COMPLETED_REFERENCES: Final = """
+SELECT reference_id AS value FROM items WHERE kind = $1
+AND (reference_id LIKE $2 ESCAPE '!' OR lower(title) LIKE $3 ESCAPE '!') ORDER BY number LIMIT $4
+"""
+COMPLETED_IDS: Final = (
+    "SELECT id AS value FROM items WHERE kind = $1 AND id LIKE $2 ESCAPE '!' LIMIT $3"
+)
+COMPLETED_TYPES: Final = "SELECT name AS value FROM requirement_types ORDER BY name_key LIMIT $1"
+COMPLETED_NAMES: Final[dict[NamedEntity, str]] = {
+    "prompt": """
+SELECT name AS value FROM items WHERE kind = 'prompt' AND lower(name) LIKE $1 ESCAPE '!'
+ORDER BY number LIMIT $2
+""",
+    "person": """
+SELECT username AS value FROM users WHERE active = 1 AND username_key LIKE $1 ESCAPE '!'
+ORDER BY username_key LIMIT $2
+""",
+    "label": """
+SELECT name AS value FROM labels WHERE name_key LIKE $1 ESCAPE '!' ORDER BY name_key LIMIT $2
+""",
+}
+
+
+async def complete_references(db: Database, kind: Kind, typed: str, limit: int) -> list[str]:
+    """Return reference ids of items that begin with a text, or have it in their titles."""
+    like = (_prefix_pattern(typed.upper()), f"%{_prefix_pattern(typed.lower())}")
+    return [row["value"] for row in await db.fetch(COMPLETED_REFERENCES, kind, *like, limit)]
+
+
+async def complete_ids(db: Database, kind: Kind, typed: str, limit: int) -> list[str]:
+    """Return ids of items that begin with a text."""
+    return [
+        row["value"]
+        for row in await db.fetch(COMPLETED_IDS, kind, _prefix_pattern(typed.lower()), limit)
+    ]
+
+
+async def complete_names(db: Database, of: NamedEntity, beginning: str, limit: int) -> list[str]:
+    """Return names that begin with a folded text."""
+    return [
+        row["value"]
+        for row in await db.fetch(COMPLETED_NAMES[of], _prefix_pattern(beginning), limit)
+    ]
+
+
+async def first_types(db: Database, limit: int) -> list[str]:
+    """Return the names of requirement types."""
+    return [row["value"] for row in await db.fetch(COMPLETED_TYPES, limit)]
+
+
+def _prefix_pattern(text: str) -> str:
+    """Return a LIKE pattern for a prefix, with wildcards escaped."""
+    escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"{escaped}%"

@@ -1,4 +1,8 @@
-"""Changes and revisions: what was done to which entity, by whom, as differences."""
+"""Changes and revisions: what was done to which entity, by whom, as differences.
+
+The last part reads changes, audit records, revisions and baseline entries for the proof that rows
+are what operations wrote. It reads them as they are, since somebody may have edited them by hand.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,8 @@ from accord.hub.domain.rules import Reference
 from accord.hub.domain.text import differences
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
-from accord.hub.storage.differences import Pair, named_differences
 from accord.hub.storage.items import ItemRow
+from accord.hub.storage.rows import StatePair, named_differences, places
 from accord.operations.context import Action, Database, Effect, OperationContext, is_uuid
 from accord.operations.errors import NotFoundError
 from accord.operations.operation import RecordedChange
@@ -351,7 +355,7 @@ async def state_at(db: Database, row: ItemRow, version: int) -> dict[str, Any]:
 async def differences_since(db: Database, row: ItemRow, version: int) -> list[Difference]:
     """Return the differences between an item and one of its earlier versions."""
     then = await state_at(db, row, version)
-    return (await named_differences(db, [Pair(row.kind, then, row.stored())]))[0]
+    return (await named_differences(db, [StatePair(row.kind, then, row.stored())]))[0]
 
 
 async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
@@ -398,3 +402,70 @@ def _json(fields: Mapping[str, Any] | None) -> str | None:
 
 def _decoded(text: str | None) -> dict[str, Any] | None:
     return None if text is None else msgspec.json.decode(text)
+
+
+HUB_MIGRATIONS: Final = "SELECT name FROM accord_migrations WHERE part = 'hub'"
+RECORDED_CHANGES: Final = """
+SELECT c.id AS change_key, c.sequence AS change_sequence, c.actor_id AS change_actor_id,
+       c.actor AS change_actor, c.operation AS change_operation, c.face AS change_face,
+       c.token_id AS change_token_id, c.client AS change_client, c.undoes, c.proposal_id, r.*
+FROM changes c LEFT JOIN audit_records r ON r.change_id = c.id
+WHERE c.sequence > $1 ORDER BY c.sequence LIMIT $2
+"""
+REVISIONS_OF_CHANGES: Final = """
+SELECT * FROM revisions WHERE change_id IN ({places}) ORDER BY change_id, place
+"""
+FORMER_STATES: Final = """
+SELECT r.action, r.before FROM revisions r JOIN changes c ON c.id = r.change_id
+WHERE r.entity_id = $1 AND r.kind = $2 ORDER BY c.sequence, r.place
+"""
+STRAY_REVISIONS: Final = """
+SELECT r.change_id, COUNT(*) AS total FROM revisions r LEFT JOIN changes c ON c.id = r.change_id
+WHERE c.id IS NULL GROUP BY r.change_id LIMIT 100
+"""
+RECORDS_WITHOUT_CHANGE: Final = """
+SELECT r.* FROM audit_records r LEFT JOIN changes c ON c.id = r.change_id
+WHERE r.change_id <> '' AND c.id IS NULL AND r.operation IN ({places})
+ORDER BY r.change_id LIMIT 1000
+"""
+BASELINE_ENTRIES: Final = """
+SELECT entity_id, kind, reference_id, version, content FROM baseline_entries
+WHERE baseline_id = $1
+"""
+
+
+async def hub_migrations(db: Database) -> set[str]:
+    """Return the names of the hub's migrations that have been run."""
+    return {row["name"] for row in await db.fetch(HUB_MIGRATIONS)}
+
+
+async def recorded_changes(db: Database, after: Any, limit: int) -> list[Row]:
+    """Return changes after a sequence, each with the columns of its audit record."""
+    return await db.fetch(RECORDED_CHANGES, after, limit)
+
+
+async def revisions_of_changes(db: Database, change_ids: Sequence[str]) -> list[Row]:
+    """Return the revisions of changes, in order."""
+    return await db.fetch(REVISIONS_OF_CHANGES.format(places=places(len(change_ids))), *change_ids)
+
+
+async def former_states(db: Database, id: str, kind: str) -> list[Any]:
+    """Return what the revisions of an entity keep of its former states, oldest first."""
+    return [row["before"] for row in await db.fetch(FORMER_STATES, id, kind)]
+
+
+async def stray_revisions(db: Database) -> list[tuple[Any, int]]:
+    """Return the numbers of revisions of changes that do not exist, by change id."""
+    return [(row["change_id"], row["total"]) for row in await db.fetch(STRAY_REVISIONS)]
+
+
+async def records_without_change(db: Database, operations: Sequence[str]) -> list[Row]:
+    """Return audit records of these operations with a change that does not exist."""
+    return await db.fetch(
+        RECORDS_WITHOUT_CHANGE.format(places=places(len(operations))), *operations
+    )
+
+
+async def baseline_entries(db: Database, id: str) -> list[Row]:
+    """Return all entries of a baseline."""
+    return await db.fetch(BASELINE_ENTRIES, id)

@@ -1,4 +1,4 @@
-"""Rows of the hub's tables by key, savepoints, and cursors of lists.
+"""Rows of the hub's tables by key, savepoints, cursors of lists, and differences of two states.
 
 Effects name rows by these keys, and undo writes rows back by them. Names of tables and columns
 never come from a caller.
@@ -6,19 +6,23 @@ never come from a caller.
 A cursor holds the sort values and the id of the last row of a page, so rows that are added or
 deleted between two pages neither repeat nor hide others. It also holds a hash of the query and is
 refused by other queries.
+
+Callers see differences with names in place of ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from types import GenericAlias
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from accord.hub.domain.rules import KINDS
+from accord.hub.domain.text import FieldDifference, differences
+from accord.hub.entities import Difference
 from accord.operations.context import Database, Effect
 from accord.operations.errors import InvalidError
 from accord.operations.pages import cursor_keys
@@ -188,3 +192,101 @@ def cursor_values(cursor: str, query: str, *types: type) -> list[Any]:
     if name != query:
         raise InvalidError("cursor", "belongs to another list, filter or order")
     return list(values)
+
+
+HIDDEN_FIELDS: Final = frozenset(
+    {
+        *("id", "kind", "number", "reference_id", "name_key", "created_at", "updated_at"),
+        *("version", "said_version", "source_version", "target_version", "position"),
+    }
+)
+"""Fields that follow from a change or identify its subject; they are not shown as differences."""
+
+PARENT_FIELD: Final[dict[str, str]] = {
+    "user_story": "epic_id",
+    "acceptance_criteria": "user_story_id",
+    "requirement": "user_story_id",
+}
+"""By kind: the argument that names the parent."""
+
+_FIELD_NAMES: Final = {
+    "creator_id": "creator",
+    "assignee_id": "assignee",
+    "author_id": "author",
+    "owner_id": "owner",
+    "criteria_id": "acceptance_criteria_id",
+    "label_id": "label",
+}
+_NAME_COLUMNS: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys(
+        ("creator_id", "assignee_id", "author_id", "owner_id", "resolved_by", "confirmed_by"),
+        ("users", "username"),
+    ),
+    **dict.fromkeys(
+        ("parent_id", "criteria_id", "source_id", "target_id", "item_id", "steering_id", "epic_id"),
+        ("items", "reference_id"),
+    ),
+    "label_id": ("labels", "name"),
+}
+"""By column: the table and column with the name of the row it refers to."""
+
+
+class StatePair(Struct, frozen=True):
+    """Two states of a row; None means that the row did not exist."""
+
+    kind: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+async def named_differences(db: Database, pairs: Sequence[StatePair]) -> list[list[Difference]]:
+    """Return the differences of each pair, with names in place of ids."""
+    found = [
+        [
+            each
+            for each in differences(pair.before or {}, pair.after or {}, HIDDEN_FIELDS)
+            if each.before not in (None, "") or each.after not in (None, "")
+        ]
+        for pair in pairs
+    ]
+    names = await _names_of_ids(db, (each for some in found for each in some))
+    return [
+        [_named_difference(pair.kind, each, names) for each in some]
+        for pair, some in zip(pairs, found, strict=True)
+    ]
+
+
+def _named_difference(
+    kind: str, difference: FieldDifference, names: Mapping[str, str]
+) -> Difference:
+    field = difference.field
+    name = PARENT_FIELD.get(kind, field) if field == "parent_id" else _FIELD_NAMES.get(field, field)
+    diff = difference.diff
+    if diff is not None:
+        return Difference(field=name, diff=diff)
+    before, after = difference.before, difference.after
+    if field in _NAME_COLUMNS:
+        before, after = names.get(before, before), names.get(after, after)
+    return Difference(
+        field=name,
+        before=UNSET if before is None and field not in _NAME_COLUMNS else before,
+        after=UNSET if after is None and field not in _NAME_COLUMNS else after,
+    )
+
+
+async def _names_of_ids(db: Database, found: Iterable[FieldDifference]) -> dict[str, str]:
+    """Return the names for the ids in these differences."""
+    wanted: dict[tuple[str, str], dict[str, None]] = {}
+    for each in found:
+        where = _NAME_COLUMNS.get(each.field)
+        if where is not None:
+            ids = wanted.setdefault(where, {})
+            ids.update((id, None) for id in (each.before, each.after) if id)
+    names: dict[str, str] = {}
+    for (table, column), ids in wanted.items():
+        for some in chunks(list(ids)):
+            statement = (
+                f"SELECT id, {column} AS name FROM {table} WHERE id IN ({places(len(some))})"
+            )
+            names.update({row["id"]: row["name"] for row in await db.fetch(statement, *some)})
+    return names
