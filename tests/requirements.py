@@ -276,7 +276,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.hub.exchange.reqif_parser", "tests"): (
         ("H-25", "ReqIF files and archives are read within limits; anything else is refused."),
     ),
-    ("accord.hub.demo.loading", "tests"): (
+    ("accord.hub.demo_project", "tests"): (
         ("H-26", "The sample project touches only what it made."),
     ),
     ("accord.web.app", "tests"): (

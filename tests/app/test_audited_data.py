@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations, data_checks
 from accord.app.runtime import AUDIT_PURPOSE, Runtime, open_runtime, server_key
 from accord.app.settings import Settings
-from accord.hub.demo.loading import demo_operation
+from accord.hub.demo_project import demo_operation
 from accord.hub.domain.rules import AcceptancePolicy
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Chain

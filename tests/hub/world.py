@@ -14,7 +14,7 @@ from accord.hub.domain.rules import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.recorders import add_hints, announce, record
 from accord.hub.registry import hub_operations
-from accord.hub.search.index import index
+from accord.hub.search_index import index
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
 from accord.operations.context import Caller, Role

@@ -27,7 +27,7 @@ from accord.cli.mcp_server import SettingsFile
 from accord.cli.workflow import read_input
 from accord.exposure.response import Response, read_response
 from accord.exposure.routes import Route
-from accord.hub.exchange import json_file
+from accord.hub.exchange import project
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.codec import MAX_DEPTH
 from accord.mcp.client.auth.web import Reply
@@ -102,9 +102,9 @@ def route(levels: int) -> Any:
 
 
 def exported(levels: int) -> Any:
-    kept = {"format": json_file.FORMAT, "version": json_file.VERSION}
+    kept = {"format": project.JSON_FORMAT, "version": project.JSON_VERSION}
     head = msgspec.json.encode(kept).decode()[:-1]
-    return list(json_file.read(f'{head},"items":{lists(levels - 1)}}}'))
+    return list(project.read_json(f'{head},"items":{lists(levels - 1)}}}'))
 
 
 def token_head(levels: int) -> Any:

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, BrowserContext, Page
 from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
-from accord.hub.demo.loading import demo_operation
+from accord.hub.demo_project import demo_operation
 from accord.operations.arguments import convert
 from accord.operations.auth.credentials import COOKIE
 from accord.operations.context import Caller, Role

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.entry_points import Plugin, PluginError, find, installed, normalized
-from accord.hub.demo.loading import demo_operation
+from accord.hub.demo_project import demo_operation
 from accord.hub.exchange.formats import FORMATS, Format, Formats
 from accord.hub.recorders import FOREIGN_KINDS, add_hints, announce, record
 from accord.hub.registry import hub_operations
@@ -31,7 +31,7 @@ from accord.hub.revision_check import (
     PROVEN_TABLES as HUB_PROVEN,
     RevisionCheck,
 )
-from accord.hub.search.index import index
+from accord.hub.search_index import index
 from accord.hub.storage.rows import TABLES
 from accord.operations.adapters.openapi import openapi_document
 from accord.operations.adapters.rest_routes import RestRoute

@@ -39,7 +39,7 @@ from accord.app.traffic import Traffic
 from accord.app.worker_metrics import LoopLatency, WorkerSocket, share_worker_metrics, write_process
 from accord.entry_points import PluginError
 from accord.hub.mcp.server import hub_server
-from accord.hub.search.index import IndexMaintenance
+from accord.hub.search_index import IndexMaintenance
 from accord.jsonrpc.protocol.channel import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits

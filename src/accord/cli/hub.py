@@ -68,7 +68,7 @@ def _configure_demo(parser: Parser) -> None:
 
 def _run_demo(arguments: argparse.Namespace) -> int:
     async def use(local: Runtime) -> int:
-        from accord.hub.demo.loading import demo_operation, first_epic
+        from accord.hub.demo_project import demo_operation, first_epic
         from accord.operations.arguments import convert
 
         operation = demo_operation()
@@ -448,7 +448,7 @@ def _configure_reindex(parser: Parser) -> None:
 
 def _run_reindex(arguments: argparse.Namespace) -> int:
     async def use(local: Runtime) -> int:
-        from accord.hub.search.index import rebuild
+        from accord.hub.search_index import rebuild
         from accord.operations.storage import LANE
 
         store = local.store

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.hub.demo.loading import demo_operation
+from accord.hub.demo_project import demo_operation
 from accord.hub.exchange.formats import FORMATS, Formats
 from accord.hub.exchange.matching import MAX_NUMBER
 from accord.hub.exchange.project import Numbered

@@ -1,7 +1,7 @@
 """Import and export.
 
-project     the exchanged values: items, relationships, comments, labels, types; pure
-json_file, csv_file, markdown_file, reqif_writer, reqif_reader
+project     the exchanged values: items, relationships, comments, labels, types; JSON; pure
+csv_file, markdown_file, reqif_writer, reqif_reader
             write and read one format each; pure
 decoding    encodings and archives of imported files; pure
 formats     all formats by name

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.exchange import csv_file, json_file, markdown_file, reqif_reader, reqif_writer
+from accord.hub.exchange import csv_file, markdown_file, project, reqif_reader, reqif_writer
 from accord.hub.exchange.project import Numbered, Project
 from accord.operations.operation import Operation
 
@@ -31,7 +31,7 @@ class Format(Struct, frozen=True):
 FORMATS: Final[dict[str, Format]] = {
     each.name: each
     for each in (
-        Format("json", "application/json", (".json",), json_file.write, json_file.read),
+        Format("json", "application/json", (".json",), project.write_json, project.read_json),
         Format("csv", "text/csv", (".csv",), csv_file.write, csv_file.read),
         Format(
             "markdown",

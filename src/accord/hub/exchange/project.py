@@ -1,17 +1,26 @@
-"""A project as values: what imports read and exports write. Pure.
+"""A project as values, which imports read and exports write, and as JSON. Pure.
 
 Items name each other by reference id or by UUID. A field that is UNSET was not given: an import
-leaves it unchanged.
+leaves it unchanged. JSON is the complete format: its rows are counted through all members, in the
+order of `JSON_MEMBERS`.
 """
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid5
 
-from msgspec import UNSET, Struct, UnsetType
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.hub.domain.rules import Kind
+from accord.jsonrpc.protocol.codec import decode_json
+from accord.operations.choices import choices_of_struct, corrected
+from accord.operations.errors import InvalidError
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """The maximum size of an imported text."""
@@ -167,3 +176,97 @@ def former_id(identifier: str) -> str:
 def derived_id(source: str, foreign_id: str) -> str:
     """Return the UUID of a new item: the same for each import from this source."""
     return str(uuid5(OURS, f"{len(source)} {source} {foreign_id}"))
+
+
+JSON_FORMAT: Final = "accord-hub"
+JSON_VERSION: Final = 1
+JSON_MEMBERS: Final[dict[str, Any]] = {
+    "types": Type,
+    "labels": Label,
+    "items": Item,
+    "relationships": Link,
+    "comments": Comment,
+}
+
+
+class _JsonFile(Struct, forbid_unknown_fields=True):
+    format: str
+    version: int
+    source: str = ""
+    types: list[Raw] = []
+    labels: list[Raw] = []
+    items: list[Raw] = []
+    relationships: list[Raw] = []
+    comments: list[Raw] = []
+
+
+def write_json(project: Project) -> str:
+    """Return the text of a JSON file, indented."""
+    head: dict[str, Any] = {"format": JSON_FORMAT, "version": JSON_VERSION}
+    if project.source:
+        head["source"] = project.source
+    encoded = msgspec.json.encode(head | {name: getattr(project, name) for name in JSON_MEMBERS})
+    return msgspec.json.format(encoded, indent=1).decode() + "\n"
+
+
+def read_json(text: str) -> Iterator[Numbered]:
+    """Return the rows of a file. Raises FormatError."""
+    try:
+        file: _JsonFile = decode_json(text, _JsonFile)
+        json.loads(text, object_pairs_hook=_check_members)
+    except FormatError:
+        raise
+    except (msgspec.DecodeError, ValueError) as error:
+        raise FormatError(f"this is no JSON export: {str(error)[:300]}") from None
+    if file.format != JSON_FORMAT or file.version != JSON_VERSION:
+        raise FormatError(
+            f"this is {file.format[:40]!r} of version {file.version}, not {JSON_FORMAT!r} of "
+            f"version {JSON_VERSION}"
+        )
+    return _json_rows(file)
+
+
+def _json_rows(file: _JsonFile) -> Iterator[Numbered]:
+    rows = count(1)
+    if file.source:
+        yield Numbered(0, Origin(file.source))
+    for member, type in JSON_MEMBERS.items():
+        for place, raw in enumerate(getattr(file, member)):
+            record: Record | Fault
+            try:
+                record = msgspec.json.decode(raw, type=type)
+            except msgspec.ValidationError as error:
+                record = _corrected_record(raw, type, str(error)[:300], f"{member}[{place}]")
+            except msgspec.DecodeError as error:
+                record = Fault(f"{member}[{place}]: {str(error)[:300]}")
+            yield Numbered(next(rows), record)
+
+
+def _corrected_record(raw: Any, type: type[Any], said: str, where: str) -> Record | Fault:
+    """Decode a refused row again, with its kind in another spelling.
+
+    `User Story` is accepted for `user_story`.
+    """
+    try:
+        value = corrected(msgspec.json.decode(raw), choices_of_struct(type), "")
+        record: Record = msgspec.convert(value, type)
+    except InvalidError as error:
+        return Fault(f"{where}: {error.message}")
+    except msgspec.DecodeError:
+        return Fault(f"{where}: {said}")
+    return record
+
+
+def _check_members(pairs: list[tuple[str, Any]]) -> None:
+    """Raise FormatError for a duplicate member or for the character U+0000.
+
+    One of two members with the same name would be lost, and no database stores U+0000.
+    """
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise FormatError(f"the member {twice[:64]!r} is there twice in one object")
+    for name, value in pairs:
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and "\0" in text for text in texts):
+            raise FormatError(f"{name[:64]} has the character U+0000, which is not allowed")

@@ -1,29 +1,52 @@
-"""The MCP server of the hub in all protocol versions, with request guard and completions.
+"""The MCP server of the hub in all versions: request guard, completions, notifications.
 
 Tools are made from the operations; resources, prompts and completions are added here. The guard
 authorizes, charges and audits requests that no operation serves. Serve it with an authenticator
 that gives principals their `Caller`.
+
+Every write wakes all processes (`accord.hub.recorders`). The notifier of each process reads from
+the tables the changes that it has not announced yet, as long as it has subscribers, and otherwise
+only their last number: changes are numbered in the order in which they were committed, whatever the
+clocks of the machines say. Callers with a revoked token or a deactivated account get no more
+notifications.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from accord import __version__
 from accord.hub.domain.rules import KINDS, TRANSITIONS, Kind
 from accord.hub.entities import UNASSIGNED
-from accord.hub.mcp.notifier import ChangeNotifier
-from accord.hub.mcp.prompts import ActivePrompt, StoredPrompts
-from accord.hub.mcp.resources import PROMPT_FORBIDDEN, RESOURCE_ROWS, HubResource, ListedItems
-from accord.hub.storage import reference_data
+from accord.hub.mcp.resources import (
+    PROMPT_FORBIDDEN,
+    RESOURCE_ROWS,
+    ActivePrompt,
+    ChangedEntity,
+    HubResource,
+    ItemPlace,
+    ListedItems,
+    StoredPrompts,
+    canonical,
+    changes_items,
+    changes_prompts,
+    uris_of,
+)
+from accord.hub.recorders import CHANNEL
+from accord.hub.storage import items, reference_data, revisions
 from accord.hub.storage.reference_data import NamedEntity
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import Completion, Profile
 from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.components.completions import matching
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server
 from accord.mcp.server.server_state import McpLimits
 from accord.operations.adapters.errors import mcp_error
@@ -32,18 +55,184 @@ from accord.operations.adapters.mcp_tools import (
     caller_in,
     introduced,
     keep_allowance,
+    known_caller,
     told_to_programs,
 )
 from accord.operations.audit.record import Record, Result
+from accord.operations.auth.revocation import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError
 from accord.operations.runner import Runner
-from accord.store.store import Store
+from accord.store.store import ReadTransaction, Store, StoreError
+
+log = logging.getLogger("accord.hub")
+
+CHANGES_PER_READ: Final = 500
+MAX_NOTIFIED: Final = 10_000
+"""The maximum number of revisions sent in one pass; later ones follow in the next."""
+MAX_PENDING: Final = 1_000
+MAX_SPELLINGS: Final = 10_000
+
+Mark: TypeAlias = tuple[int, int]
+"""A read position: the number of a change, and a place among its revisions."""
+AFTER_ALL: Final = 2**31 - 1
+"""A place after all revisions of a change."""
+
+
+class ChangeNotifier:
+    """The changes of one hub, for the clients of one server.
+
+    `moved` is called for each change, even without listeners.
+    """
+
+    def __init__(self, server: Server, store: Store, moved: Callable[[], None]) -> None:
+        self._server = server
+        self._store = store
+        self._moved = moved
+        self._since: Mark = (0, AFTER_ALL)
+        self._unheard: set[str] = set()
+        """Changes made by this process while it had no listeners, and not read yet."""
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._spelled: dict[str, set[str]] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Follow changes while the context is open."""
+        stop = await self._store.listen(CHANNEL, self._wake)
+        self._since = await self._store.read(_last_mark)
+        try:
+            yield
+        finally:
+            stop()
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+
+    def wrote(self, change_id: str) -> None:
+        """Note a change made by this process; later subscribers are not notified of it."""
+        self._moved()
+        if not len(self._server.listeners) and len(self._unheard) < MAX_PENDING:
+            self._unheard.add(change_id)
+
+    def watch(self, uri: str) -> None:
+        """Remember the spelling of a URI that a client subscribed to."""
+        known = canonical(uri)
+        if known != uri and len(self._spelled) < MAX_SPELLINGS:
+            self._spelled.setdefault(known, set()).add(uri)
+
+    def _wake(self) -> None:
+        self._moved()
+        # At most one task reads; a wake-up during its run makes it run once more.
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._look())
+        else:
+            self._again = True
+
+    async def _look(self) -> None:
+        try:
+            while True:
+                self._again = False
+                try:
+                    await self._catch_up()
+                except StoreError as error:
+                    log.warning("changes are told later: %s", error)
+                except Exception:
+                    log.exception("changes could not be told")
+                if not self._again:
+                    return
+        finally:
+            self._task = None
+
+    async def _catch_up(self) -> None:
+        looked_at = frozenset(self._unheard)
+        if not len(self._server.listeners):
+            last = await self._store.read(_last_mark)
+            if not len(self._server.listeners):
+                self._since = last
+                self._unheard -= looked_at
+                return
+            # A client that subscribed during the read may predate the last change, so send the
+            # changes. It cannot predate changes that this process noted since: skip those.
+            looked_at = frozenset(self._unheard)
+        await self._notify_listeners(looked_at)
+        self._unheard -= looked_at
+
+    async def _notify_listeners(self, known: frozenset[str]) -> None:
+        since, listeners = self._since, self._server.listeners
+        revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
+        # Read after the changes, so a caller barred before one of them is not notified of it.
+        callers = [known_caller(principal) for principal in listeners.principals]
+        silent = await self._store.read(lambda db: find_revoked(db, callers))
+        listeners.silence(lambda principal: known_caller(principal) in silent)
+        changes: dict[ServerChange, None] = {}
+        for revision in revisions:
+            for uri in uris_of(revision, places):
+                for spelled in (uri, *self._spelled.get(uri, ())):
+                    changes[updated(spelled)] = None
+            if changes_prompts(revision):
+                changes[PROMPTS_CHANGED] = None
+            if changes_items(revision):
+                changes[RESOURCES_CHANGED] = None
+        for change in changes:
+            listeners.tell_here(change)
+        self._since = read
+        self._again = self._again or len(revisions) > MAX_NOTIFIED
+
+
+async def _last_mark(db: ReadTransaction) -> Mark:
+    """Return the current read position."""
+    return await revisions.last_sequence(db), AFTER_ALL
+
+
+async def _unannounced(
+    db: ReadTransaction, since: Mark, known: frozenset[str]
+) -> tuple[list[ChangedEntity], dict[str, ItemPlace], Mark]:
+    """Return the revisions after `since` that are not of a known change.
+
+    Also return the locations of their items, and the new read position.
+    """
+    found: list[ChangedEntity] = []
+    while True:
+        rows = await revisions.after(db, *since, CHANGES_PER_READ)
+        found += [_changed_entity(row) for row in rows if row["change_id"] not in known]
+        if rows:
+            since = rows[-1]["sequence"], rows[-1]["place"]
+        if len(rows) < CHANGES_PER_READ or len(found) > MAX_NOTIFIED:
+            break
+    return found, await _places(db, {id for each in found for id in each.items}), since
+
+
+async def _places(db: ReadTransaction, ids: Iterable[str]) -> dict[str, ItemPlace]:
+    found: dict[str, ItemPlace] = {}
+    for row in await items.places_of_items(db, sorted(ids)):
+        for prefix in ("", "p_", "g_"):
+            if row[f"{prefix}id"] is not None:
+                place = ItemPlace(
+                    row[f"{prefix}kind"],
+                    row[f"{prefix}id"],
+                    row[f"{prefix}reference_id"],
+                    row[f"{prefix}parent_id"],
+                )
+                found[place.id] = place
+    return found
+
+
+def _changed_entity(row: Any) -> ChangedEntity:
+    return ChangedEntity(
+        kind=row["kind"],
+        id=row["entity_id"],
+        reference_id=row["reference_id"],
+        action=row["action"],
+        before=msgspec.json.decode(row["before"]) if row["before"] else {},
+        after=msgspec.json.decode(row["after"]) if row["after"] else {},
+    )
+
 
 SERVED_BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
 """Methods served by operations; the operation runner records them."""
 UNRECORDED: Final = frozenset(("ping",))
-COST: Final = 1
+REQUEST_COST: Final = 1
 """The cost of such a request in the rate limit of its caller."""
 READING_METHODS: Final = frozenset(
     (
@@ -82,7 +271,7 @@ class RequestGuard:
     async def _charge(self, caller: Caller, incoming: Incoming) -> None:
         """Raise RpcError if the caller exceeds the rate limit."""
         try:
-            keep_allowance(incoming, await self._runner.take(caller, COST))
+            keep_allowance(incoming, await self._runner.take(caller, REQUEST_COST))
         except RateLimitedError as error:
             keep_allowance(incoming, error.allowance)
             self._record(caller, incoming.method, "refused", error.kind.code)
@@ -211,8 +400,8 @@ def _completed(values: list[str]) -> Completion:
     return Completion(values=values[:MAX_COMPLETIONS], has_more=len(values) > MAX_COMPLETIONS)
 
 
-NAME: Final = "accord-hub"
-REST: Final = "Whole items are in their resources, such as requirement://REQ-001."
+SERVER_NAME: Final = "accord-hub"
+RESOURCES_NOTE: Final = "Whole items are in their resources, such as requirement://REQ-001."
 ONE_PAGE: Final = 10_000
 """Large enough to list all tools, and all templates, in one page."""
 
@@ -250,7 +439,7 @@ def hub_server(
             yield
 
     server = Server(
-        NAME,
+        SERVER_NAME,
         version=__version__,
         title="Accord requirements hub",
         instructions=ActivePrompt(runner, version).told_to,
@@ -265,7 +454,7 @@ def hub_server(
     # Caches must be stale at once after a write of this process, before its notification.
     runner.listen(lambda outcome, caller, operation: feed.wrote(outcome.change_id))
     server.guards.append(RequestGuard(runner))
-    add_tools(server, runner, rest=REST, forbidden={"prompts": PROMPT_FORBIDDEN})
+    add_tools(server, runner, rest=RESOURCES_NOTE, forbidden={"prompts": PROMPT_FORBIDDEN})
     for row in RESOURCE_ROWS:
         if runner.registry.get(row.operation) is not None:
             server.resources.add(row.uri, HubResource(row, runner, feed.watch))

@@ -33,9 +33,17 @@ from accord.hub.entities import (
 )
 from accord.hub.lifecycle import check_line
 from accord.hub.presentation import assignee_id, one_or_several, summary
-from accord.hub.search.execute import Hit, SearchPosition, find_best
-from accord.hub.search.query import MAX_RANKED, ParsedQuery, UnassignedFilter, facet, groups_of
-from accord.hub.search.snippets import Snippets
+from accord.hub.search_index import facet
+from accord.hub.search_query import (
+    MAX_RANKED,
+    Hit,
+    ParsedQuery,
+    SearchPosition,
+    Snippets,
+    UnassignedFilter,
+    find_best,
+    groups_of,
+)
 from accord.hub.storage import items, lists, reference_data, rows
 from accord.hub.storage.lists import Sort, ViewRow
 from accord.hub.storage.reference_data import find_requirement_type

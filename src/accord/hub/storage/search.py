@@ -1,7 +1,8 @@
 """The search index as statements: entries, words and spellings, ranked matches.
 
 An entry is the folded text of an item or of a comment, with its facets. Knows the tables, not how
-a query is read: match expressions, words and facets come from `accord.hub.search`.
+a query is read: words and facets come from `accord.hub.search_index`, match expressions from
+`accord.hub.search_query`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from accord.hub.demo.loading import demo_operation, first_epic
+from accord.hub.demo_project import demo_operation, first_epic
 from accord.operations.auth.credentials import SESSION_SECONDS, expired_cookie, session_cookie
 from accord.operations.auth.users import SignedIn
 from accord.operations.errors import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.hub.demo.loading import demo_operation, first_epic
+from accord.hub.demo_project import demo_operation, first_epic
 from accord.operations.arguments import convert
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Outcome

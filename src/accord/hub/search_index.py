@@ -1,4 +1,9 @@
-"""The search index: updated in the transaction of every write, merged in the background.
+"""The search index: texts as words, updated with every write, merged in the background.
+
+Words are folded here, not by a database: letter case and accents do not count. A word is a run of
+letters and digits. Each ideograph is a word of its own, and so is a reference id such as `REQ-12`.
+Two words that differ by one slip become equal when the right letter is left out of each, so each
+known word is stored with its shortened forms, and a lookup compares forms.
 
 An entry is the folded text of an item or of a comment. A changed entry is written again after all
 others, so the newest entries have the highest sequence numbers.
@@ -12,20 +17,136 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import unicodedata
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Final, TypeVar
+from functools import lru_cache
+from hashlib import blake2s
+from itertools import combinations, islice
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from accord.hub.domain.rules import KINDS
-from accord.hub.search.query import Facet, facet
-from accord.hub.search.words import BEGINNING, is_correctable, sentence, spelling_keys, words
 from accord.hub.storage import items, search
 from accord.hub.storage.items import ItemRow
 from accord.operations.context import Effect, OperationContext
 from accord.operations.operation import RecordedChange
 from accord.store.store import Engine, Row, Store, StoreError, Transaction
+
+MAX_INDEXED_TEXT: Final = 100_000
+"""Characters of a text that are folded and indexed."""
+MAX_WORD: Final = 64
+"""Longer words are cut."""
+
+_PREFIXES: Final = "|".join(each.prefix.lower() for each in KINDS.values())
+_IDEOGRAPHS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD: Final = re.compile(
+    rf"\b(?P<prefix>{_PREFIXES})-0*(?P<number>[1-9][0-9]{{0,11}})?\b"
+    rf"|[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+"
+)
+_REFERENCE: Final = re.compile(rf"(?:{_PREFIXES})[1-9][0-9]*", re.ASCII)
+_ACCENTS: Final = dict.fromkeys(range(0x300, 0x370))
+# Letters with a stroke, and ligatures: no Unicode normal form decomposes them.
+_STROKES: Final = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i"}
+)
+
+
+def fold(text: str) -> str:
+    """Return a text without letter case and accents."""
+    if text.isascii():
+        return text[:MAX_INDEXED_TEXT].lower()
+    decomposed = unicodedata.normalize("NFKD", text[:MAX_INDEXED_TEXT].casefold())[
+        :MAX_INDEXED_TEXT
+    ]
+    plain = decomposed.translate(_ACCENTS).translate(_STROKES)
+    return unicodedata.normalize("NFC", plain).casefold()
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, in order."""
+    return [_word(match) for match in _WORD.finditer(fold(text))]
+
+
+def stored_words(found: list[str]) -> str:
+    """Return words in their stored form: a space before and after each."""
+    return f" {' '.join(found)} " if found else ""
+
+
+def is_reference(word: str) -> bool:
+    """Return whether a word is the folded form of a reference id."""
+    return _REFERENCE.fullmatch(word) is not None
+
+
+def _word(match: re.Match[str]) -> str:
+    if match["prefix"]:
+        return match["prefix"] + (match["number"] or "")
+    return match[0][:MAX_WORD]
+
+
+MIN_CORRECTED: Final = 4
+"""In shorter words every slip gives another word."""
+MAX_CORRECTED: Final = 32
+MAX_SIMILAR_WORDS: Final = 5
+"""The maximum number of suggestions for a misspelt word."""
+
+BEGINNING: Final = 7
+"""The number of first letters that make the keys of a word."""
+_TWO_SLIPS: Final = 8
+"""Words of this length or more may have two slips."""
+
+
+def is_correctable(word: str) -> bool:
+    """Return whether a word can be misspelt: numbers and ids cannot."""
+    return MIN_CORRECTED <= len(word) <= MAX_CORRECTED and word.isalpha()
+
+
+def spelling_keys(word: str, slips: int = 1) -> list[str]:
+    """Return the beginning of a word with up to `slips` letters left out."""
+    beginning = word[:BEGINNING]
+    found = {beginning: None}
+    for count in range(1, slips + 1):
+        for kept in combinations(beginning, len(beginning) - count):
+            found["".join(kept)] = None
+    return list(found)
+
+
+def similar_words(word: str, candidates: Iterable[str]) -> list[str]:
+    """Return the candidates closest to `word`, closest first.
+
+    `word` may be the beginning of a candidate.
+    """
+    allowed = 2 if len(word) >= _TWO_SLIPS else 1
+    measured = ((distance(word, each, allowed), each) for each in candidates if each != word)
+    near = sorted(
+        (slips, abs(len(each) - len(word)), each)
+        for slips, each in measured
+        if 0 < slips <= allowed
+    )
+    return [each for slips, _, each in near if slips == near[0][0]][:MAX_SIMILAR_WORDS]
+
+
+def distance(word: str, other: str, most: int) -> int:
+    """Return the number of slips between `word` and the closest prefix of `other`.
+
+    A slip is a missing, extra or wrong letter, or two swapped letters (Damerau-Levenshtein).
+    Distances above `most` are not computed exactly.
+    """
+    other = other[: len(word) + most]
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for place, letter in enumerate(word, 1):
+        oldest, before, row = before, row, [place]
+        for at, letter_there in enumerate(other, 1):
+            slips = min(before[at] + 1, row[at - 1] + 1, before[at - 1] + (letter != letter_there))
+            if place > 1 and at > 1 and (letter, word[place - 2]) == (other[at - 2], letter_there):
+                slips = min(slips, oldest[at - 2] + 1)
+            row.append(slips)
+        if min(row) > most:
+            return most + 1
+    return min(row)
+
 
 T = TypeVar("T")
 
@@ -34,7 +155,7 @@ CHUNK: Final = 200
 MAX_NEW_WORDS: Final = 500
 """Words of one entry that are added to the spelling dictionary."""
 
-OWNERS: Final = frozenset({"item_id", "steering_id"})
+ITEM_FIELDS: Final = frozenset({"item_id", "steering_id"})
 """Fields by which labels and links name their item."""
 
 
@@ -56,13 +177,13 @@ async def index(work: OperationContext, change: RecordedChange) -> None:
     for ids in _chunks(deleted):
         await search.remove(work.db, ids, with_comments=True)
     created = {effect.id for effect in work.effects if effect.action == "created"}
-    written = dict.fromkeys([each async for each in _written(work)])
+    written = dict.fromkeys([each async for each in _affected_texts(work)])
     for ids in _chunks(each for each in written if each not in created):
         await search.remove(work.db, ids)
     # New items have neither labels nor links, unless the same write added them.
     are_new = all(effect.action == "created" and _is_text(effect) for effect in work.effects)
     known = work.known if are_new else {}
-    await _write(work.db, work.engine, written, known, with_links=not are_new)
+    await _write_entries(work.db, work.engine, written, known, with_links=not are_new)
 
 
 async def rebuild(
@@ -75,13 +196,13 @@ async def rebuild(
     await search.clear(db)
     ids = await search.all_texts(db)
     for number, chunk in enumerate(_chunks(ids)):
-        await _write(db, engine, chunk, {}, with_links=True)
+        await _write_entries(db, engine, chunk, {}, with_links=True)
         if progress is not None:
             progress(number * CHUNK + len(chunk), len(ids))
     return len(ids)
 
 
-async def _written(work: OperationContext) -> AsyncIterator[str]:
+async def _affected_texts(work: OperationContext) -> AsyncIterator[str]:
     """Yield the ids of all items and comments that need a new entry."""
     for effect in work.effects:
         if _is_text(effect):
@@ -95,7 +216,7 @@ async def _written(work: OperationContext) -> AsyncIterator[str]:
                 yield id
         else:
             for fields in (effect.before or {}, effect.after or {}):
-                for name in OWNERS & fields.keys():
+                for name in ITEM_FIELDS & fields.keys():
                     yield fields[name]
 
 
@@ -108,7 +229,7 @@ def _is_moved(effect: Effect) -> bool:
     return before.get("parent_id") != after.get("parent_id")
 
 
-async def _write(
+async def _write_entries(
     db: Transaction,
     engine: Engine,
     ids: Iterable[str],
@@ -118,27 +239,27 @@ async def _write(
 ) -> None:
     for chunk in _chunks(ids):
         for entry in await _entries(db, chunk, known, with_links=with_links):
-            await _add(db, engine, entry)
+            await _add_entry(db, engine, entry)
 
 
 async def _entries(
     db: Transaction, ids: Sequence[str], known: Mapping[str, ItemRow], *, with_links: bool
 ) -> list[IndexEntry]:
     """Return the entries of existing entities, in the order of `ids`."""
-    made = {id: _of_item(known[id]) for id in ids if id in known}
+    made = {id: _item_entry(known[id]) for id in ids if id in known}
     unknown = [id for id in ids if id not in known]
     if unknown:
-        made |= {id: _of_item(row) for id, row in (await items.by_ids(db, unknown)).items()}
+        made |= {id: _item_entry(row) for id, row in (await items.by_ids(db, unknown)).items()}
         if made and with_links:
             for link in await search.linked_facets(db, unknown):
                 made[link["item_id"]].facets.append(facet(link["facet"], link["value"]))
         if len(made) < len(ids):
             for comment in await search.comments(db, unknown):
-                made[comment["id"]] = _of_comment(comment)
+                made[comment["id"]] = _comment_entry(comment)
     return [made[id] for id in ids if id in made]
 
 
-def _of_item(row: ItemRow) -> IndexEntry:
+def _item_entry(row: ItemRow) -> IndexEntry:
     title = words(f"{row.name} {row.title}" if row.name else row.title)
     body = words(f"{row.reference_id} {row.description} {row.content}")
     told: tuple[tuple[Facet, str | int | None], ...] = (
@@ -153,7 +274,7 @@ def _of_item(row: ItemRow) -> IndexEntry:
     return IndexEntry(row.id, row.id, title, body, facets)
 
 
-def _of_comment(row: Row) -> IndexEntry:
+def _comment_entry(row: Row) -> IndexEntry:
     facets = [facet("kind", "comment")]
     if row["epic_id"]:
         facets.append(facet("epic", row["epic_id"]))
@@ -162,12 +283,12 @@ def _of_comment(row: Row) -> IndexEntry:
     )
 
 
-async def _add(db: Transaction, engine: Engine, entry: IndexEntry) -> None:
+async def _add_entry(db: Transaction, engine: Engine, entry: IndexEntry) -> None:
     terms = list(dict.fromkeys([*entry.title, *entry.body]))
     spelt = list(islice((each for each in terms if is_correctable(each)), MAX_NEW_WORDS))
     values = (
         *(entry.entity_id, entry.item_id),
-        *(sentence(entry.title), " ".join(entry.facets), sentence(entry.body)),
+        *(stored_words(entry.title), " ".join(entry.facets), stored_words(entry.body)),
     )
     if engine == "postgresql":
         await search.add_later(db, values, [*terms, *entry.facets], spelt, BEGINNING)
@@ -241,3 +362,15 @@ class IndexMaintenance:
             return await search.merge(transaction, pages)
 
         return await self._store.transact(work)
+
+
+Facet: TypeAlias = Literal["kind", "status", "priority", "assignee", "label", "type", "epic"]
+
+
+@lru_cache(4096)  # many entries share few statuses, types, people and epics
+def facet(name: Facet, value: str) -> str:
+    """Return the index term of a property.
+
+    It begins with a character that no word has.
+    """
+    return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()
