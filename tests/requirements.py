@@ -293,7 +293,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-59", "Versions are restored, changes listed, and Done over open work is hinted at."),
         ("H-55", "A write that a token may not do is refused with the way that is open."),
     ),
-    ("accord.a2a.client.client", "tests"): (
+    ("accord.a2a.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),
         ("W-02", "Input becomes a text part: a text, `text`, `query`, or the value as JSON."),
         ("W-03", "Answers are validated; output is looked for in order; working tasks followed."),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from accord.cli.commands import SECTIONS
+from accord.cli.commands import SECTIONS, command_parser
 from accord.cli.exits import MEANINGS
-from accord.cli.parser import command_parser
 from tools.schema_words import table
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "commands.md"

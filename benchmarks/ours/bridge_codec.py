@@ -12,12 +12,11 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, Final
 
-from accord.a2a.protocol.answers import read_answer
+from accord.a2a.protocol.calls import message_of, read_answer, send_request
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.formats import FORMATS
 from accord.a2a.protocol.model import Send
 from accord.a2a.protocol.outcome import DoneOutcome, outcome_of
-from accord.a2a.protocol.requests import message_of, send_request
 
 ID: Final = "0b6f4a4e-3c1c-4c55-9f3b-0d8a2f1e7c11/step-1"
 TEXT: Final = "The system shall keep the logs for a year. " * 24

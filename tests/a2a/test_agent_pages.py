@@ -13,13 +13,12 @@ import pytest
 
 from accord.a2a import AddressPolicy, CallError, Client, TaskResult, Wire, call
 from accord.a2a.checker.rules import RULES
-from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.calls import message_of, read_result
 from accord.a2a.protocol.card import read_card
 from accord.a2a.protocol.fields import VERBS, Verb
 from accord.a2a.protocol.formats import FORMATS
 from accord.a2a.protocol.model import Message, Task
 from accord.a2a.protocol.outcome import DoneOutcome, FailedOutcome, outcome_of
-from accord.a2a.protocol.requests import message_of
 from tests.a2a.interop.programs import HERE, PEERS
 from tests.a2a.schemas import validate
 from tests.a2a.scripted import HANG, LOCAL, failed, http, result, scripted

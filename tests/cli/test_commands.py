@@ -65,7 +65,7 @@ def test_help_loads_nothing_slow() -> None:
         check=True,
     )
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "accord.cli.parser" in loaded
+    assert "accord.cli.commands" in loaded
     assert not loaded & {"asyncio", "msgspec", "ssl", "accord.jsonrpc", "accord.transports"}
 
 

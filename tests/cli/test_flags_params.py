@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET, Raw
 
-from accord.cli.call import Item, read_batch
+from accord.cli.call import BatchItem, read_batch
 from accord.cli.exits import UsageError
 from accord.cli.flags import read_params
 
@@ -90,9 +90,9 @@ def test_a_batch_can_be_an_array_of_messages() -> None:
         {"method": "stats", "id": 1.50}
     ]"""
     assert read_batch(data) == [
-        Item("add", Raw(b"[1,2]"), Raw(b'"x"')),
-        Item("log", Raw(b'{"text":"hi"}')),
-        Item("stats", UNSET, Raw(b"1.50")),
+        BatchItem("add", Raw(b"[1,2]"), Raw(b'"x"')),
+        BatchItem("log", Raw(b'{"text":"hi"}')),
+        BatchItem("stats", UNSET, Raw(b"1.50")),
     ]
 
 
@@ -106,10 +106,10 @@ echo {"value": "a b"}
 stats
 """
     assert read_batch(data) == [
-        Item("add", Raw(b"[1,2]"), Raw(b"1")),
-        Item("echo", Raw(b'{"value":"a b"}'), Raw(b"2")),
-        Item("greet", Raw(b'{"name":"Ada Lovelace"}'), Raw(b"3")),
-        Item("stats", UNSET, Raw(b"4")),
+        BatchItem("add", Raw(b"[1,2]"), Raw(b"1")),
+        BatchItem("echo", Raw(b'{"value":"a b"}'), Raw(b"2")),
+        BatchItem("greet", Raw(b'{"name":"Ada Lovelace"}'), Raw(b"3")),
+        BatchItem("stats", UNSET, Raw(b"4")),
     ]
 
 

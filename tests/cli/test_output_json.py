@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from accord.cli import main
-from accord.cli.commands import COMMANDS
-from accord.cli.parser import command_parser
+from accord.cli.commands import COMMANDS, command_parser
 from tests.cli.command import COMMAND, PATIENCE, environment
 
 WITHOUT = {"completion": "it prints a script, for a shell"}

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from accord.app.settings import Settings
-from accord.cli.parser import command_parser
+from accord.cli.commands import command_parser
 
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
 SETTINGS = {f"ACCORD_{name.upper()}" for name in Settings.__struct_fields__}

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import pytest
 
 from accord import serve
-from accord.a2a.protocol.answers import read_answer
+from accord.a2a.protocol.calls import read_answer
 from accord.a2a.protocol.errors import MalformedAnswerError
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.server.agent import Agent

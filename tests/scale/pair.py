@@ -23,8 +23,8 @@ BURST = 500
 PROGRAM = """
 import sys
 from accord.cli import main
-from accord.web import cache as keeping
-keeping.KEPT_SECONDS = 3600.0  # so that pages change by what the other server announces alone
+from accord.web import request as keeping
+keeping.PAGE_CACHE_SECONDS = 3600.0  # so that pages change by what the other server announces alone
 sys.exit(main())
 """
 FLAGS = (

@@ -6,9 +6,9 @@ import pytest
 from msgspec import UNSET
 
 from accord.hub.entities import Difference
-from accord.web.drawing.svg import bar, percent
 from accord.web.formatting import is_assistant, through
 from accord.web.redline import FieldChange, field_changes
+from accord.web.svg import bar, percent
 
 pytestmark = pytest.mark.req("H-21")
 

@@ -8,9 +8,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from accord.web.drawing.graph import Edge, Graph, GraphNode, shortened, text_width, wrapped
-from accord.web.drawing.layout import HEIGHT, LABEL_SIZE, WIDTH, GraphLayout, Point, place
-from accord.web.drawing.svg import draw
+from accord.web.graph_layout import (
+    HEIGHT,
+    LABEL_SIZE,
+    WIDTH,
+    Edge,
+    Graph,
+    GraphLayout,
+    GraphNode,
+    Point,
+    place,
+    shortened,
+    text_width,
+    wrapped,
+)
+from accord.web.svg import draw
 from tests.effort import calls
 
 pytestmark = pytest.mark.req("H-21")

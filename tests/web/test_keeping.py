@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from accord.web.cache import PageCache
+from accord.web.request import PageCache
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]
 

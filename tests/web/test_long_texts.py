@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from accord.operations.errors import MalformedError
 from accord.web.app import MAX_FORM
-from accord.web.assets import Assets
 from accord.web.forms import MAX_PARTS, MULTIPART, read_form
 from accord.web.markdown import MAX_KEPT, MAX_TEXT, MarkdownHtml, markdown
+from accord.web.responses import Assets
 from accord.web.templating import MOST_NOW, TakesLongError, Templates
 from tests.web.house import House
 

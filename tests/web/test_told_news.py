@@ -15,7 +15,7 @@ from accord.operations.context import Caller, Role
 from accord.web.activity import days, tell
 from accord.web.formatting import marked
 from accord.web.pages.home import shares
-from accord.web.palette import actions, matching, places
+from accord.web.pages.palette import actions, matching, places
 
 pytestmark = pytest.mark.req("H-21")
 

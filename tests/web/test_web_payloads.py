@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Dialog
 
 from accord.web.pages import PAGES
-from accord.web.pages.traceability.coverage import REMEDIES
+from accord.web.pages.traceability import REMEDIES
 from accord.web.request import PageRoute
 from tests.web.house import House, Visitor, visiting
 from tests.web.poison import CALCULATED, PAYLOADS, SHORT, TEXT, poison

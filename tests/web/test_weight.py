@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
-from accord.web.assets import HTMX, Assets
+from accord.web.responses import HTMX, Assets
 from tests.web.house import House, visiting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]

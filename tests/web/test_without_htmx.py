@@ -16,8 +16,8 @@ from accord.transports.options import Options
 from accord.transports.sockets import close_listener
 from accord.transports.web.server import listen_web
 from accord.web.app import WebPages
-from accord.web.assets import HTMX, Assets
 from accord.web.pages import PAGES
+from accord.web.responses import HTMX, Assets
 from tests.web.house import House
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]

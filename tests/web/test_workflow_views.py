@@ -26,13 +26,14 @@ from accord.web.pages.workflows.definitions import (
     without_version,
 )
 from accord.web.pages.workflows.inputs import InputField, fields_of, filled, value_of
-from accord.web.pages.workflows.run_log import clock, told
 from accord.web.pages.workflows.step_status import (
     SCALE,
     WHOLE,
     StepStatus,
     bars,
+    clock,
     link_to,
+    log_entry,
     waits_for,
 )
 from accord.workflows.core.errors import DefinitionError
@@ -299,7 +300,7 @@ def test_events_are_told_in_sentences(
     type: str, detail: dict[str, Any], said: tuple[str, str]
 ) -> None:
     event = RunEvent(sequence=1, type=type, at=_time(6.14), detail=detail)
-    found = told(event, _time(0.0))
+    found = log_entry(event, _time(0.0))
     assert (found.step, found.text) == said
     assert found.since == "00:06.1"
 

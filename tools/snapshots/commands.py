@@ -7,8 +7,7 @@ import argparse
 import msgspec
 
 from accord.app.settings import NO_FLAG, Setting, resolve
-from accord.cli.commands import COMMANDS, GROUPS
-from accord.cli.parser import command_parser, group_parser, top_parser
+from accord.cli.commands import COMMANDS, GROUPS, command_parser, group_parser, top_parser
 
 WIDTH = 100
 

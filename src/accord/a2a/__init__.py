@@ -14,10 +14,10 @@ _HOMES = {
     "Agent": "accord.a2a.server.agent",
     "AgentCard": "accord.a2a.protocol.card",
     "AgentError": "accord.a2a.protocol.errors",
-    "ApiKey": "accord.a2a.client.client",
-    "Bearer": "accord.a2a.client.client",
+    "ApiKey": "accord.a2a.exchange",
+    "Bearer": "accord.a2a.exchange",
     "CallError": "accord.a2a.protocol.errors",
-    "Client": "accord.a2a.client.client",
+    "Client": "accord.a2a.client",
     "DataPart": "accord.a2a.protocol.model",
     "DefiniteError": "accord.a2a.protocol.errors",
     "FailedError": "accord.a2a.server.skills",
@@ -30,10 +30,10 @@ _HOMES = {
     "TaskResult": "accord.a2a.protocol.outcome",
     "TaskState": "accord.a2a.protocol.model",
     "TextPart": "accord.a2a.protocol.model",
-    "Trace": "accord.a2a.client.client",
+    "Trace": "accord.a2a.client",
     "UnknownOutcomeError": "accord.a2a.protocol.errors",
     "Wire": "accord.a2a.protocol.fields",
-    "call": "accord.a2a.client.calls",
+    "call": "accord.a2a.client",
     "message_id": "accord.a2a.protocol.model",
 }
 
@@ -43,13 +43,8 @@ __all__ = list(_HOMES)
 __getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
-    from accord.a2a.client.calls import call as call
-    from accord.a2a.client.client import (
-        ApiKey as ApiKey,
-        Bearer as Bearer,
-        Client as Client,
-        Trace as Trace,
-    )
+    from accord.a2a.client import Client as Client, Trace as Trace, call as call
+    from accord.a2a.exchange import ApiKey as ApiKey, Bearer as Bearer
     from accord.a2a.protocol.addresses import (
         AddressPolicy as AddressPolicy,
     )

@@ -23,9 +23,8 @@ from accord.a2a.protocol.model import (
     TaskStatus,
 )
 from accord.a2a.server.agent import Agent
-from accord.a2a.server.backend import Backend, TaskPage
+from accord.a2a.server.backend import Backend, TaskPage, now
 from accord.a2a.server.skills import FailedError, RejectedError, TaskContext
-from accord.a2a.server.task_store import now
 from accord.jsonrpc.protocol.errors import InternalError
 
 MAX_DELAY_SECONDS: Final = 600.0

@@ -10,9 +10,17 @@ import os
 import sys
 from collections.abc import Sequence
 
-from accord.cli.commands import GROUPS, in_group, meant_by, split_command
+from accord.cli.commands import (
+    GROUPS,
+    Parser,
+    command_parser,
+    group_parser,
+    in_group,
+    meant_by,
+    split_command,
+    top_parser,
+)
 from accord.cli.exits import OUTPUT_CLOSED, WRONG_USAGE, UsageError, exit_code
-from accord.cli.parser import Parser, command_parser, group_parser, top_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:

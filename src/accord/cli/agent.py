@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import add_web_flags, count, header, seconds
 from accord.cli.installation import add_local_flags, existing
 from accord.cli.output import paint, print_json, print_line, print_table, printable
-from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.a2a.checker.rules import CheckReport, RuleFinding
@@ -236,7 +236,7 @@ examples:
 """
 
 
-class Registered(Struct, frozen=True):
+class AgentFormat(Struct, frozen=True):
     """An agent, and the format that it is called in."""
 
     name: str
@@ -260,19 +260,19 @@ def _run_migration(arguments: argparse.Namespace) -> int:
     return exits.ANSWERED_WITH_ERROR if left else exits.OK
 
 
-async def _registered_agents(url: str) -> list[Registered]:
+async def _registered_agents(url: str) -> list[AgentFormat]:
     from accord.store import open_store
     from accord.workflows.storage.agents import ADDRESSES
 
     async with open_store(url) as store:
         rows = await store.fetch(ADDRESSES)
     return [
-        Registered(str(row["name"]), str(row["url"]), str(row["wire"]), bool(row["active"]))
+        AgentFormat(str(row["name"]), str(row["url"]), str(row["wire"]), bool(row["active"]))
         for row in rows
     ]
 
 
-def _print_left(total: int, left: list[Registered]) -> None:
+def _print_left(total: int, left: list[AgentFormat]) -> None:
     if not left:
         print_line(f"None of {total:,} agents uses the plain format: it can be turned off")
         return

@@ -15,6 +15,7 @@ from msgspec import Struct
 from accord.app.database import MIGRATIONS
 from accord.app.settings import CONFIG, FILE, Settings
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.installation import add_local_flags, audit_key, existing, settings_from
 from accord.cli.output import (
@@ -28,7 +29,6 @@ from accord.cli.output import (
     printable,
     progress_of,
 )
-from accord.cli.parser import Command, Parser
 from accord.operations.audit.export import EXPORT_FORMATS, ExportFormat, Write, export_trail
 from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
@@ -216,7 +216,7 @@ examples:
 """
 
 
-class Migration(Struct, frozen=True):
+class MigrationState(Struct, frozen=True):
     """A migration of one part, and whether the database has it."""
 
     part: str
@@ -251,18 +251,20 @@ class Readable(Protocol):
         """Return the rows of one statement. Raises StoreError."""
 
 
-async def migrations_of(store: Readable) -> list[Migration]:
+async def migrations_of(store: Readable) -> list[MigrationState]:
     """Return all migrations of this release. Raises StoreError for a database of a newer one."""
     found = []
     for part, folder in MIGRATIONS.items():
         known = migrations(folder, store.engine)
         applied = await store.applied(part)
         pending_migrations(known, applied, part)
-        found += [Migration(part, each.number, each.name, each.number in applied) for each in known]
+        found += [
+            MigrationState(part, each.number, each.name, each.number in applied) for each in known
+        ]
     return found
 
 
-def print_migrations(found: list[Migration]) -> None:
+def print_migrations(found: list[MigrationState]) -> None:
     print_table(
         ("part", "migration", "state"),
         [
@@ -272,7 +274,7 @@ def print_migrations(found: list[Migration]) -> None:
     )
 
 
-async def _open_and_look(url: str) -> list[Migration]:
+async def _open_and_look(url: str) -> list[MigrationState]:
     async with open_store(url) as store:
         return await migrations_of(store)
 
@@ -313,7 +315,7 @@ def _run_migrate(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-async def _run_migrations(url: str, progress: Progress) -> list[Migration]:
+async def _run_migrations(url: str, progress: Progress) -> list[MigrationState]:
     """Run all pending migrations and return them."""
     async with open_store(url) as store:
         before = await migrations_of(store)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import (
     SECURE_SCHEMES,
@@ -41,7 +42,6 @@ from accord.cli.output import (
     print_line,
     printable,
 )
-from accord.cli.parser import Command, Parser
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import MIB, Channel, ChannelInfo, Limits, Receiver
 from accord.jsonrpc.protocol.codec import check_nesting, decode
@@ -142,7 +142,7 @@ class _Call:
         self._verbose: bool = arguments.verbose
         self._options = _options(arguments)
         self._router = _router(arguments.answer)
-        self._items: list[Item] | None = None
+        self._items: list[BatchItem] | None = None
         if arguments.batch is not None:
             if arguments.method is not None:
                 raise UsageError("with --batch the methods stand in the file")
@@ -186,7 +186,7 @@ class _Call:
         print_line(bytes(result) if self._json else pretty(bytes(result), sys.stdout))
         return exits.OK
 
-    async def _send_batch(self, peer: Peer, items: list[Item]) -> int:
+    async def _send_batch(self, peer: Peer, items: list[BatchItem]) -> int:
         calls = []
         async with peer.batch() as batch:
             for item in items:
@@ -194,7 +194,7 @@ class _Call:
                     batch.notify(item.method, item.params)
                 else:
                     calls.append((item, batch.call(item.method, item.params)))
-        outcomes: list[tuple[Item, Raw | RpcError]] = []
+        outcomes: list[tuple[BatchItem, Raw | RpcError]] = []
         for item, call in calls:
             try:
                 outcomes.append((item, await call.result(Raw)))
@@ -204,7 +204,7 @@ class _Call:
         errors = [outcome for _, outcome in outcomes if isinstance(outcome, RpcError)]
         return max(map(exits.exit_code, errors), default=exits.OK)
 
-    def _print_outcomes(self, outcomes: list[tuple[Item, Raw | RpcError]]) -> None:
+    def _print_outcomes(self, outcomes: list[tuple[BatchItem, Raw | RpcError]]) -> None:
         if self._json and outcomes:
             print_json([_answer(*outcome) for outcome in outcomes])
         elif not self._json:
@@ -212,7 +212,7 @@ class _Call:
                 print_line(f"{printable(item.method)}: {_shown(outcome)}")
 
 
-def _answer(item: Item, outcome: Raw | RpcError) -> Success | Failure:
+def _answer(item: BatchItem, outcome: Raw | RpcError) -> Success | Failure:
     """Return a JSON-RPC response with the id from the file."""
     id: Any = item.id
     if isinstance(outcome, RpcError):
@@ -286,7 +286,7 @@ def _constant(result: Raw) -> Any:
     return answer
 
 
-def _read_items(file: str) -> list[Item]:
+def _read_items(file: str) -> list[BatchItem]:
     if file == "-":
         return read_batch(sys.stdin.buffer.read())
     try:
@@ -298,7 +298,7 @@ def _read_items(file: str) -> list[Item]:
 # Files of messages
 
 
-class Item(Struct, frozen=True):
+class BatchItem(Struct, frozen=True):
     """One message of a batch; without an id it is a notification."""
 
     method: str
@@ -307,11 +307,11 @@ class Item(Struct, frozen=True):
     jsonrpc: Literal["2.0"] = "2.0"
 
 
-_decode_items = msgspec.json.Decoder(list[Item]).decode
+_decode_items = msgspec.json.Decoder(list[BatchItem]).decode
 _decode_id = msgspec.json.Decoder(int | float | str | None).decode
 
 
-def read_batch(data: bytes) -> list[Item]:
+def read_batch(data: bytes) -> list[BatchItem]:
     """Return the messages in a file, in their order. Raises `UsageError`.
 
     A file has one of two forms. A JSON array holds messages as JSON-RPC writes them: with `id` they
@@ -325,7 +325,7 @@ def read_batch(data: bytes) -> list[Item]:
     return items
 
 
-def _read_array(data: bytes) -> list[Item]:
+def _read_array(data: bytes) -> list[BatchItem]:
     try:
         data.decode()
         check_nesting(data)
@@ -338,19 +338,19 @@ def _read_array(data: bytes) -> list[Item]:
     return [_with_checked_params(item, place) for place, item in enumerate(items)]
 
 
-def _with_checked_params(item: Item, place: int) -> Item:
+def _with_checked_params(item: BatchItem, place: int) -> BatchItem:
     if item.params is UNSET:
         return item
     params = structured(bytes(item.params), f"the params of message {place}")
-    return Item(item.method, params, item.id)
+    return BatchItem(item.method, params, item.id)
 
 
-def _read_lines(data: bytes) -> list[Item]:
+def _read_lines(data: bytes) -> list[BatchItem]:
     try:
         lines = data.decode().splitlines()
     except UnicodeDecodeError as error:
         raise UsageError(f"the batch is not UTF-8 at byte {error.start}") from None
-    items: list[Item] = []
+    items: list[BatchItem] = []
     for number, line in enumerate(lines, 1):
         line = line.strip()
         if line and not line.startswith("#"):
@@ -358,13 +358,13 @@ def _read_lines(data: bytes) -> list[Item]:
     return items
 
 
-def _read_line(line: str, number: int, id: int) -> Item:
+def _read_line(line: str, number: int, id: int) -> BatchItem:
     method, _, rest = line.partition(" ")
     rest = rest.strip()
     try:
         # A shell would eat the quotes of JSON.
         words = [rest] if rest.startswith(("[", "{")) else shlex.split(rest)
-        return Item(method, read_params(words, _no_stdin), Raw(str(id)))
+        return BatchItem(method, read_params(words, _no_stdin), Raw(str(id)))
     except (UsageError, ValueError) as error:
         raise UsageError(f"line {number} of the batch: {error}") from None
 

@@ -12,9 +12,16 @@ from typing import Final
 from msgspec import Struct
 
 from accord.cli import exits
-from accord.cli.commands import COMMANDS as ALL_COMMANDS, GROUPS, in_group
+from accord.cli.commands import (
+    COMMANDS as ALL_COMMANDS,
+    GROUPS,
+    Command,
+    Parser,
+    command_parser,
+    in_group,
+    top_parser,
+)
 from accord.cli.output import print_line
-from accord.cli.parser import Command, Parser, command_parser, top_parser
 
 USAGE: Final = "accord completion bash|zsh|fish"
 

@@ -21,6 +21,7 @@ from msgspec.structs import FieldInfo, fields
 
 from accord import __version__
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import (
     SECURE_SCHEMES,
@@ -35,7 +36,6 @@ from accord.cli.flags import (
     size,
 )
 from accord.cli.output import print_error_line, print_line
-from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.methods.context import Context
 from accord.jsonrpc.methods.router import Router

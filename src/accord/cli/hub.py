@@ -14,6 +14,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import read_params
 from accord.cli.installation import (
@@ -33,7 +34,6 @@ from accord.cli.output import (
     printable,
     progress_of,
 )
-from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.app.runtime import Runtime

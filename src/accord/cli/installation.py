@@ -27,9 +27,9 @@ from accord.app.settings import (
     resolve,
 )
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.output import print_error_line, print_json, print_line, print_table, printable
-from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.app.composition import PluginState

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import (
     SECURE_SCHEMES,
@@ -31,7 +32,6 @@ from accord.cli.flags import (
     structured,
 )
 from accord.cli.output import paint, pretty, print_error_line, print_json, print_line, printable
-from accord.cli.parser import Command, Parser
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import all_items
@@ -264,7 +264,7 @@ class _Page(Struct, frozen=True):
     next_cursor: str | UnsetType = UNSET
 
 
-class Kind(Struct, frozen=True):
+class ComponentKind(Struct, frozen=True):
     """A kind of component that servers list."""
 
     name: str
@@ -277,7 +277,7 @@ class Kind(Struct, frozen=True):
     show: Callable[[Raw], str]
 
 
-async def catalogue(client: Client, kinds: list[Kind]) -> dict[str, list[Raw]]:
+async def catalogue(client: Client, kinds: list[ComponentKind]) -> dict[str, list[Raw]]:
     """Return the components of these kinds, exactly as the server sends them.
 
     Kinds that the server does not declare are empty.
@@ -289,17 +289,15 @@ async def catalogue(client: Client, kinds: list[Kind]) -> dict[str, list[Raw]]:
     return found
 
 
-async def _listed(client: Client, kind: Kind) -> list[Raw]:
+async def _listed(client: Client, kind: ComponentKind) -> list[Raw]:
     async def page(cursor: str | None) -> _Page:
         params: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
         raw = await client.conversation.ask(kind.method, params)
         members: dict[str, Raw] = decode_result(raw, dict[str, Raw], kind.method)
-        return _Page(
-            decode_result(members.get(kind.member, Raw(b"[]")), list[Raw], kind.method),
-            decode_result(members["nextCursor"], str, kind.method)
-            if "nextCursor" in members
-            else UNSET,
-        )
+        items = decode_result(members.get(kind.member, Raw(b"[]")), list[Raw], kind.method)
+        if "nextCursor" not in members:
+            return _Page(items)
+        return _Page(items, decode_result(members["nextCursor"], str, kind.method))
 
     return await all_items(kind.method, page, lambda it: it.items)
 
@@ -347,10 +345,12 @@ def _item_line(what: str, title: str, description: str) -> str:
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        Kind("tools", "tools", "tools/list", "tools", _tool),
-        Kind("resources", "resources", "resources/list", "resources", _resource),
-        Kind("templates", "resourceTemplates", "resources/templates/list", "resources", _template),
-        Kind("prompts", "prompts", "prompts/list", "prompts", _prompt),
+        ComponentKind("tools", "tools", "tools/list", "tools", _tool),
+        ComponentKind("resources", "resources", "resources/list", "resources", _resource),
+        ComponentKind(
+            "templates", "resourceTemplates", "resources/templates/list", "resources", _template
+        ),
+        ComponentKind("prompts", "prompts", "prompts/list", "prompts", _prompt),
     )
 }
 

@@ -26,10 +26,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import count, header, read_scheme
 from accord.cli.output import print_json, print_line
-from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.mcp.host_entries import json_entry, pretty, toml_entry

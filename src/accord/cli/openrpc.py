@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import (
     SECURE_SCHEMES,
@@ -35,7 +36,6 @@ from accord.cli.flags import (
     seconds,
 )
 from accord.cli.output import paint, pretty, print_json, print_line, printable
-from accord.cli.parser import Command, Parser
 from accord.jsonrpc.protocol.channel import MIB, Limits
 from accord.jsonrpc.protocol.codec import REFUSALS, decode_json
 from accord.jsonrpc.protocol.errors import ConnectError, RegistrationError

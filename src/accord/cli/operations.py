@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.flags import seconds
 from accord.cli.installation import (
@@ -27,7 +28,6 @@ from accord.cli.installation import (
     run_local,
 )
 from accord.cli.output import print_json, print_line, print_table, printable
-from accord.cli.parser import Command, Parser
 from accord.operations.context import SCOPES
 
 if TYPE_CHECKING:

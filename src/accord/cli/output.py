@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from accord.cli.parser import Parser
+from accord.cli.commands import Parser
 from accord.jsonrpc.protocol.errors import RpcError, TransportError
 from accord.jsonrpc.protocol.messages import ErrorObject
 

@@ -21,10 +21,10 @@ from accord import __version__
 from accord.app.settings import Settings
 from accord.app.worker_metrics import WorkerSocket
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError, install_command, missing_for_serve
 from accord.cli.installation import add_setting_flags, settings_from
 from accord.cli.output import print_error_line, print_json, print_line
-from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.operations.auth.server_key import ServerKeyError

@@ -41,7 +41,7 @@ DELAYS: Final = (0.5, 30.0)
 """The first and the longest delay after two early ends, in seconds."""
 
 
-class Serving(Protocol):
+class ListeningServer(Protocol):
     """A server that a worker runs."""
 
     @property
@@ -50,21 +50,21 @@ class Serving(Protocol):
     async def close(self) -> None: ...
 
 
-OnListen: TypeAlias = Callable[[Serving], None]
+OnListen: TypeAlias = Callable[[ListeningServer], None]
 ServeOne: TypeAlias = Callable[[str, int, OnListen], None]
 """Serves a URL as the worker with a number until told to stop; calls back once it listens."""
 
 
-class _Listening(Struct, tag=True):
+class _ListenReport(Struct, tag=True):
     url: str
 
 
-class _Failed(Struct, tag=True):
+class _FailureReport(Struct, tag=True):
     message: str
     advice: str
 
 
-_decode_report = msgspec.json.Decoder(_Listening | _Failed).decode
+_decode_report = msgspec.json.Decoder(_ListenReport | _FailureReport).decode
 
 
 def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[str], None]) -> int:
@@ -135,8 +135,8 @@ class _Workers:
             data = pipe.read()
         if not data:
             raise ConnectError(f"worker {pid} ended before it could listen", recoverable=False)
-        report: _Listening | _Failed = _decode_report(data)
-        if isinstance(report, _Failed):
+        report: _ListenReport | _FailureReport = _decode_report(data)
+        if isinstance(report, _FailureReport):
             raise ConnectError(report.message, advice=report.advice)
         return report.url
 
@@ -219,7 +219,7 @@ def _run_child(
         serve(number, partial(_on_listen, report=report, lifeline=lifeline))
         code = exits.OK
     except TransportError as error:
-        _send(report, _Failed(error.message, error.advice))
+        _send(report, _FailureReport(error.message, error.advice))
         code = exits.NO_CONNECTION
     except Exception:
         log.exception("worker %d failed", number)
@@ -239,7 +239,7 @@ def _number_logs(number: int) -> None:
     logging.setLogRecordFactory(numbered)
 
 
-def _on_listen(server: Serving, *, report: int, lifeline: int) -> None:
+def _on_listen(server: ListeningServer, *, report: int, lifeline: int) -> None:
     loop = asyncio.get_running_loop()
     closing: set[asyncio.Task[None]] = set()
 
@@ -248,10 +248,10 @@ def _on_listen(server: Serving, *, report: int, lifeline: int) -> None:
         closing.add(loop.create_task(server.close()))  # a loop keeps only weak references
 
     loop.add_reader(lifeline, stop)
-    _send(report, _Listening(server.url))
+    _send(report, _ListenReport(server.url))
 
 
-def _send(pipe: int, report: _Listening | _Failed) -> None:
+def _send(pipe: int, report: _ListenReport | _FailureReport) -> None:
     os.write(pipe, msgspec.json.encode(report))  # less than PIPE_BUF: written in one piece
     os.close(pipe)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli import exits
+from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError
 from accord.cli.installation import (
     add_as_flag,
@@ -35,7 +36,6 @@ from accord.cli.output import (
     printable,
     progress_of,
 )
-from accord.cli.parser import Command, Parser
 from accord.jsonrpc.protocol.codec import decode_json
 
 if TYPE_CHECKING:
@@ -459,13 +459,13 @@ def _event_line(event: RunEvent) -> str:
     if event.type == "retry_requested" and "step" in event.detail:
         words = "is to be retried from {step}, says {by}"
     try:
-        said = printable(words.format_map(_Known(event.detail)))
+        said = printable(words.format_map(_EventDetails(event.detail)))
     except (AttributeError, TypeError, KeyError):  # a newer release tells it differently
         said = event.type
     return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {said}"
 
 
-class _Known(dict[str, Any]):
+class _EventDetails(dict[str, Any]):
     """The details of an event; missing ones are empty."""
 
     def __missing__(self, key: str) -> str:

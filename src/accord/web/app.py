@@ -43,14 +43,14 @@ from accord.transports.web.app import (
     Underway,
     WebRequest,
 )
-from accord.web.assets import PLACE, Assets
-from accord.web.cache import PageCache
 from accord.web.forms import Words, read_form, read_words
 from accord.web.layout import PendingCountCache
-from accord.web.request import PageRequest, PageRoute, Pages, PageServices, read_cookies
+from accord.web.request import PageCache, PageRequest, PageRoute, Pages, PageServices, read_cookies
 from accord.web.responses import (
     HTML_TYPE,
     PAGE_HEADERS,
+    PLACE,
+    Assets,
     FileDownload,
     Html,
     PageResponse,

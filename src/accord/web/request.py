@@ -5,10 +5,12 @@ A page is a function of one `PageRequest`, declared with its path by `Pages`.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from msgspec import UNSET, Struct
@@ -22,12 +24,52 @@ from accord.operations.context import Caller
 from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
 from accord.transports.http.heads import WebRequest
-from accord.web.assets import Assets
-from accord.web.cache import PageCache
 from accord.web.forms import Words
 from accord.web.layout import NAVIGATION, PendingCountCache, PendingCounts
-from accord.web.responses import Html, PageResponse, Redirect, is_local_path
+from accord.web.responses import Assets, Html, PageResponse, Redirect, is_local_path
 from accord.web.templating import TakesLongError, Templates
+
+T = TypeVar("T")
+
+PAGE_CACHE_SECONDS: Final = 15.0
+MAX_CACHED_RESULTS: Final = 100
+
+
+class PageCache:
+    """Results by name."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Any]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._writes = 0
+
+    def forget(self) -> None:
+        """Something was changed."""
+        self._kept.clear()
+        self._writes += 1
+
+    async def get(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
+        """What `find` gives, or gave not long ago. Raises what it raises; who asks for the same
+        meanwhile waits for it."""
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        async with lock:
+            kept = self._kept.get(name)
+            if kept is not None and kept[0] > monotonic():
+                result: T = kept[1]
+                return result
+            writes = self._writes
+            found = await find()
+            if writes == self._writes:  # else it may be older than a change
+                self._make_room()
+                self._kept[name] = (monotonic() + PAGE_CACHE_SECONDS, found)
+            return found
+
+    def _make_room(self) -> None:
+        if len(self._kept) >= MAX_CACHED_RESULTS:
+            self._kept.clear()
+        if len(self._locks) >= 2 * MAX_CACHED_RESULTS:
+            self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
+
 
 if TYPE_CHECKING:
     pass

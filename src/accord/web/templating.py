@@ -19,11 +19,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from accord.web import formatting
-from accord.web.assets import HTMX, Assets
 from accord.web.formatting import is_assistant, look_of, program_name, through
 from accord.web.forms import ticked
 from accord.web.markdown import MarkdownHtml
 from accord.web.redline import field_changes, redline, unified
+from accord.web.responses import HTMX, Assets
 
 MOST_NOW: Final = 2_000
 """Most characters of Markdown that are rendered on the event loop for one page: that takes 20 ms

@@ -26,7 +26,7 @@ from accord.a2a import (
     Wire,
     call,
 )
-from accord.a2a.protocol.answers import MAX_BODY_KEPT
+from accord.a2a.protocol.calls import MAX_BODY_KEPT
 from accord.a2a.protocol.card import AgentCard, Interface, encode_card
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.model import Message, StatusUpdate, TaskStatus, TextPart, Unrecognized

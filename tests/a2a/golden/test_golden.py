@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.a2a.protocol.answers import read_answer
+from accord.a2a.protocol.calls import message_of, read_answer, send_request
 from accord.a2a.protocol.errors import CallError, DefiniteError
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.model import Send
@@ -22,7 +22,6 @@ from accord.a2a.protocol.outcome import (
     outcome_of,
     success_result,
 )
-from accord.a2a.protocol.requests import message_of, send_request
 from tests.a2a.golden.transcript import Scene, scenes
 
 SCENES = [scene for wire in Wire for scene in scenes(wire)]

@@ -9,6 +9,13 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from accord.a2a.protocol.calls import (
+    message_of,
+    push_request,
+    send_request,
+    set_push_request,
+    task_request,
+)
 from accord.a2a.protocol.fields import Verb, Wire, wire_asked, wire_of_card
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
 from accord.a2a.protocol.model import (
@@ -25,13 +32,6 @@ from accord.a2a.protocol.model import (
     TaskQuery,
     TaskState,
     TextPart,
-)
-from accord.a2a.protocol.requests import (
-    message_of,
-    push_request,
-    send_request,
-    set_push_request,
-    task_request,
 )
 from accord.jsonrpc.protocol.messages import encode
 from tests.a2a.schemas import validate

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.a2a.protocol.answers import (
+from accord.a2a.protocol.calls import (
     MAX_BODY_KEPT,
     MAX_REPAIRED,
     is_answer,

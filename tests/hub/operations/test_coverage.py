@@ -12,7 +12,7 @@ from accord.hub.entities import GAPS
 from accord.hub.operations.coverage import CoverageFigures, Share, TracedRequirement, percent
 from accord.hub.operations.relationships import AffectedItem
 from accord.operations.errors import InvalidError, NotFoundError
-from accord.web.drawing import svg
+from accord.web import svg
 from tests.hub.operations.shop import Shop
 
 EXPECTED = {"REQ-001": True, "REQ-002": True, "REQ-003": True, "REQ-004": False}

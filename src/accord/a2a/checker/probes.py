@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.a2a.checker.rules import FindingCollector
-from accord.a2a.client.exchange import AddressGuard, AddressRefusedError
+from accord.a2a.exchange import AddressGuard, AddressRefusedError
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.fields import METHODS, VERSION, Verb, Wire
 from accord.jsonrpc.protocol.codec import decode_json

@@ -111,7 +111,7 @@ class MalformedAnswerError(DefiniteError):
         super().__init__("malformed_answer", message, body=body)
 
 
-class RefusedError(DefiniteError):
+class CallRefusedError(DefiniteError):
     """The agent's server, or this end, did not even begin."""
 
 
@@ -130,5 +130,5 @@ def error_from_status(
     status: int, message: str, *, body: bytes = b"", retry_after: float | None = None
 ) -> CallError:
     """Return the exception for an HTTP status without a JSON-RPC answer."""
-    kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else RefusedError
+    kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else CallRefusedError
     return kind(f"http_{status}", message, body=body, retry_after=retry_after)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol.answers import ReceivedAnswer
+from accord.a2a.protocol.calls import ReceivedAnswer
 from accord.a2a.protocol.errors import CallError, Code
 from accord.a2a.protocol.extraction import Extracted, extract, has_output
 from accord.a2a.protocol.model import (

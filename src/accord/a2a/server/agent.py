@@ -30,10 +30,9 @@ from accord.a2a.protocol.card import (
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.model import Message
 from accord.a2a.server.app import AgentApp, Authenticate, by_token
-from accord.a2a.server.backend import Backend
+from accord.a2a.server.backend import MAX_TASKS, Backend
 from accord.a2a.server.memory_backend import MemoryBackend
 from accord.a2a.server.skills import SkillFunction, make_skill
-from accord.a2a.server.task_store import MAX_TASKS
 from accord.jsonrpc.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:

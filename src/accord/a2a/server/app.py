@@ -70,7 +70,7 @@ _CONTENT_TYPES: Final = frozenset(("application/json", "application/a2a+json"))
 CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
 
 
-class AdmittedRequest(Struct, frozen=True):
+class AdmittedCall(Struct, frozen=True):
     """A request that was let in."""
 
     version: str
@@ -90,7 +90,7 @@ class RequestGate:
         self._has_url = has_url
         self._authenticate = authenticate
 
-    def judge(self, request: WebRequest) -> Reply | AdmittedRequest:
+    def judge(self, request: WebRequest) -> Reply | AdmittedCall:
         host = request.fields.get("host", "")
         origin = request.fields.get("origin")
         if not origin_allowed(origin, host=host, allowed=None, loopback=request.loopback):
@@ -120,7 +120,7 @@ class RequestGate:
         reply = page_reply(page, request.fields.get("if-none-match"))
         return replace(reply, head_only=request.method == "HEAD")
 
-    def _enter(self, request: WebRequest) -> Reply | AdmittedRequest:
+    def _enter(self, request: WebRequest) -> Reply | AdmittedCall:
         if request.method != "POST":
             return text_reply(405, "requests are sent by POST", b"allow: POST\r\n")
         media_type = request.fields.get("content-type", "").partition(";")[0].strip().lower()
@@ -129,7 +129,7 @@ class RequestGate:
         caller = "" if self._authenticate is None else self._authenticate(request.fields)
         if caller is None:
             return text_reply(401, "credentials are missing or wrong", CHALLENGE)
-        return AdmittedRequest(
+        return AdmittedCall(
             version=version_of(request),
             caller=caller,
             correlation_id=request.fields.get("x-correlation-id", "")[:128],
@@ -166,7 +166,7 @@ _PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.D
 _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
 
 
-class AgentApp(LivingApp[AdmittedRequest]):
+class AgentApp(LivingApp[AdmittedCall]):
     """Serves a backend; implements `LivingApp`."""
 
     def __init__(
@@ -185,14 +185,14 @@ class AgentApp(LivingApp[AdmittedRequest]):
 
     # What carries this application asks: see `LivingApp`
 
-    def judge(self, request: WebRequest) -> Reply | AdmittedRequest:
+    def judge(self, request: WebRequest) -> Reply | AdmittedCall:
         return self._gate.judge(request)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"
         return failure_reply(413, InvalidRequestError(why))
 
-    def handle(self, judged: AdmittedRequest, body: bytes, exchange: Exchange) -> None:
+    def handle(self, judged: AdmittedCall, body: bytes, exchange: Exchange) -> None:
         self._answering.answer(self._backend, judged, body, exchange)
 
     async def start(self) -> None:
@@ -214,7 +214,7 @@ class RequestRunner:
     def answer(
         self,
         backend: Backend,
-        entered: AdmittedRequest,
+        entered: AdmittedCall,
         body: bytes,
         exchange: Exchange,
         lines: Callable[[], bytes] = bytes,
@@ -260,7 +260,7 @@ class AgentExchange:
         self,
         backend: Backend,
         wires: Sequence[Wire],
-        entered: AdmittedRequest,
+        entered: AdmittedCall,
         exchange: Exchange,
         lines: Callable[[], bytes],
     ) -> None:

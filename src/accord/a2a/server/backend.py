@@ -1,27 +1,40 @@
-"""What answers for an agent behind its web application: tasks, kept and worked on somewhere.
+"""The interface of an agent's backend, and the tasks of an agent in memory.
 
-It knows the model and nothing of formats. Whoever asks is a name; tasks belong to whoever
-began them, and to others they do not exist. What goes wrong is raised as `RpcError`, mostly by
-`accord.a2a.protocol.errors.failure`.
+`Board` has the state, followers and webhooks of tasks. Every change happens between two awaits.
+When there are too many tasks, the oldest finished ones are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from typing import Protocol
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Final, Protocol
+from uuid import uuid4
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from accord.a2a.protocol.errors import failure
 from accord.a2a.protocol.model import (
+    TERMINAL,
     Answer,
+    ArtifactUpdate,
     Event,
     ListQuery,
+    Message,
+    PushConfig,
     PushQuery,
     Send,
+    StatusUpdate,
     Task,
     TaskPush,
     TaskState,
+    TaskStatus,
+    updated,
 )
+from accord.jsonrpc.protocol.errors import InvalidParamsError, own_error
 
 
 class TaskPage(Struct, frozen=True, kw_only=True):
@@ -64,3 +77,167 @@ class Backend(Protocol):
 
     async def close(self, drain: float) -> None:
         """Let what is under way come to its end for so long."""
+
+
+MAX_TASKS: Final = 10_000
+MAX_HISTORY: Final = 200
+MAX_PUSHES: Final = 16
+MAX_FOLLOWERS: Final = 100
+
+
+def now() -> str:
+    """Return the current time as a timestamp (1.0, section 5.6.1)."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+class Entry:
+    """One task with its owner, webhooks and followers."""
+
+    def __init__(self, task: Task, caller: str, number: int) -> None:
+        self.task = task
+        self.caller = caller
+        self.number = number
+        """Grows with every change of any task."""
+        self.pushes: dict[str, PushConfig] = {}
+        self.followers: set[asyncio.Queue[Event]] = set()
+
+    @property
+    def is_over(self) -> bool:
+        return self.task.status.state in TERMINAL
+
+
+class Board:
+    """All tasks."""
+
+    def __init__(
+        self,
+        *,
+        max_tasks: int = MAX_TASKS,
+        on_event: Callable[[Entry, StatusUpdate | ArtifactUpdate], None],
+    ) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._over: deque[str] = deque()
+        """Tasks that are over, in the order in which they ended."""
+        self._max_tasks = max_tasks
+        self._on_event = on_event
+        self._changes = 0
+
+    def begin(self, message: Message, caller: str) -> Entry:
+        """Add a task for a message. Raises BusyError."""
+        if len(self._entries) >= self._max_tasks:
+            self._forget()
+        context = message.context_id or str(uuid4())
+        task_id = str(uuid4())
+        said = replace(message, context_id=context, task_id=task_id)
+        task = Task(
+            id=task_id,
+            context_id=context,
+            status=TaskStatus(state=TaskState.SUBMITTED, timestamp=now()),
+            history=(said,),
+        )
+        entry = self._entries[task_id] = Entry(task, caller, self._count())
+        return entry
+
+    def _forget(self) -> None:
+        if not self._over:
+            raise own_error("busy", f"{self._max_tasks:,} tasks are under way, which is the limit")
+        del self._entries[self._over.popleft()]
+
+    def find(self, task_id: str, caller: str) -> Entry:
+        """Return a task of the caller. Raises RpcError for any other one."""
+        entry = self._entries.get(task_id)
+        if entry is None or entry.caller != caller:
+            # 1.0, section 13.1: one must not learn of tasks of others.
+            raise failure("TASK_NOT_FOUND", taskId=task_id[:100])
+        return entry
+
+    def knows(self, task_id: str) -> bool:
+        return task_id in self._entries
+
+    def hear(self, entry: Entry, message: Message) -> None:
+        """Record a client's message to a task."""
+        task = entry.task
+        said = replace(message, context_id=task.context_id, task_id=task.id)
+        entry.task = _limit_history(replace(task, history=(*task.history, said)))
+
+    def change(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
+        """Apply an event to a task, unless the task is over."""
+        if entry.is_over:
+            return
+        entry.task = _limit_history(updated(entry.task, event))
+        entry.number = self._count()
+        if entry.is_over:
+            self._over.append(entry.task.id)
+        for follower in entry.followers:
+            follower.put_nowait(event)
+        self._on_event(entry, event)
+
+    async def follow(
+        self, entry: Entry, until: frozenset[TaskState]
+    ) -> AsyncGenerator[Event, None]:
+        if len(entry.followers) >= MAX_FOLLOWERS:
+            raise own_error("busy", f"{MAX_FOLLOWERS} follow this task, which is the limit")
+        queue: asyncio.Queue[Event] = asyncio.Queue()
+        entry.followers.add(queue)
+        event: Event = entry.task
+        try:
+            while True:
+                yield event
+                if isinstance(event, Task | StatusUpdate) and event.status.state in until:
+                    return
+                event = await queue.get()
+        finally:
+            entry.followers.discard(queue)
+
+    def page(self, query: ListQuery, caller: str) -> TaskPage:
+        """Return a page of tasks.
+
+        Raises InvalidParamsError for a malformed page token or time.
+        """
+        after = _read_time(query.updated_after) if query.updated_after else None
+        found = [
+            entry
+            for entry in self._entries.values()
+            if entry.caller == caller
+            and query.context_id in ("", entry.task.context_id)
+            and query.state in (None, entry.task.status.state)
+            and (after is None or _read_time(entry.task.status.timestamp) >= after)
+        ]
+        found.sort(key=lambda entry: entry.number, reverse=True)
+        before = _read_page_token(query.page_token)
+        rest = [entry for entry in found if before is None or entry.number < before]
+        shown = rest[: query.page_size]
+        return TaskPage(
+            tasks=tuple(_listed_task(entry.task, query) for entry in shown),
+            next_page=str(shown[-1].number) if len(rest) > len(shown) else "",
+            total=len(found),
+        )
+
+    def _count(self) -> int:
+        self._changes += 1
+        return self._changes
+
+
+def _limit_history(task: Task) -> Task:
+    return task.with_history(MAX_HISTORY)
+
+
+def _listed_task(task: Task, query: ListQuery) -> Task:
+    task = task.with_history(query.history_length)
+    return task if query.include_artifacts else replace(task, artifacts=())
+
+
+def _read_page_token(token: str) -> int | None:
+    if not token:
+        return None
+    if not (token.isascii() and token.isdigit() and len(token) < 20):
+        raise InvalidParamsError("pageToken is none that was given here")
+    return int(token)
+
+
+def _read_time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParamsError("statusTimestampAfter is not a time of ISO 8601") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

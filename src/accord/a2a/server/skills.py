@@ -25,7 +25,7 @@ from accord.a2a.protocol.model import (
     TaskStatus,
     TextPart,
 )
-from accord.a2a.server.task_store import Board, Entry, now
+from accord.a2a.server.backend import Board, Entry, now
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.protocol.errors import AccordError, RegistrationError
 

@@ -16,7 +16,7 @@ from accord.app.database import is_served
 from accord.app.runtime import server_key
 from accord.app.settings import Settings
 from accord.cli.backup import Readable, migrations_of
-from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
+from accord.cli.doctor.environment import CheckResult, ok, problem, unseen, warning
 from accord.cli.exits import UsageError
 from accord.cli.installation import audit_key, is_there
 from accord.cli.serve import FIRST_RUN_FILE
@@ -38,7 +38,7 @@ TOO_LITTLE: Final = 100 * MIB
 OTHERS: Final = 0o077
 
 
-def check_folder(settings: Settings) -> Iterator[Finding]:
+def check_folder(settings: Settings) -> Iterator[CheckResult]:
     data = Path(settings.data)
     if not data.exists():
         yield unseen("folder", f"there is no {data}", "accord serve makes it; --data says where")
@@ -56,7 +56,7 @@ def check_folder(settings: Settings) -> Iterator[Finding]:
         yield warning(FIRST_RUN_FILE, "the first password and token are still in a file", advice)
 
 
-def _folder(data: Path) -> Finding:
+def _folder(data: Path) -> CheckResult:
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         return problem("folder", f"you may not write to {data}", f"see who owns it: ls -ld {data}")
     mode = data.stat().st_mode & 0o777
@@ -65,7 +65,7 @@ def _folder(data: Path) -> Finding:
     return ok("folder", f"{data.absolute()}, for nobody else")
 
 
-def _room(data: Path) -> Finding:
+def _room(data: Path) -> CheckResult:
     free = shutil.disk_usage(data).free
     told = f"{free // MIB:,} MiB are free"
     if free < TOO_LITTLE:
@@ -75,7 +75,7 @@ def _room(data: Path) -> Finding:
     return ok("room", told)
 
 
-def _key(file: Path) -> Finding:
+def _key(file: Path) -> CheckResult:
     try:
         mode = file.stat().st_mode & 0o777
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def _key(file: Path) -> Finding:
     return ok("key", "only its owner can read it")
 
 
-def _served(data: Path) -> Finding:
+def _served(data: Path) -> CheckResult:
     return ok("server", "one runs on it" if is_served(data) else "none runs on it")
 
 
@@ -105,7 +105,7 @@ MOST_DIFFERENCE: Final = 2.0
 RESTORE: Final = "restore a backup; do not start the server on it"
 
 
-async def check_database(settings: Settings) -> AsyncIterator[Finding]:
+async def check_database(settings: Settings) -> AsyncIterator[CheckResult]:
     if not is_there(settings):
         yield unseen("database", "there is none yet", "accord serve makes one")
         return
@@ -125,7 +125,7 @@ async def check_database(settings: Settings) -> AsyncIterator[Finding]:
         yield problem("database", str(error), advice)
 
 
-def _file(path: Path) -> Iterator[Finding]:
+def _file(path: Path) -> Iterator[CheckResult]:
     """Check the SQLite file, read-only and for at most `CHECK_SECONDS`."""
     size = f"{path.stat().st_size / 2**20:,.1f} MiB"
     try:
@@ -149,7 +149,7 @@ def _file(path: Path) -> Iterator[Finding]:
     yield ok("file", f"SQLite {sqlite3.sqlite_version}, {size}, a quick check found nothing wrong")
 
 
-async def _clock(store: Readable) -> Finding:
+async def _clock(store: Readable) -> CheckResult:
     before = time.time()
     about = (await store.fetch(SERVER_CLOCK))[0]
     after = time.time()
@@ -164,7 +164,7 @@ async def _clock(store: Readable) -> Finding:
     return ok("server", f"PostgreSQL {about['version']}, whose clock agrees with ours")
 
 
-async def _contents(store: Readable, settings: Settings) -> AsyncIterator[Finding]:
+async def _contents(store: Readable, settings: Settings) -> AsyncIterator[CheckResult]:
     try:
         found = await migrations_of(store)
     except StoreError as error:
@@ -179,7 +179,7 @@ async def _contents(store: Readable, settings: Settings) -> AsyncIterator[Findin
     yield await _owner(store, settings)
 
 
-async def _owner(store: Readable, settings: Settings) -> Finding:
+async def _owner(store: Readable, settings: Settings) -> CheckResult:
     """Check that the database belongs to the server key."""
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
         advice = "restore the file key from a backup: with another, no token is known"
@@ -201,7 +201,7 @@ async def _owner(store: Readable, settings: Settings) -> Finding:
 VERIFY: Final = "accord audit verify tells what was changed"
 
 
-async def check_trail(settings: Settings, *, readable: bool) -> Finding:
+async def check_trail(settings: Settings, *, readable: bool) -> CheckResult:
     """Check the head of the audit trail; `readable` says whether the database can be read."""
     if not readable:
         return unseen("head", "the database has a problem", "solve that first")

@@ -1,4 +1,4 @@
-"""Checks of what is installed, and of the settings."""
+"""Findings, and checks of what is installed and of the settings."""
 
 from __future__ import annotations
 
@@ -9,16 +9,48 @@ from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from msgspec.structs import fields
 
 from accord import __version__
 from accord.app.settings import CONFIG, PREFIX, Resolved, Settings
-from accord.cli.doctor.finding import Finding, ok, problem, warning
 from accord.cli.exits import EXTRAS, install_command
 from accord.entry_points import installed as plugins
+
+State: TypeAlias = Literal["ok", "warning", "problem", "not looked at"]
+
+
+class CheckResult(Struct, frozen=True):
+    """The result of checking one thing. It contains no secrets."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+    """The next step."""
+
+
+def ok(name: str, detail: str) -> CheckResult:
+    return CheckResult(name, "ok", detail)
+
+
+def warning(name: str, detail: str, advice: str) -> CheckResult:
+    """Return a finding about something that works but may be unwanted."""
+    return CheckResult(name, "warning", detail, advice)
+
+
+def problem(name: str, detail: str, advice: str) -> CheckResult:
+    """Return a finding about something that does not work."""
+    return CheckResult(name, "problem", detail, advice)
+
+
+def unseen(name: str, detail: str, advice: str = "") -> CheckResult:
+    """Return a finding about something that was not checked; `detail` says why."""
+    return CheckResult(name, "not looked at", detail, advice)
+
 
 # Installed packages
 
@@ -26,7 +58,7 @@ from accord.entry_points import installed as plugins
 HTMX: Final = "vendor/htmx.min.js"
 
 
-def check_installed() -> Iterator[Finding]:
+def check_installed() -> Iterator[CheckResult]:
     """Check the installed packages, without importing them."""
     yield ok("accord", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
     packages = ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httptools"))
@@ -48,7 +80,7 @@ def check_installed() -> Iterator[Finding]:
     yield _plugins()
 
 
-def _pages() -> Finding:
+def _pages() -> CheckResult:
     if (files("accord") / "web" / "static" / HTMX).is_file():
         return ok("pages", "their scripts are complete")
     return warning(
@@ -58,7 +90,7 @@ def _pages() -> Finding:
     )
 
 
-def _plugins() -> Finding:
+def _plugins() -> CheckResult:
     packages = dict.fromkeys(f"{each.distribution} {each.version}" for each in plugins())
     if not packages:
         return ok("plugins", "none")
@@ -90,7 +122,9 @@ POSTGRES: Final = "use PostgreSQL: --database postgresql://…"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
-def check_settings(found: Resolved, environ: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def check_settings(
+    found: Resolved, environ: Mapping[str, str] = os.environ
+) -> Iterator[CheckResult]:
     """Check for unknown variables and for settings that contradict each other."""
     given = sorted(found.sources.values())
     yield ok("given", ", ".join(dict.fromkeys(given)) or "none: all are as they are by default")
@@ -98,7 +132,7 @@ def check_settings(found: Resolved, environ: Mapping[str, str] = os.environ) -> 
     yield from _contradictory(found.settings)
 
 
-def _unknown(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _unknown(environ: Mapping[str, str]) -> Iterator[CheckResult]:
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in KNOWN and not name.startswith(SECRET):
             close = get_close_matches(name, KNOWN, n=1, cutoff=0.75)
@@ -106,7 +140,7 @@ def _unknown(environ: Mapping[str, str]) -> Iterator[Finding]:
             yield warning(name, "is in the environment, and no setting", advice)
 
 
-def _contradictory(settings: Settings) -> Iterator[Finding]:
+def _contradictory(settings: Settings) -> Iterator[CheckResult]:
     yield from (_of_postgres(settings) if settings.is_shared else _of_sqlite(settings))
     yield from _of_address(settings)
     is_redis = urlsplit(settings.rate_store).scheme in ("redis", "rediss")
@@ -118,7 +152,7 @@ def _contradictory(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _of_sqlite(settings: Settings) -> Iterator[Finding]:
+def _of_sqlite(settings: Settings) -> Iterator[CheckResult]:
     if settings.workers > 1:
         detail = f"{settings.workers} processes cannot share a file of SQLite"
         yield problem("workers", detail, f"{POSTGRES}, or --workers 1")
@@ -134,7 +168,7 @@ def _of_sqlite(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _of_postgres(settings: Settings) -> Iterator[Finding]:
+def _of_postgres(settings: Settings) -> Iterator[CheckResult]:
     if not settings.secret_key:
         advice = "make one with: openssl rand -hex 32"
         yield problem("secret_key", "PostgreSQL needs the key in ACCORD_SECRET_KEY", advice)
@@ -146,7 +180,7 @@ def _of_postgres(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _of_address(settings: Settings) -> Iterator[Finding]:
+def _of_address(settings: Settings) -> Iterator[CheckResult]:
     public = urlsplit(settings.public_url)
     if settings.public_url and public.scheme not in ("http", "https"):
         yield problem("public_url", "begins with neither http:// nor https://", "write all of it")

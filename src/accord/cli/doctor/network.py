@@ -23,7 +23,7 @@ from accord.app.database import is_served
 from accord.app.engine import EMBEDDED_BUS, KAFKA_SCHEME
 from accord.app.settings import Settings
 from accord.app.system import MCP, TITLE
-from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
+from accord.cli.doctor.environment import CheckResult, ok, problem, unseen, warning
 from accord.cli.exits import UsageError
 from accord.cli.mcp_server import SettingsFile
 from accord.jsonrpc.protocol.codec import decode_json
@@ -37,7 +37,7 @@ OTHER: Final = "choose another by --port (0 picks a free one), or stop what uses
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
-def check_port(settings: Settings) -> Iterator[Finding]:
+def check_port(settings: Settings) -> Iterator[CheckResult]:
     place = f"{settings.host}:{settings.port}"
     if settings.port == 0:
         yield ok("port", "a free one is picked")
@@ -65,7 +65,7 @@ def _taken(host: str, port: int) -> str | None:
     return None
 
 
-def _who(settings: Settings, place: str) -> Iterator[Finding]:
+def _who(settings: Settings, place: str) -> Iterator[CheckResult]:
     """Identify the program that listens there."""
     host = EVERYWHERE.get(settings.host, settings.host)
     netloc = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
@@ -93,7 +93,7 @@ def _card(url: str) -> tuple[str, dict[str, Any]]:
     return url, told if isinstance(told, dict) else {}
 
 
-def _health(url: str, place: str) -> Finding:
+def _health(url: str, place: str) -> CheckResult:
     answer = ask(f"{url}/readyz")
     if isinstance(answer, Answer) and answer.status == 200:
         return ok("port", f"an Accord is ready at {place}")
@@ -107,7 +107,7 @@ def _health(url: str, place: str) -> Finding:
 BROKER_SECONDS: Final = 5.0
 
 
-def check_broker(settings: Settings) -> Iterator[Finding]:
+def check_broker(settings: Settings) -> Iterator[CheckResult]:
     if settings.bus == EMBEDDED_BUS:
         yield ok("bus", "embedded: no broker is needed")
     elif not settings.bus.startswith(KAFKA_SCHEME):
@@ -117,7 +117,7 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
         yield _kafka(settings.bus)
 
 
-def _kafka(url: str) -> Finding:
+def _kafka(url: str) -> CheckResult:
     try:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
@@ -153,14 +153,14 @@ _URL: Final = re.compile(r"https?://\S+")
 _MEMBERS: Final = ("url", "httpUrl", "serverUrl")
 
 
-def check_clients() -> Iterator[Finding]:
+def check_clients() -> Iterator[CheckResult]:
     found = [finding for host in HOSTS.values() for finding in _of(host)]
     yield from found
     if not found:
         yield unseen("clients", "none on this machine knows of Accord", f"tell one: {INSTALL}")
 
 
-def _of(host: Host) -> Iterator[Finding]:
+def _of(host: Host) -> Iterator[CheckResult]:
     files = [path for scope in SCOPES if (path := host.file(scope)) is not None]
     # In the folder of the user both are the same file.
     for path in {path.resolve(): path for path in files if path.exists()}.values():
@@ -174,7 +174,7 @@ def _of(host: Host) -> Iterator[Finding]:
                 yield finding
 
 
-def _entry(host: Host, name: str, entry: dict[str, Any]) -> Finding | None:
+def _entry(host: Host, name: str, entry: dict[str, Any]) -> CheckResult | None:
     """Check an entry of a settings file; return None if it is not about Accord."""
     words = [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
     url = _url(entry, words)
@@ -185,7 +185,7 @@ def _entry(host: Host, name: str, entry: dict[str, Any]) -> Finding | None:
     return None
 
 
-def _remote(host: Host, name: str, url: str) -> Finding:
+def _remote(host: Host, name: str, url: str) -> CheckResult:
     answer = ask(url)
     if isinstance(answer, Answer):
         if answer.status in (404, 410):
@@ -196,7 +196,7 @@ def _remote(host: Host, name: str, url: str) -> Finding:
     return warning(host.title, detail, "start that server, or correct the address")
 
 
-def _local(host: Host, name: str, words: list[str]) -> Finding:
+def _local(host: Host, name: str, words: list[str]) -> CheckResult:
     command = words[0]
     files = [word.partition(".py:")[0] for word in words if ".py" in word]
     gone = next((file for file in files if not Path(file).with_suffix(".py").exists()), None)

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from accord.operations.errors import ServiceError
 from accord.web.pages.items.detail import find_item
-from accord.web.pages.traceability.coverage import epics_offered
+from accord.web.pages.traceability import epics_offered
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import FileDownload, PageResponse
 

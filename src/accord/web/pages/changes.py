@@ -1,12 +1,14 @@
-"""Changes: who did what, through which program, and taking it back."""
+"""Changes and their undo, and proposals of changes, which are accepted or rejected."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from msgspec import UNSET
 
 from accord.hub.operations.changes import ChangeDetail, ChangeListed
+from accord.hub.operations.proposals import Proposal, ProposalCheck
 from accord.operations.errors import ServiceError
 from accord.web.activity import LASTING_OPERATIONS
 from accord.web.request import PageRequest, Pages
@@ -32,7 +34,7 @@ async def changes(request: PageRequest) -> PageResponse:
         )
     except ServiceError as wrong:
         error, found = wrong, None
-    return await _page(
+    return await _changes_page(
         request,
         "changes/list.html",
         status=200 if error is None else error.kind.status,
@@ -45,7 +47,7 @@ async def changes(request: PageRequest) -> PageResponse:
 
 @pages.get("/changes/{id}")
 async def change(request: PageRequest) -> PageResponse:
-    return await _one(request)
+    return await _change_page(request)
 
 
 @pages.post("/changes/{id}/undo")
@@ -53,7 +55,7 @@ async def undo(request: PageRequest) -> PageResponse:
     try:
         outcome = await request.outcome("undo", change_id=request.values["id"])
     except ServiceError as error:
-        return await _one(request, error)
+        return await _change_page(request, error)
     back = request.form["back"]
     gone = {each.reference_id for each in outcome.effects if each.action == "deleted"}
     if not back or gone.intersection(back.split("/")):  # such as the page of what was created
@@ -69,13 +71,13 @@ def _may_undo(request: PageRequest, change: ChangeListed) -> bool:
     return who.may("write") and is_own and is_left
 
 
-async def _one(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+async def _change_page(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
     found: ChangeDetail = await request.run("get_change", change_id=request.values["id"])
     who = request.user
     is_own = who.is_administrator or found.actor == who.username
     is_lasting = all(each.kind in LASTING for each in found.touched)
     may_undo = who.may("write") and is_own and not is_lasting
-    return await _page(
+    return await _changes_page(
         request,
         "changes/one.html",
         status=200 if error is None else error.kind.status,
@@ -85,5 +87,101 @@ async def _one(request: PageRequest, error: ServiceError | None = None) -> PageR
     )
 
 
-async def _page(request: PageRequest, template: str, **context: Any) -> PageResponse:
+async def _changes_page(request: PageRequest, template: str, **context: Any) -> PageResponse:
     return await request.page(template, section="/changes", **context)
+
+
+TABS: Final = ("open", "decided")
+
+
+@pages.get("/proposals")
+async def proposals(request: PageRequest) -> PageResponse:
+    return await _proposals_page(
+        request, tab="decided" if request.query["state"] == "decided" else "open"
+    )
+
+
+@pages.get("/proposals/{id}")
+async def proposal(request: PageRequest) -> PageResponse:
+    return await _proposal_page(request)
+
+
+@pages.post("/proposals/{id}/accept")
+async def accept(request: PageRequest) -> PageResponse:
+    return await _decide(request, "accept_proposal", "Accepted")
+
+
+@pages.post("/proposals/{id}/reject")
+async def reject(request: PageRequest) -> PageResponse:
+    return await _decide(request, "reject_proposal", "Rejected")
+
+
+async def _decide(request: PageRequest, operation: str, said: str) -> PageResponse:
+    try:
+        made = await request.run(
+            operation, id=request.values["id"], reason=request.form["reason"].strip()
+        )
+    except ServiceError as error:
+        return await _proposal_page(request, error)
+    return request.go(f"/proposals/{made.id}", f"{said} what {made.author} proposed")
+
+
+async def _proposal_page(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    found: Proposal = await request.run("get_proposal", id=request.values["id"])
+    check = await _check_proposal(request, found)
+    return await _proposals_page(
+        request,
+        status=200 if error is None else error.kind.status,
+        tab="open" if found.state == "open" else "decided",
+        proposal=found,
+        error=error,
+        hints=check.follows if isinstance(check, ProposalCheck) else (),
+        refusal=check if isinstance(check, ServiceError) else None,
+    )
+
+
+async def _check_proposal(
+    request: PageRequest, found: Proposal
+) -> ProposalCheck | ServiceError | None:
+    """What accepting it would lead to; None where that is not to be asked. What was changed since
+    is told anyway."""
+    if found.state != "open" or found.stale or not request.user.may("write"):
+        return None
+    try:
+        check: ProposalCheck = await request.run("check_proposal", id=found.id)
+    except ServiceError as error:
+        return error
+    return check
+
+
+async def _proposals_page(
+    request: PageRequest, *, status: int = 200, tab: str, **context: Any
+) -> PageResponse:
+    cursor = request.query["cursor"] or UNSET
+    waiting, decided = await asyncio.gather(
+        request.run(
+            "list_proposals", state="open", limit=PER_PAGE, cursor=_cursor_of(tab, "open", cursor)
+        ),
+        request.run(
+            "list_decided_proposals", limit=PER_PAGE, cursor=_cursor_of(tab, "decided", cursor)
+        ),
+    )
+    return await request.page(
+        "proposals/page.html",
+        status=status,
+        **(
+            {"proposal": None, "error": None, "hints": (), "refusal": None}
+            | context
+            | {
+                "tab": tab,
+                "listed": waiting if tab == "open" else decided,
+                "waiting_total": waiting.total,
+                "next_open": waiting.items[0].id if waiting.items else "",
+                "decided_total": decided.total,
+            }
+        ),
+    )
+
+
+def _cursor_of(tab: str, list: str, cursor: Any) -> Any:
+    return cursor if tab == list else UNSET

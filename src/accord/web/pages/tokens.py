@@ -1,20 +1,25 @@
-"""Access tokens: created here, shown once with what to paste into a program, and revoked."""
+"""Access tokens with instructions for programs, and the explorer of JSON-RPC methods.
+
+A token is shown once. The explorer is a document of its own in a frame, under its own, stricter
+policy: no text ever becomes HTML there, and only our pages may frame it."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.mcp.host_entries import json_entry, toml_entry
 from accord.mcp.hosts import HOSTS, Remote
+from accord.openrpc.explorer import framed_page
 from accord.operations.auth.tokens import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
 from accord.operations.context import ASSISTANT_SCOPES, RULES, SCOPES, Role, Scope, default_scopes
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
 from accord.web.forms import Words
-from accord.web.request import PageRequest, Pages
-from accord.web.responses import PageResponse
+from accord.web.request import THEME, PageRequest, Pages
+from accord.web.responses import POLICY, Html, PageResponse
 
 NAME: Final = "accord"
 """What programs call the hub."""
@@ -73,8 +78,8 @@ def _file(key: str, url: str, token: str) -> ConnectionRecipe:
     return ConnectionRecipe(key, host.title, FILES[key], write(host.table, NAME, entry).strip())
 
 
-PATH: Final = "/tokens"
-PAGE: Final = 50
+TOKENS_PATH: Final = "/tokens"
+TOKENS_PER_PAGE: Final = 50
 ALLOWS: Final[dict[Scope, str]] = {
     "read": "Read and search everything, with its history",
     "comment": "Comment, answer and resolve comments",
@@ -91,18 +96,18 @@ CHOSEN: Final = "chosen"
 pages: Final = Pages()
 
 
-@pages.get(PATH)
+@pages.get(TOKENS_PATH)
 async def tokens(request: PageRequest) -> PageResponse:
-    page = await request.run("list_tokens", limit=PAGE, **request.query.given("cursor"))
+    page = await request.run("list_tokens", limit=TOKENS_PER_PAGE, **request.query.given("cursor"))
     return await request.page("tokens/list.html", page=page, now=utc_now())
 
 
-@pages.get(f"{PATH}/new")
+@pages.get(f"{TOKENS_PATH}/new")
 async def new(request: PageRequest) -> PageResponse:
     return await _form(request)
 
 
-@pages.post(PATH)
+@pages.post(TOKENS_PATH)
 async def create(request: PageRequest) -> PageResponse:
     form = request.form
     try:
@@ -122,10 +127,10 @@ async def create(request: PageRequest) -> PageResponse:
     )
 
 
-@pages.post(f"{PATH}/{{id}}/revoke")
+@pages.post(f"{TOKENS_PATH}/{{id}}/revoke")
 async def revoke(request: PageRequest) -> PageResponse:
     token = await request.run("revoke_token", id=request.values["id"])
-    back = request.form["next"] or PATH
+    back = request.form["next"] or TOKENS_PATH
     return request.go(
         back, f"{token.name} is revoked: programs that use it are refused from now on."
     )
@@ -198,3 +203,24 @@ def allowed(role: Role) -> list[Scope]:
     """Scopes that a token of somebody with this role can have."""
     scopes = {rule.scope for rule in RULES.values() if role in rule.roles}
     return [scope for scope in SCOPES if scope in scopes]
+
+
+EXPLORER_PATH: Final = "/explorer"
+EXPLORER_FRAME: Final = f"{EXPLORER_PATH}/frame"
+RPC_PATH: Final = "/rpc"
+FRAMING_POLICY: Final = f"{POLICY}; frame-src 'self'"
+
+
+@pages.get(EXPLORER_PATH)
+async def explorer(request: PageRequest) -> PageResponse:
+    page = await request.page("explorer/explorer.html", frame=EXPLORER_FRAME, rpc=RPC_PATH)
+    return replace(page, policy=FRAMING_POLICY)
+
+
+@pages.get(EXPLORER_FRAME)
+async def explorer_frame(request: PageRequest) -> PageResponse:
+    theme = request.cookies.get(THEME, "")
+    framed = framed_page(
+        place=RPC_PATH, csrf=request.csrf, theme=theme if theme in ("light", "dark") else ""
+    )
+    return Html(framed.html, policy=framed.policy)

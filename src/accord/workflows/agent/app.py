@@ -50,7 +50,7 @@ from accord.a2a.server.app import (
     CHALLENGE,
     MAX_IN_FLIGHT,
     MISDIRECTED,
-    AdmittedRequest,
+    AdmittedCall,
     RequestGate,
     RequestRunner,
     version_of,
@@ -366,7 +366,7 @@ class AgentHead(Struct, frozen=True):
     """The head of an admitted request; `entered` is None if it is for the card."""
 
     request: WebRequest
-    entered: AdmittedRequest | None
+    entered: AdmittedCall | None
     url: str = ""
     """The URL that the card names."""
 

@@ -22,16 +22,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.client.client import Client, Trace
+from accord.a2a.client import Client, Trace
 from accord.a2a.protocol import outcome as told
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_BODY_KEPT, ReceivedAnswer
+from accord.a2a.protocol.calls import MAX_BODY_KEPT, ReceivedAnswer
 from accord.a2a.protocol.card import encode_card
 from accord.a2a.protocol.errors import (
     ERROR_KINDS,
     TASK_NOT_FOUND,
     CallError,
-    RefusedError,
+    CallRefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.formats import V10
@@ -186,9 +186,9 @@ class AgentCaller:
         """Return an active agent; raise RefusedError if it is unknown or inactive."""
         agent = await self._agents.get(name)
         if agent is None:
-            raise RefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
+            raise CallRefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
         if not agent.active:
-            raise RefusedError("inactive_agent", f"the agent {name!r} is not active")
+            raise CallRefusedError("inactive_agent", f"the agent {name!r} is not active")
         return agent
 
 

@@ -12,13 +12,13 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from accord.a2a.client.exchange import AddressGuard, Exchanger, call_error
+from accord.a2a.exchange import AddressGuard, Exchanger, call_error
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.calls import read_result
 from accord.a2a.protocol.errors import (
     CallError,
+    CallRefusedError,
     MalformedAnswerError,
-    RefusedError,
     UnknownOutcomeError,
     error_from_answer,
 )
@@ -112,7 +112,7 @@ def _params(input: Any) -> Any:
     if input is None:
         return UNSET
     if not isinstance(input, dict | list):
-        raise RefusedError("params", "the input of a method is an object or a list")
+        raise CallRefusedError("params", "the input of a method is an object or a list")
     return input
 
 
@@ -129,7 +129,7 @@ class ToolCaller:
 
     async def terms(self, target: str) -> Terms:
         if not target.startswith(("http://", "https://")):
-            raise RefusedError(
+            raise CallRefusedError(
                 "unknown_server", f"there is no MCP server {target[:80]!r}: name one by its URL"
             )
         web_address(target)

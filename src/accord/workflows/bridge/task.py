@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct, json
 
-from accord.a2a.client.client import Direction, Trace
+from accord.a2a.client import Direction, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.model import message_id
 from accord.operations.context import IN_PERSON

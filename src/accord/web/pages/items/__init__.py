@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accord.web.pages.items import comments, detail, editing, history, relationships
+from accord.web.pages.items import comments, detail, editing, relationships
 from accord.web.request import Pages
 
 PAGES: Final[Sequence[Pages]] = (
     editing.pages,
     detail.pages,
-    history.pages,
     relationships.pages,
     comments.pages,
 )

@@ -1,4 +1,4 @@
-"""The detail page of an item: its text as a document, with the facts beside it."""
+"""The detail page of an item: its text as a document, with the facts beside it; its history."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from accord.hub.entities import Comment, Relationship
 from accord.hub.operations.changes import Revision
 from accord.hub.operations.texts import LintFinding, LintResult
 from accord.operations.errors import NotFoundError, StaleError
+from accord.web.activity import HistoryRow, history_rows
 from accord.web.pages.requirements.tree import row_context, tree_context
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
-from accord.web.revisions import HistoryRow, entries
 
 PARENTS: Final[dict[Kind, str]] = {
     "user_story": "epic",
@@ -258,7 +258,7 @@ def entries_of(
 ) -> list[HistoryRow]:
     """Return the rows of a history, as the caller may undo them."""
     who = request.user
-    return entries(
+    return history_rows(
         revisions, actor=who.username, is_administrator=who.is_administrator, is_first=is_first
     )
 
@@ -333,3 +333,72 @@ def _said(finding: LintFinding) -> str:
 def _patterns(found: Sequence[str]) -> str:
     names = dict.fromkeys(PATTERNS.get(each, each) for each in found)
     return ", ".join(names)
+
+
+MAX_VERSIONS: Final = 20
+
+
+@pages.get("/items/{id}/history")
+async def history(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    page = await request.run(
+        "history",
+        id=item.reference_id,
+        related=True,
+        limit=MAX_VERSIONS,
+        cursor=request.query["cursor"] or UNSET,
+    )
+    return await show(
+        request,
+        "_history",
+        item=item,
+        page=page,
+        entries=entries_of(request, page.items, is_first=not request.query["cursor"]),
+        **rights(request, item),
+    )
+
+
+@pages.get("/items/{id}/compare")
+async def compare(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    asked = (request.query["a"] or "1", request.query["b"] or str(item.version))
+    older, newer = sorted(asked, key=_version_number)
+    compared = await request.run("compare_versions", id=item.reference_id, a=older, b=newer)
+    return await show(request, "_compare", item=item, compared=compared)
+
+
+@pages.post("/items/{id}/undo")
+async def undo(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    await request.run("undo", change_id=request.form["change_id"])
+    return await done(request, item.reference_id, "The change was undone.")
+
+
+@pages.post("/items/{id}/restore")
+async def restore(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    version = request.form["version"]
+    await request.run("restore_version", id=item.reference_id, version=version)
+    return await done(request, item.reference_id, f"Version {version} is restored.")
+
+
+def _version_number(version: str) -> int:
+    return int(version) if version.isdecimal() and len(version) < 10 else 0
+
+
+MAX_STEERING_DOCUMENTS: Final = 50
+
+
+@pages.get("/steering-documents")
+async def list_steering_documents(request: PageRequest) -> PageResponse:
+    documents = await request.run(
+        "list_steering_documents",
+        limit=MAX_STEERING_DOCUMENTS,
+        cursor=request.query["cursor"] or UNSET,
+    )
+    return await request.page(
+        "items/steering.html",
+        section="/requirements",
+        documents=documents,
+        may_write=request.user.may("write"),
+    )

@@ -11,13 +11,13 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from accord.operations.errors import ServiceError
-from accord.web.drawing.graph import Edge, Graph, GraphNode, Line
-from accord.web.drawing.svg import draw
 from accord.web.formatting import Tone, duration
+from accord.web.graph_layout import Edge, Graph, GraphNode, Line
 from accord.web.pages.workflows.inputs import fields_of, filled, value_of
 from accord.web.redline import redline
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
+from accord.web.svg import draw
 from accord.workflows.core.definition import (
     AgentStep,
     CallStep,

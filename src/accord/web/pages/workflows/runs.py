@@ -1,4 +1,4 @@
-"""Runs: the list, and one run with its graph, log, steps and actions.
+"""Runs: the list, and one run with its graph, log, steps and actions; approvals, dead letters.
 
 Everything that changes while a run is under way is a partial of its own, so a script replaces only
 what changed.
@@ -17,9 +17,7 @@ from msgspec import UNSET, Struct
 from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.operations.arguments import check_once
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
-from accord.web.drawing.svg import draw
 from accord.web.pages.workflows.definitions import MUCH, in_line, outline, read, shown
-from accord.web.pages.workflows.run_log import told
 from accord.web.pages.workflows.step_status import (
     MAX_BARS,
     SCALE,
@@ -27,11 +25,13 @@ from accord.web.pages.workflows.step_status import (
     StepStatus,
     bars,
     link_to,
+    log_entry,
     seconds_between,
     waits_for,
 )
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
+from accord.web.svg import draw
 from accord.workflows.core.definition import Definition, WaitStep, find_places, inner_lists
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.state import FINAL, RunStatus
@@ -100,7 +100,7 @@ async def history(request: PageRequest) -> PageResponse:
         section=SECTION,
         run=run,
         found=found,
-        events=[told(each, run.created_at) for each in found.items],
+        events=[log_entry(each, run.created_at) for each in found.items],
     )
 
 
@@ -151,7 +151,7 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
         "bars": bars(standing, run.steps, now),
         "most_bars": MAX_BARS,
         "scale": SCALE,
-        "events": [told(each, run.created_at) for each in events.items],
+        "events": [log_entry(each, run.created_at) for each in events.items],
         "waits": waits_for(run, now),
         "chosen": chosen,
         "whole": WHOLE,
@@ -303,3 +303,60 @@ def _payload(text: str) -> Any:
     except msgspec.DecodeError:
         return text
     return value
+
+
+@pages.get("/approvals")
+async def list_approvals(request: PageRequest) -> PageResponse:
+    found = await request.run("list_approvals", limit=50, cursor=request.query["cursor"] or UNSET)
+    return await request.page(
+        "workflows/approvals.html",
+        section="/",
+        found=found,
+        may=request.user.may("approve"),
+        shown=shown,
+    )
+
+
+DEAD_LETTERS: Final = "/dead-letters"
+DEAD_LETTER_FILTERS: Final = {"": False, "replayed": True, "all": UNSET}
+"""Which letters are listed, by what the query says."""
+
+
+@pages.get("/dead-letters")
+async def list_dead_letters(request: PageRequest) -> PageResponse:
+    which = request.query["show"]
+    found = await request.run(
+        "list_dead_letters",
+        replayed=DEAD_LETTER_FILTERS.get(which, False),
+        limit=20,
+        run=request.query["run"] or UNSET,
+        cursor=request.query["cursor"] or UNSET,
+    )
+    given = request.query.given("show", "run")
+    return await request.page(
+        "workflows/dead_letters.html",
+        found=found,
+        which=which if which in DEAD_LETTER_FILTERS else "",
+        here=f"{DEAD_LETTERS}?{urlencode(given)}",
+        shown=shown,
+    )
+
+
+@pages.get("/dead-letters/{id}")
+async def dead_letter(request: PageRequest) -> PageResponse:
+    letter = await request.run("get_dead_letter", id=request.values["id"])
+    return await request.page(
+        "workflows/dead_letter.html", letter=letter, value=shown(letter.body, MUCH)
+    )
+
+
+@pages.post("/dead-letters/{id}/replay")
+async def replay_dead_letter(request: PageRequest) -> PageResponse:
+    id = request.values["id"]
+    try:
+        letter = await request.run("replay_dead_letter", id=id)
+    except ConflictError as error:
+        return request.go(DEAD_LETTERS, f"Nothing was done: {error.message}.")
+    if letter.run_id:
+        return request.go(f"/runs/{quote(letter.run_id)}?follow=1", "It is tried again.")
+    return request.go(DEAD_LETTERS, "It is tried again.")

@@ -1,21 +1,21 @@
-"""The status of a run's steps: on its graph, as a timeline, and in words. Pure: the time comes in.
+"""The status of a run's steps on its graph and as a timeline, and its log in sentences. Pure.
 
-A step in a loop has one box for all rounds, which counts how many are done.
+The time is a parameter. A step in a loop has one box for all rounds, which counts those done.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from msgspec import Struct
 
-from accord.web.drawing.graph import Graph, GraphNode
 from accord.web.formatting import Tone, duration, parse
+from accord.web.graph_layout import Graph, GraphNode
 from accord.web.pages.workflows.definitions import FAILED, Box, DefinitionGraph, title_of
-from accord.workflows.operations.run_views import Run, RunWait, Step
+from accord.workflows.operations.run_views import Run, RunEvent, RunWait, Step
 from accord.workflows.operations.runs import RunCall
 
 _FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
@@ -194,3 +194,115 @@ def bars(standing: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
         if len(found) == MAX_BARS:
             break
     return found
+
+
+MAX_TEXT: Final = 300
+"""Most characters of what somebody said in an event."""
+
+
+class RunLogEntry(Struct, frozen=True):
+    """One event: when, after the beginning; which step; what."""
+
+    sequence: int
+    at: str
+    since: str
+    step: str
+    text: str
+    tone: Tone
+
+
+def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
+    """An event as people say it."""
+    detail = event.detail
+    step = str(detail.get("key") or detail.get("task") or "").partition("@")[0]
+    plain = event.type.replace("_", " ")
+    say, tone = _SENTENCES.get(event.type, (lambda _: plain, "idle"))
+    try:
+        text = say(detail)
+    except (AttributeError, TypeError, ValueError):  # a newer release tells it differently
+        text = plain
+    return RunLogEntry(
+        event.sequence, event.at, clock(event.at, begin), step, text[:MAX_TEXT], tone
+    )
+
+
+def clock(at: str, begin: str) -> str:
+    """How long after the beginning: minutes, seconds and tenths."""
+    seconds = max(0.0, parse(at).timestamp() - parse(begin).timestamp())
+    hours, rest = divmod(seconds, 3_600)
+    minutes, rest = divmod(rest, 60)
+    most = f"{hours:.0f}:" if hours >= 1 else ""
+    return f"{most}{int(minutes):02}:{int(rest * 10) / 10:04.1f}"
+
+
+def _with_user(words: str) -> Callable[[dict[str, Any]], str]:
+    def say(detail: dict[str, Any]) -> str:
+        by, reason = detail.get("by", ""), detail.get("reason", "")
+        return f"{words}{f' by {by}' if by else ''}{f': {reason}' if reason else ''}"
+
+    return say
+
+
+def _failed(detail: dict[str, Any]) -> str:
+    error = detail.get("error") or {}
+    attempts = detail.get("attempts", 1)
+    tried = f" after {attempts} attempts" if attempts > 1 else ""
+    return f"failed{tried}: {error.get('code', '')}, {error.get('message', '')}"
+
+
+def _done(detail: dict[str, Any]) -> str:
+    attempts = detail.get("attempts", 1)
+    return f"completed after {attempts} attempts" if attempts > 1 else "completed"
+
+
+def _started(detail: dict[str, Any]) -> str:
+    if detail.get("choice"):
+        return f"started, and chose {detail['choice']}"
+    if isinstance(detail.get("items"), list):
+        return f"started with {len(detail['items']):,} items"
+    return f"started, until {detail['wake']}" if detail.get("wake") else "started"
+
+
+def _from(step: str | None) -> str:
+    return "" if step is None else f" from {step}"
+
+
+def _decided(detail: dict[str, Any]) -> str:
+    return _with_user("approved" if detail.get("approved") else "rejected")(detail)
+
+
+def _settled(detail: dict[str, Any]) -> str:
+    return _failed(detail) if detail.get("error") else "is over"
+
+
+def _finished(detail: dict[str, Any]) -> str:
+    error = detail.get("error") or {}
+    why = f": {error.get('message', '')}" if error else ""
+    return f"the run {detail.get('status', 'ended')}{why}"
+
+
+_SENTENCES: Final[dict[str, tuple[Callable[[dict[str, Any]], str], Tone]]] = {
+    "run_started": (lambda _: "the run started", "idle"),
+    "task_succeeded": (_done, "ok"),
+    "task_failed": (_failed, "bad"),
+    "task_asked": (lambda _: "the agent asks for input", "accent"),
+    "task_continued": (lambda _: "got the input that it asked for", "idle"),
+    "signal_received": (lambda detail: f"signal {detail.get('name', '')}", "idle"),
+    "approval_given": (_decided, "idle"),
+    "pause_requested": (_with_user("paused"), "idle"),
+    "resume_requested": (_with_user("resumed"), "idle"),
+    "cancel_requested": (_with_user("cancelled"), "idle"),
+    "retry_requested": (
+        lambda detail: _with_user(f"retried{_from(detail.get('step'))}")(detail),
+        "idle",
+    ),
+    "step_started": (_started, "idle"),
+    "step_failed": (_failed, "bad"),
+    "round_started": (lambda _: "another round", "idle"),
+    "step_settled": (_settled, "idle"),
+    "timer_fired": (
+        lambda detail: "took too long" if detail.get("kind") == "deadline" else "is due",
+        "idle",
+    ),
+    "run_finished": (_finished, "idle"),
+}

@@ -12,16 +12,16 @@ from msgspec import UNSET, Struct
 
 from accord.hub.operations.relationships import Impact, Neighbour, Neighbourhood, NeighbourLink
 from accord.operations.errors import ServiceError
-from accord.web.drawing.graph import Edge, Graph, GraphNode
-from accord.web.drawing.svg import draw
 from accord.web.formatting import look_of
-from accord.web.pages.traceability.coverage import epics_offered
+from accord.web.graph_layout import Edge, Graph, GraphNode
+from accord.web.pages.traceability import epics_offered
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
+from accord.web.svg import draw
 
 pages: Final = Pages()
 
-MOST: Final = 40
+MAX_NEIGHBOURS: Final = 40
 """Boxes in one picture; what is beyond is told as a number."""
 MAX_AFFECTED: Final = 100
 DEPTHS: Final = ("1", "2", "3")
@@ -123,7 +123,7 @@ async def _neighbourhood(request: PageRequest, asked: GraphQuery) -> Any:
         depth=asked.depth,
         types=list(asked.types) or UNSET,
         hierarchy=asked.hierarchy,
-        limit=MOST,
+        limit=MAX_NEIGHBOURS,
     )
 
 

@@ -1,4 +1,4 @@
-"""HTTP requests to agents: address checks, limits, and the errors of transports as `CallError`.
+"""HTTP requests to agents: credentials, address checks, limits, transport errors.
 
 Host names are resolved first, and only addresses that the policy allows are connected to: a name
 that resolves to something else a moment later (DNS rebinding) gains nothing.
@@ -11,14 +11,19 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_BODY_KEPT, is_answer
+from accord.a2a.protocol.calls import (
+    MAX_BODY_KEPT,
+    is_answer,
+)
 from accord.a2a.protocol.errors import (
     CallError,
+    CallRefusedError,
     MalformedAnswerError,
-    RefusedError,
     UnknownOutcomeError,
     error_from_status,
 )
@@ -178,9 +183,9 @@ def call_error(error: RpcError) -> CallError:
     """Return the CallError for an error of a transport."""
     match error:
         case AddressRefusedError():
-            return RefusedError("address_refused", error.message)
+            return CallRefusedError("address_refused", error.message)
         case ConnectError(recoverable=False):
-            return RefusedError("unreachable", error.message)
+            return CallRefusedError("unreachable", error.message)
         case ConnectError():
             return UnknownOutcomeError("unreachable", error.message)
         case FramingError() | MessageTooLargeError():
@@ -213,3 +218,33 @@ def _check_coding(response: Response) -> None:
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         raise MalformedAnswerError(f"the agent's answer is compressed ({coding[:40]}), unasked")
+
+
+class Bearer(Struct, frozen=True):
+    """A token in the Authorization header."""
+
+    token: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.token}"}
+
+    def __repr__(self) -> str:
+        return "Bearer(…)"
+
+
+class ApiKey(Struct, frozen=True):
+    """A key in a header of the agent's choice."""
+
+    key: str
+    header: str = "x-api-key"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {self.header.lower(): self.key}
+
+    def __repr__(self) -> str:
+        return f"ApiKey(…, header={self.header!r})"
+
+
+Auth: TypeAlias = Bearer | ApiKey

@@ -1,12 +1,14 @@
-"""`Client`: one agent, called over HTTP in the wire format that it speaks.
+"""`Client`: one agent, called over HTTP in the wire format that it speaks; and complete calls.
 
     card (once, unless the format is given) ──▶ interface: URL and format
     send ──▶ Task or Message          get ──▶ Task          cancel ──▶ Task
     stream, subscribe ──▶ events, while they come
 
-Everything raises `CallError`: `DefiniteError` when the agent did not do it, and
-`UnknownOutcomeError` when it may have, after which the same message id is to be sent again.
-Secrets do not appear when credentials are printed.
+All methods raise `CallError`: `DefiniteError` if the agent did not do the work,
+`UnknownOutcomeError` if it may have done it; then send the same message id again.
+
+`call` sends, polls until the task is over, and returns a result: for programs that wait. A program
+that must survive a crash stores the agent's task id and continues with `Client.get`.
 """
 
 from __future__ import annotations
@@ -14,29 +16,35 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.a2a.client.exchange import POOL, Exchanger, check_status
+from accord.a2a.exchange import POOL, Auth, Exchanger, check_status
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import (
+from accord.a2a.protocol.calls import (
     MAX_BODY_KEPT,
     ReceivedAnswer,
     ReceivedEvent,
+    message_of,
     messages_in,
+    push_request,
     read_answer,
     read_event,
     read_result,
+    send_request,
+    set_push_request,
+    task_request,
 )
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
     AgentError,
+    CallError,
+    CallRefusedError,
     MalformedAnswerError,
-    RefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.fields import VERSION, Verb, Wire
@@ -53,47 +61,22 @@ from accord.a2a.protocol.model import (
     TaskQuery,
     Unrecognized,
 )
-from accord.a2a.protocol.requests import (
-    message_of,
-    push_request,
-    send_request,
-    set_push_request,
-    task_request,
+from accord.a2a.protocol.outcome import (
+    MAX_UNCLEAR,
+    DoneOutcome,
+    FailedOutcome,
+    TaskResult,
+    UnclearOutcome,
+    WaitingOutcome,
+    WorkingOutcome,
+    error_result,
+    outcome_of,
+    poll_intervals,
+    success_result,
 )
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.transports.urls import WebAddress, parse_web_address
-
-
-class Bearer(Struct, frozen=True):
-    """A token in the Authorization header."""
-
-    token: str
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self.token}"}
-
-    def __repr__(self) -> str:
-        return "Bearer(…)"
-
-
-class ApiKey(Struct, frozen=True):
-    """A key in a header of the agent's choice."""
-
-    key: str
-    header: str = "x-api-key"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {self.header.lower(): self.key}
-
-    def __repr__(self) -> str:
-        return f"ApiKey(…, header={self.header!r})"
-
-
-Auth: TypeAlias = Bearer | ApiKey
-
 
 Direction: TypeAlias = Literal["sent", "received"]
 
@@ -195,7 +178,7 @@ class Client:
         if self._reached is None:
             found = (await self.card(trace=trace)).interface()
             if found is None:
-                raise RefusedError("card", "the agent's card names no interface of JSON-RPC")
+                raise CallRefusedError("card", "the agent's card names no interface of JSON-RPC")
             interface, wire = found
             self._reached = Reached(_parse(interface.url), wire, interface.tenant)
         return self._reached
@@ -205,7 +188,7 @@ class Client:
         for place in places[:-1]:
             try:
                 return await self._get_card(place, trace)
-            except RefusedError as error:
+            except CallRefusedError as error:
                 if error.code != "http_404":
                     raise
         return await self._get_card(places[-1], trace)
@@ -411,7 +394,7 @@ class Client:
         if not self._auth:
             return sent
         if _origin(reached.address) != _origin(self._address):
-            raise RefusedError(
+            raise CallRefusedError(
                 "card",
                 f"the agent's card sends requests to {reached.address}, elsewhere than where "
                 "its credentials are for: register that URL",
@@ -456,9 +439,9 @@ def _parse(url: str) -> WebAddress:
     try:
         address = parse_web_address(url)
     except ConnectError as error:
-        raise RefusedError("url", error.message) from error
+        raise CallRefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):
-        raise RefusedError("url", f"agents are reached by http or https, not {address.scheme}")
+        raise CallRefusedError("url", f"agents are reached by http or https, not {address.scheme}")
     return address
 
 
@@ -472,3 +455,92 @@ def _card_urls(address: WebAddress) -> list[WebAddress]:
 
 def _origin(address: WebAddress) -> tuple[str, str, int]:
     return address.scheme, address.host, address.port
+
+
+WITHIN_SECONDS: Final = 3600.0
+
+
+async def call(
+    client: Client,
+    input: Any,
+    *,
+    task_id: str,
+    message_id: str,
+    within: float = WITHIN_SECONDS,
+    polls: Iterator[float] | None = None,
+    trace: Trace = NO_TRACE,
+) -> TaskResult:
+    """Have an agent work on `input`, and return the result, also for failures.
+
+    Failures are logged as errors, never raised. `polls` are the seconds between two polls of a
+    task. When time runs out the task is cancelled.
+    """
+    known: list[str] = []
+    try:
+        async with asyncio.timeout(within):
+            return await _follow(client, input, task_id, message_id, polls, trace, known)
+    except CallError as failed:
+        return _failed(task_id, failed)
+    except TimeoutError:
+        await _stop(client, known, trace)
+        return _failed(
+            task_id, FailedOutcome("timeout", f"the agent was not done within {within:g} s")
+        )
+
+
+async def _follow(
+    client: Client,
+    input: Any,
+    task_id: str,
+    message_id: str,
+    polls: Iterator[float] | None,
+    trace: Trace,
+    known: list[str],
+) -> TaskResult:
+    received = await client.send_message(
+        input, id=task_id, message_id=message_id, blocking=False, trace=trace
+    )
+    polls = poll_intervals() if polls is None else polls
+    unclear: DoneOutcome | None = None
+    asked, remote = 0, ""
+    while True:
+        match outcome_of(received):
+            case DoneOutcome() as done:
+                return _done(task_id, done)
+            case FailedOutcome() as failed:
+                return _failed(task_id, failed)
+            case WaitingOutcome(state=state, question=question):
+                return error_result(task_id, FailedOutcome(state.name.lower(), question))
+            case UnclearOutcome(task_id=remote, done=done):
+                if asked == MAX_UNCLEAR:
+                    return _done(task_id, done)
+                asked, unclear = asked + 1, done
+            case WorkingOutcome() as working:
+                remote, asked, unclear = working.task_id, 0, None
+        known[:] = [remote]
+        await asyncio.sleep(next(polls))
+        try:
+            received = await client.get_task(remote, trace=trace)
+        except CallError:
+            if unclear is None:
+                raise
+            return _done(task_id, unclear)
+
+
+def _done(task_id: str, done: DoneOutcome) -> TaskResult:
+    if done.extracted.warning:
+        log.warning("task %s: %s", task_id, done.extracted.warning)
+    return success_result(task_id, done.extracted.output)
+
+
+def _failed(task_id: str, failed: FailedOutcome | CallError) -> TaskResult:
+    log.error("task %s: failed: %s (%s)", task_id, failed.message, failed.code)
+    return error_result(task_id, failed)
+
+
+async def _stop(client: Client, known: list[str], trace: Trace) -> None:
+    for remote in known:
+        try:
+            await client.cancel(remote, trace=trace)
+        except CallError as failed:
+            log.info("the agent did not stop its task: %s", failed)

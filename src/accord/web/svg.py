@@ -8,16 +8,20 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from accord.web.drawing.graph import Graph, GraphNode, shortened, text_width, wrapped
-from accord.web.drawing.layout import (
+from accord.web.graph_layout import (
     HEIGHT,
     LABEL_SIZE,
     MAX_GAP_X,
     TURN,
     WIDTH,
+    Graph,
     GraphLayout,
+    GraphNode,
     Point,
     place,
+    shortened,
+    text_width,
+    wrapped,
 )
 
 TITLE_SIZE: Final = 14.5

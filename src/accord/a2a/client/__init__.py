@@ -1,1 +1,0 @@
-"""Calling agents over HTTP, in either wire format."""

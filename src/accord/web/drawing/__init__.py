@@ -1,1 +1,0 @@
-"""Graphs that flow from left to right: definitions, runs and relationships look alike. Pure."""
