@@ -132,10 +132,10 @@ def _problem_summary(problems: list[Problem], file: str, note: str) -> str:
 
 
 async def _known_here(local: Runtime) -> Known:
-    from accord.workflows.operations.workflows import known_things
+    from accord.workflows.operations.workflows import known_names
 
     return await local.store.read(
-        lambda db: known_things(db, local.runner.registry, local.events.kinds, local.plugins.steps)
+        lambda db: known_names(db, local.runner.registry, local.events.kinds, local.plugins.steps)
     )
 
 

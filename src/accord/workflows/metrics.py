@@ -136,7 +136,7 @@ OTHERS: Final = "_others"
 TaskEnd: TypeAlias = Literal["success", "error", "cancelled", "asked"]
 
 
-class WorkerMetrics:
+class BridgeMetrics:
     """The counters of one worker, or of several."""
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ class _Follower:
     """A follower of one run."""
 
     def __init__(self) -> None:
-        self.news: list[NumberedEvent] = []
+        self.unread: list[NumberedEvent] = []
         self.ended = False
         self.woken = asyncio.Event()
 
@@ -83,15 +83,15 @@ class RunWatch:
                 followed.tail = tail
             self._begin()
             while True:
-                # What was read just before the first look may be told by both.
-                told = dict(sorted((*missed, *follower.news), key=_number))
-                fresh = [each for each in told.items() if each[0] > place]
+                # Events between the first read and the first look are in both lists.
+                numbered = dict(sorted((*missed, *follower.unread), key=_number))
+                new_events = [each for each in numbered.items() if each[0] > place]
                 ended, missed = follower.ended, []
-                follower.news.clear()
+                follower.unread.clear()
                 follower.woken.clear()
-                if fresh:
-                    place = fresh[-1][0]
-                    yield fresh
+                if new_events:
+                    place = new_events[-1][0]
+                    yield new_events
                 elif not ended:
                     yield ()
                 if ended:
@@ -124,6 +124,7 @@ class RunWatch:
             self._waiting -= 1
 
     async def close(self) -> None:
+        """Stop watching."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -151,20 +152,20 @@ class RunWatch:
 
     async def _look(self) -> None:
         ids = list(self._followed)
-        standing = await read_progress(self._store, self._store.engine, ids)
+        progress = await read_progress(self._store, self._store.engine, ids)
         for id in ids:
-            status, applied = standing.get(id, ("cancelled", 0))
+            status, applied = progress.get(id, ("cancelled", 0))
             followed = self._followed.get(id)
             if followed is None or followed.tail is None:
                 continue
-            news: list[NumberedEvent] = []
+            new_events: list[NumberedEvent] = []
             if applied > followed.tail:
-                followed.tail, news = await self._read(id, followed.tail)
+                followed.tail, new_events = await self._read(id, followed.tail)
             for follower in followed.followers:
-                follower.news += news
+                follower.unread += new_events
                 if status in FINAL:
                     follower.ended = True
-                if news or follower.ended:
+                if new_events or follower.ended:
                     follower.woken.set()
 
     async def _read(self, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
@@ -176,7 +177,7 @@ def _number(each: NumberedEvent) -> int:
 
 
 async def _read(db: ReadTransaction, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
-    """The number of the last event, and the events after number `after`."""
+    """Return the number of the last event, and the events after number `after`."""
     last = await last_number(db, run_id)
     events = await read_recorded(db, run_id, after)
     return events[-1][0] if events else last, events

@@ -11,7 +11,7 @@ import pytest
 
 from accord.a2a import message_id
 from accord.a2a.protocol.outcome import MAX_UNCLEAR
-from accord.workflows.bridge.outcomes import MAX_ANSWERED
+from accord.workflows.bridge.outcomes import MAX_STORED_ANSWER
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, TaskFailed, TaskSucceeded
 from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
@@ -291,7 +291,7 @@ async def test_what_was_answered_is_kept_with_the_failed_step_bounded_and_withou
     told, _ = await outcome(yard, lambda asked, n: http(body))
     answered = told.error.details["answered"]
     assert answered.startswith('{"oops": 1, "password": "[redacted]", "more": "xxx')
-    assert (len(answered), answered[-1]) == (MAX_ANSWERED + 1, "…")
+    assert (len(answered), answered[-1]) == (MAX_STORED_ANSWER + 1, "…")
 
 
 @pytest.mark.req("W-24")

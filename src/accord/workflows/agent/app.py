@@ -89,13 +89,13 @@ from accord.transports.http.replies import Reply, failure_reply, text_reply
 from accord.transports.urls import names_server
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.operations import RunnableWorkflow, operations
-from accord.workflows.agent.tasks import SKILL, TaskRun, task_events, task_of, task_run
+from accord.workflows.agent.tasks import SKILL, A2ATask, a2a_task, task_events, task_of
 from accord.workflows.operations.run_views import load_run_or_fail
 from accord.workflows.storage.runs import read_conversation
 from accord.workflows.watching import RunWatch
 
 CANCEL_SECONDS: Final = 5.0
-"""How long a cancelled run is waited for, until it is told as it is."""
+"""Timeout of waiting for the end of a cancelled run, before its state is returned."""
 MAX_CONTEXT: Final = 200
 """Characters of a context's id."""
 _REFUSED: Final = (InvalidError, MalformedError, NotFoundError)
@@ -113,7 +113,7 @@ class WorkflowBackend:
         self._allowance: Allowance | None = None
 
     def answer_lines(self) -> bytes:
-        """Return header lines of the answer: what the caller has left."""
+        """Return the header lines with the caller's remaining allowance."""
         return allowance_lines(self._allowance)
 
     # Messages
@@ -127,14 +127,14 @@ class WorkflowBackend:
         if send.push is not None:
             raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
         if message.task_id:
-            return await self._go_on(message)
+            return await self._continue(message)
         if len(message.context_id) > MAX_CONTEXT:
             raise InvalidParamsError(
                 f"message.contextId has {len(message.context_id):,} characters, "
                 f"over the limit of {MAX_CONTEXT}"
             )
         if send.blocking:
-            self._require_read()  # before anything is started that nobody could be shown
+            self._require_read()  # before a run starts whose end the caller may not read
         arguments = {"message": message, "skill": send.metadata.get(SKILL)}
         return task_of(await self._run(operations["begin_task"], arguments))
 
@@ -145,21 +145,21 @@ class WorkflowBackend:
         except ForbiddenError as error:
             raise _rpc_error(error) from error
 
-    async def _go_on(self, message: Message) -> Task:
-        """Answer what a run waits for."""
+    async def _continue(self, message: Message) -> Task:
+        """Pass a message to the run that waits for it."""
         task = await self._find(message.task_id)
         if message.context_id not in ("", task.context_id):
             raise InvalidParamsError("message.contextId is not that of the task")
         arguments = {
             "id": task.run.row.id,
             "message": message,
-            # What comes again is answered, and does nothing again.
+            # A repeated message gets the first answer, and changes nothing.
             IDEMPOTENCY_KEY: f"a2a/{message.message_id}",
         }
         await self._run(operations["continue_task"], arguments)
-        return await self._after(task)
+        return await self._after_answer(task)
 
-    async def _after(self, task: TaskRun) -> Task:
+    async def _after_answer(self, task: A2ATask) -> Task:
         """Return the task once its run has taken the answer, or after a timeout."""
         run = task.run
         if run.state.phase != "running":
@@ -195,7 +195,7 @@ class WorkflowBackend:
             return
         async with aclosing(self._watch.follow(task_id, run.run.state.applied)) as following:
             async for events in following:
-                if not events and await self._is_barred():
+                if not events and await self._is_revoked():
                     return
                 if events:
                     now = await self._now(task_id)
@@ -205,13 +205,14 @@ class WorkflowBackend:
                 if task.status.state in until:
                     return
 
-    async def _is_barred(self) -> bool:
+    async def _is_revoked(self) -> bool:
+        """Return True if the caller's token or account was revoked meanwhile."""
         return self._caller in await self._runner.store.read(
             lambda db: find_revoked(db, [self._caller])
         )
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:
-        def fits(run: TaskRun) -> bool:
+        def fits(run: A2ATask) -> bool:
             task = task_of(run)
             return query.state in (None, task.status.state) and (
                 not query.updated_after or task.status.timestamp >= query.updated_after
@@ -229,7 +230,7 @@ class WorkflowBackend:
             tasks = [msgspec.structs.replace(task, artifacts=()) for task in tasks]
         return TaskPage(tasks=tuple(tasks), next_page=_page_token(found.after), total=found.total)
 
-    # Webhooks, which nobody is told by
+    # Push notifications are not supported
 
     async def set_push(self, push: TaskPush, caller: str) -> TaskPush:
         raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
@@ -245,7 +246,7 @@ class WorkflowBackend:
 
     # Operations
 
-    async def _find(self, task_id: str) -> TaskRun:
+    async def _find(self, task_id: str) -> A2ATask:
         try:
             return await self._run_bare(operations["find_task"], {"id": task_id})  # type: ignore[no-any-return]
         except NotFoundError:
@@ -254,14 +255,14 @@ class WorkflowBackend:
             raise _rpc_error(error) from error
 
     async def _now(self, task_id: str) -> Task:
-        """Return the current task, which the caller was shown before.
+        """Return the current state of a task that the caller has read before.
 
-        This is no call of theirs, so it is neither counted nor audited.
+        This is no operation of the caller, so it is neither counted nor audited.
         """
 
-        async def read(db: ReadTransaction) -> TaskRun:
+        async def read(db: ReadTransaction) -> A2ATask:
             run = await load_run_or_fail(self._runner.work(db, self._caller), task_id)
-            return task_run(run, await read_conversation(db, task_id))
+            return a2a_task(run, await read_conversation(db, task_id))
 
         return task_of(await self._runner.store.read(read, snapshot=True))
 
@@ -374,8 +375,8 @@ class AgentHead(Struct, frozen=True):
 class WorkflowAgentApp(LivingApp[AgentHead]):
     """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`.
 
-    `url` is where clients find it. Without one the card has the address that a request reached, or
-    the host that it names if that is one of `hosts`; it is not shown to those who name another.
+    `url` is the public URL. Without it, the card has the address that the request reached, or the
+    host that the request names if it is one of `hosts`; requests for other hosts get no card.
     """
 
     def __init__(
@@ -396,11 +397,11 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         self._described = {"name": name, "version": version}
         self._url = url
         self._hosts = frozenset(each.lower() for each in hosts)
-        self._gate = RequestGate(lambda bound: self._card((), url), None, has_url=True)
+        self._gate = RequestGate(lambda _bound: self._card((), url), None, has_url=True)
         self._answering = RequestRunner()
         self._under_way: set[asyncio.Task[None]] = set()
 
-    # What carries this application asks: see `LivingApp`
+    # Hooks of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | AgentHead:
         is_card = request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN
@@ -465,7 +466,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
     ) -> None:
         try:
             if head.entered is None:
-                await self._show(head, credentials, exchange)
+                await self._send_card(head, credentials, exchange)
                 return
             caller = await self._authenticator.caller(credentials)
         except ServiceError as error:
@@ -475,13 +476,15 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         entered = replace(head.entered, correlation_id=credentials.correlation_id)
         self._answering.answer(backend, entered, body, exchange, backend.answer_lines)
 
-    async def _show(self, head: AgentHead, credentials: Credentials, exchange: Exchange) -> None:
+    async def _send_card(
+        self, head: AgentHead, credentials: Credentials, exchange: Exchange
+    ) -> None:
         """Answer with the card; without credentials it lists no skills."""
         offered: Sequence[RunnableWorkflow] = ()
         lines = b""
         if credentials.token:
             caller = await self._authenticator.caller(credentials)
-            if caller.may("read"):  # others may start runs all the same, and need a card
+            if caller.may("read"):  # other callers may start runs, and need the card too
                 outcome = await self._runner.run(operations["list_skills"], {}, caller)
                 offered, lines = outcome.result, allowance_lines(outcome.allowance)
         card = self._card(offered, head.url)

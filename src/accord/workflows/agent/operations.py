@@ -20,14 +20,14 @@ from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.agent.tasks import (
     SKILL,
-    TaskRun,
+    A2ATask,
+    a2a_task,
     addressed_wait,
     payload_of,
     read_decision,
     stored_messages,
     task_input,
     task_of,
-    task_run,
     waits_of,
 )
 from accord.workflows.core.reading import decode_definition
@@ -51,13 +51,13 @@ operations: Final = Registry()
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
 MAX_READ: Final = 200
-"""How many runs are looked at for one page."""
+"""Runs that are read for one page."""
 
 _NAMESPACE: Final = UUID("0d4f7d4e-52f1-5a35-9d35-6f1f7f1f7c55")
 
 
 class RunnableWorkflow(Struct, frozen=True):
-    """A workflow that runs may be started of."""
+    """An active workflow."""
 
     name: str
     version: int
@@ -66,34 +66,36 @@ class RunnableWorkflow(Struct, frozen=True):
 
 
 def run_id(caller: Caller, message_id: str) -> str:
-    """The run that a message of somebody begins: one that comes again finds it."""
+    """Return the id of the run that a message starts; a repeated message has the same."""
     return str(uuid5(_NAMESPACE, msgspec.json.encode((caller.user_id, message_id)).decode()))
 
 
 @operations.write(right="run", tool=False)
-async def begin_task(work: OperationContext, *, message: Message, skill: Any = None) -> TaskRun:
-    """Start a run by a message; or the run that it started before. `skill` names the workflow
-    where the message's own metadata does not."""
+async def begin_task(work: OperationContext, *, message: Message, skill: Any = None) -> A2ATask:
+    """Start a run by a message, or return the run that the message started before.
+
+    `skill` names the workflow if the metadata of the message does not.
+    """
     id = run_id(work.caller, message.message_id)
     if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         row = await find_workflow(work.db, await _workflow_name(work, message, skill))
-        given = task_input(message, decode_definition(row["definition"]))
-        await start_run(work, id, f"{row['name']}@{row['version']}", given)
+        input = task_input(message, decode_definition(row["definition"]))
+        await start_run(work, id, f"{row['name']}@{row['version']}", input)
         context_id = message.context_id or id
         await begin_conversation(work.db, id, work.caller.user_id, context_id, request_time(work))
         await add_messages(work.db, id, 0, stored_messages([message], id, context_id))
     return await _task_run(work, id)
 
 
-async def _task_run(work: OperationContext, id: str) -> TaskRun:
-    return task_run(await load_run_or_fail(work, id), await read_conversation(work.db, id))
+async def _task_run(work: OperationContext, id: str) -> A2ATask:
+    return a2a_task(await load_run_or_fail(work, id), await read_conversation(work.db, id))
 
 
 async def _workflow_name(work: OperationContext, message: Message, skill: Any) -> str:
-    """The name of the workflow that a message asks for. Raises InvalidError."""
-    for wanted in (message.metadata.get(SKILL), skill):
-        if isinstance(wanted, str) and wanted:
-            return wanted
+    """Return the name of the workflow that a message requests. Raise InvalidError."""
+    for name in (message.metadata.get(SKILL), skill):
+        if isinstance(name, str) and name:
+            return name
     if message.context_id:
         found = await latest_workflow(work.db, work.caller.user_id, message.context_id)
         if found is not None:
@@ -112,14 +114,14 @@ async def _workflow_name(work: OperationContext, message: Message, skill: Any) -
 
 
 class TaskReference(Struct, frozen=True):
-    """A run that was told something."""
+    """The id of a continued run."""
 
     id: str
 
 
 @operations.write(right="run", tool=False)
 async def continue_task(work: OperationContext, *, id: str, message: Message) -> TaskReference:
-    """Answer what a run waits for: a decision, a signal, what an agent asks."""
+    """Answer a wait of a run: an approval, a signal, or a question of an agent."""
     task = await _own(work, id)
     run = task.run
     signal_id = run_id(work.caller, message.message_id)
@@ -135,34 +137,36 @@ async def continue_task(work: OperationContext, *, id: str, message: Message) ->
     wait = addressed_wait(waits, message)
     if wait.kind == "approval":
         work.caller.require("approve", "approve_run")
-        said = read_decision(message)
-        await approve_run(work, run=id, step=wait.step, approved=said.approved, reason=said.reason)
+        decision = read_decision(message)
+        await approve_run(
+            work, run=id, step=wait.step, approved=decision.approved, reason=decision.reason
+        )
     else:
         await signal_run(work, run=id, name=wait.signal, id=signal_id, payload=payload_of(message))
     await _store_messages(work, task, message)
     return TaskReference(id)
 
 
-async def _store_messages(work: OperationContext, task: TaskRun, answer: Message) -> None:
-    """Keep what a run asked, and what it was answered."""
+async def _store_messages(work: OperationContext, task: A2ATask, answer: Message) -> None:
+    """Store the question of a run and the answer to it."""
     id, context_id = task.run.row.id, task.context_id
     place = (await read_conversation(work.db, id)).next_place
     # A run that was begun by an earlier release, or in another way, has no messages yet.
-    said = list(task.history) if place == 0 else []
+    messages = list(task.history) if place == 0 else []
     question = task_of(task).status.message
     if question is not None:
-        said.append(replace(question, message_id=f"{id}/question/{place}"))
-    await add_messages(work.db, id, place, stored_messages([*said, answer], id, context_id))
+        messages.append(replace(question, message_id=f"{id}/question/{place}"))
+    await add_messages(work.db, id, place, stored_messages([*messages, answer], id, context_id))
 
 
 @operations.read(tool=False, snapshot=True)
-async def find_task(work: OperationContext, *, id: str) -> TaskRun:
-    """A run of the caller's own."""
+async def find_task(work: OperationContext, *, id: str) -> A2ATask:
+    """Return a run of the caller."""
     return await _own(work, id)
 
 
-async def _own(work: OperationContext, id: str) -> TaskRun:
-    """Raises NotFoundError: runs of others are not there."""
+async def _own(work: OperationContext, id: str) -> A2ATask:
+    """Return a run of the caller. Raise NotFoundError, also for runs of other users."""
     if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
     return await _task_run(work, id)
@@ -170,7 +174,7 @@ async def _own(work: OperationContext, id: str) -> TaskRun:
 
 @operations.read(tool=False)
 async def list_skills(work: OperationContext) -> list[RunnableWorkflow]:
-    """The workflows that runs may be started of."""
+    """List the active workflows."""
     return [
         RunnableWorkflow(
             str(row["name"]),
@@ -183,10 +187,9 @@ async def list_skills(work: OperationContext) -> list[RunnableWorkflow]:
 
 
 class TaskListing(Struct, frozen=True):
-    """Some runs, the key of the last that was looked at where there are more, and how many there
-    are."""
+    """A page of runs; `after` is the key of the last run read, None on the last page."""
 
-    runs: list[TaskRun]
+    runs: list[A2ATask]
     after: tuple[float, str] | None
     total: int
 
@@ -197,13 +200,13 @@ async def list_tasks(
     *,
     context: str,
     before: tuple[float, str] | None,
-    fits: Callable[[TaskRun], bool],
+    fits: Callable[[A2ATask], bool],
     limit: int,
 ) -> TaskListing:
-    """The caller's own runs that were begun by messages, the newest first."""
+    """List the caller's runs that were started by messages, the newest first."""
     user = work.caller.user_id
     [count] = await work.db.fetch(COUNT_A2A_TASKS, user, context)
-    place, runs = before or NEWEST, list[TaskRun]()
+    place, runs = before or NEWEST, list[A2ATask]()
     rows = await work.db.fetch(LIST_A2A_TASKS, user, context, *place, MAX_READ)
     for row in rows:
         run = await _task_run(work, row["id"])

@@ -72,9 +72,9 @@ def _readings(message: Message) -> Iterator[Any]:
 
 
 STEP: Final = "step"
-"""The member of a message's metadata that says which of several it answers."""
+"""The member of a message's metadata that names the step that the message answers."""
 _WORDS: Final = {"approve": True, "approved": True, "reject": False, "rejected": False}
-MAX_SHOWN: Final = 1_000
+MAX_PROMPT: Final = 1_000
 
 
 class OpenWait(Struct, frozen=True, kw_only=True):
@@ -84,11 +84,11 @@ class OpenWait(Struct, frozen=True, kw_only=True):
     step: str
     """The key of the step that waits."""
     signal: str = ""
-    """What continues it; empty for approvals."""
+    """The signal that continues the step; empty for approvals."""
     text: str
-    """For people."""
+    """The prompt for people."""
     data: Any = None
-    """What there is to look at for a decision."""
+    """The data to decide on."""
 
 
 class ApprovalDecision(Struct, frozen=True):
@@ -107,7 +107,7 @@ def waits_of(run: LoadedRun) -> Iterator[OpenWait]:
         by = " or ".join(approval.by)
         text = f"{approval.key} waits for the approval of {by}"
         if approval.message:
-            text = f"{text}: {_shown(approval.message)}"
+            text = f"{text}: {_prompt_text(approval.message)}"
         yield OpenWait(kind="approval", step=approval.key, text=text, data=approval.data)
     for signal, keys in state.waiters.items():
         for key in keys:
@@ -116,13 +116,13 @@ def waits_of(run: LoadedRun) -> Iterator[OpenWait]:
                 text = f"{key} waits for the signal {signal}"
                 yield OpenWait(kind="signal", step=key, signal=signal, text=text)
             else:
-                text = f"{key} asks: {_shown(step.prompt)}"
+                text = f"{key} asks: {_prompt_text(step.prompt)}"
                 yield OpenWait(kind="question", step=key, signal=signal, text=text)
 
 
-def _shown(prompt: Any) -> str:
+def _prompt_text(prompt: Any) -> str:
     text = prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode()
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+    return text if len(text) <= MAX_PROMPT else f"{text[:MAX_PROMPT]}…"
 
 
 def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
@@ -163,11 +163,11 @@ def payload_of(message: Message) -> Any:
     return data[0] if data else message.text
 
 
-MAX_BYTES: Final = 256 * 1024
-"""The largest message that is kept whole."""
+MAX_STORED_MESSAGE: Final = 256 * 1024
+"""Bytes of a message that is stored uncut."""
 
 
-class TaskRun(Struct, frozen=True):
+class A2ATask(Struct, frozen=True):
     """A run as a task, with its context and its history."""
 
     run: LoadedRun
@@ -175,11 +175,13 @@ class TaskRun(Struct, frozen=True):
     history: tuple[Message, ...] = ()
 
 
-def task_run(run: LoadedRun, conversation: TaskConversation) -> TaskRun:
+def a2a_task(run: LoadedRun, conversation: TaskConversation) -> A2ATask:
     """Return a run with its messages; without messages, its input is the first."""
     context_id = conversation.context_id
-    messages = tuple(map(_read, conversation.messages)) or (first_message(run, context_id),)
-    return TaskRun(run, context_id, messages)
+    messages = tuple(map(_decode_message, conversation.messages)) or (
+        first_message(run, context_id),
+    )
+    return A2ATask(run, context_id, messages)
 
 
 def first_message(run: LoadedRun, context_id: str) -> Message:
@@ -203,20 +205,24 @@ def parts_of(value: Any) -> tuple[Part, ...]:
 
 def stored_messages(messages: Iterable[Message], run_id: str, context_id: str) -> list[str]:
     """Return messages as they are stored; a large one is cut."""
-    return [_written(replace(each, task_id=run_id, context_id=context_id)) for each in messages]
+    return [
+        _encode_message(replace(each, task_id=run_id, context_id=context_id)) for each in messages
+    ]
 
 
-def _written(message: Message) -> str:
+def _encode_message(message: Message) -> str:
     text = msgspec.json.encode(V10.message(message)).decode()
     size = len(text.encode())
-    if size <= MAX_BYTES:
+    if size <= MAX_STORED_MESSAGE:
         return text
-    note = f"(a message of {size:,} bytes, of which {MAX_BYTES // 4:,} characters are kept)"
-    parts = (TextPart(text=message.text[: MAX_BYTES // 4]), TextPart(text=note))
+    note = (
+        f"(a message of {size:,} bytes, of which {MAX_STORED_MESSAGE // 4:,} characters are kept)"
+    )
+    parts = (TextPart(text=message.text[: MAX_STORED_MESSAGE // 4]), TextPart(text=note))
     return msgspec.json.encode(V10.message(replace(message, parts=parts, metadata={}))).decode()
 
 
-def _read(text: str) -> Message:
+def _decode_message(text: str) -> Message:
     return V10.read_message(text.encode())
 
 
@@ -233,14 +239,14 @@ _STATES: Final[dict[RunStatus, TaskState]] = {
 """A run that waits for somebody needs input; one that waits for a time works."""
 
 
-def task_of(task_run: TaskRun) -> Task:
+def task_of(task: A2ATask) -> Task:
     """Return a run as a task."""
-    run, context_id = task_run.run, task_run.context_id
+    run, context_id = task.run, task.context_id
     row, state = run.row, run.state
     waits = list(waits_of(run)) if state.status == "waiting" else []
     status = TaskStatus(
         state=TaskState.INPUT_REQUIRED if waits else _STATES[state.status],
-        message=_said(row.id, context_id, state, waits),
+        message=_status_message(row.id, context_id, state, waits),
         timestamp=_time(state.finished_at or state.started_at or row.created_at),
     )
     return Task(
@@ -248,14 +254,14 @@ def task_of(task_run: TaskRun) -> Task:
         context_id=context_id,
         status=status,
         artifacts=(_artifact(state.output),) if state.phase == "completed" else (),
-        history=task_run.history,
+        history=task.history,
         metadata={"workflow": f"{row.workflow}@{row.version}"},
     )
 
 
 def task_events(before: Task, after: Task) -> list[Event]:
     """Return the events that lead from the former task to the present one."""
-    told: list[Event] = [
+    events: list[Event] = [
         ArtifactUpdate(
             task_id=after.id, context_id=after.context_id, artifact=each, last_chunk=True
         )
@@ -263,25 +269,27 @@ def task_events(before: Task, after: Task) -> list[Event]:
         if each not in before.artifacts
     ]
     if (before.status.state, before.status.message) != (after.status.state, after.status.message):
-        told.append(
+        events.append(
             StatusUpdate(task_id=after.id, context_id=after.context_id, status=after.status)
         )
-    return told
+    return events
 
 
 def _artifact(output: Any) -> Artifact:
     return Artifact(artifact_id=OUTPUT, name=OUTPUT, parts=parts_of(output))
 
 
-def _said(run_id: str, context_id: str, state: State, waits: list[OpenWait]) -> Message | None:
+def _status_message(
+    run_id: str, context_id: str, state: State, waits: list[OpenWait]
+) -> Message | None:
     if waits:
-        shown = [
+        entries = [
             {"kind": each.kind, "step": each.step}
             | ({} if each.data is None else {"data": each.data})
             for each in waits
         ]
         text = TextPart(text="\n".join(each.text for each in waits))
-        return _message(run_id, context_id, (text, DataPart(data={"waits": shown})))
+        return _message(run_id, context_id, (text, DataPart(data={"waits": entries})))
     if state.error is not None:
         return _message(
             run_id, context_id, (TextPart(text=f"{state.error.code}: {state.error.message}"),)
@@ -292,7 +300,7 @@ def _said(run_id: str, context_id: str, state: State, waits: list[OpenWait]) -> 
 
 
 def _message(run_id: str, context_id: str, parts: tuple[Part, ...]) -> Message:
-    # Its id follows from what it says, so that the same status is the same message.
+    # The id is the same each time, so that clients see one message per status.
     return Message(
         message_id=f"{run_id}/status",
         role="agent",

@@ -57,10 +57,10 @@ from accord.workflows.bridge.task import (
 )
 from accord.workflows.core.retry import delay
 from accord.workflows.storage.agents import (
+    AGENTS_WAKE,
     ALL_ACTIVE,
     ONE_NAMED,
     SET_HEALTH,
-    WAKE,
     AgentRow,
     Health,
     agent_of,
@@ -82,7 +82,7 @@ class AgentCache:
 
     async def start(self) -> None:
         """Listen for changes of agents."""
-        self._stop = await self._store.listen(WAKE, self.expire)
+        self._stop = await self._store.listen(AGENTS_WAKE, self.expire)
 
     async def close(self) -> None:
         if self._stop is not None:

@@ -21,7 +21,7 @@ from accord.store.store import StoreError
 from accord.workflows.bridge.in_flight import CallTarget, InFlightTask, InFlightTasks
 from accord.workflows.bridge.outcomes import LateError, Outcomes
 from accord.workflows.bridge.task import Outcome, TaskCaller, shown_target
-from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.metrics import BridgeMetrics
 from accord.workflows.storage.tasks import Kind
 
 log = logging.getLogger("accord.bridge")
@@ -41,7 +41,7 @@ class AttemptRunner:
         callers: Mapping[Kind, TaskCaller],
         outcomes: Outcomes,
         in_flight: InFlightTasks,
-        metrics: WorkerMetrics,
+        metrics: BridgeMetrics,
         *,
         now: Callable[[], float],
         freed: Callable[[CallTarget], None],
@@ -56,6 +56,7 @@ class AttemptRunner:
 
     @property
     def under_way(self) -> int:
+        """The number of attempts under way."""
         return len(self._jobs)
 
     def begin(self, target: CallTarget) -> None:
@@ -68,6 +69,7 @@ class AttemptRunner:
             room -= 1
 
     def start(self, entry: InFlightTask, target: CallTarget) -> None:
+        """Start an attempt, also above the target's concurrency."""
         target.busy += 1
         target.breaker.began()
         entry.started = time.monotonic()
@@ -93,8 +95,8 @@ class AttemptRunner:
                 self._outcomes.fail(entry, outcome)
             else:
                 self._outcomes.settle(entry, outcome, entry.task.retry or target.terms.retry)
-        except StoreError:  # nobody was called, as nobody knows where: it was no attempt
-            self._outcomes.let_go(entry)
+        except StoreError:  # the address could not be read, so nothing was called: no attempt
+            self._outcomes.give_back(entry)
         except asyncio.CancelledError:
             if not entry.cancelled or entry.ending or entry not in self._in_flight:
                 raise
@@ -127,7 +129,7 @@ class AttemptRunner:
             raise
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
-                await self._tell(entry)
+                await self._cancel_remote(entry)
                 return LateError()
             log.exception("task %s: its caller failed", task.id)
             outcome = UnknownOutcomeError("internal", "the bridge failed; its log says why")
@@ -136,7 +138,7 @@ class AttemptRunner:
 
     async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
         """Store the remote id of a task; cancel the job if the task is not to go on."""
-        if not await self._outcomes.remember(entry, remote_task, remote_context):
+        if not await self._outcomes.store_remote_id(entry, remote_task, remote_context):
             log.warning("task %s was taken by another", entry.task.id)
             self._metrics.lost += 1
             self._in_flight.remove(entry)
@@ -170,13 +172,13 @@ class AttemptRunner:
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
         self._metrics.opened += 1
         while target.waiting:
-            self._outcomes.let_go(target.waiting.popleft())
+            self._outcomes.give_back(target.waiting.popleft())
 
     async def _stop(self, entry: InFlightTask) -> None:
-        await self._tell(entry)
+        await self._cancel_remote(entry)
         self._outcomes.cancel(entry)
 
-    async def _tell(self, entry: InFlightTask) -> None:
+    async def _cancel_remote(self, entry: InFlightTask) -> None:
         """Tell the target that the task is cancelled."""
         try:
             async with asyncio.timeout(STOP_SECONDS):

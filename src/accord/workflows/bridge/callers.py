@@ -195,7 +195,7 @@ class PluginCaller:
 
     async def terms(self, target: str) -> Terms:
         found = self._types.get(target)
-        if found is None:  # told by `call`, so that another bridge may have it by then
+        if found is None:  # `call` reports it, when another bridge may have the plugin by then
             return Terms(breaks=False)
         return Terms(retry=found.retry, concurrency=found.concurrency)
 
@@ -205,11 +205,11 @@ class PluginCaller:
             raise UnknownOutcomeError(
                 "unknown_step_type", f"no plugin here does steps of type {task.target!r}"
             )
-        given = {} if task.command.input is None else task.command.input
-        if not isinstance(given, dict):
+        members = {} if task.command.input is None else task.command.input
+        if not isinstance(members, dict):
             return TaskFailure(code="validation_failed", message="the input of a step is an object")
         try:
-            arguments = found.arguments.convert(given)
+            arguments = found.arguments.convert(members)
         except InvalidError as error:
             return TaskFailure(code="validation_failed", message=f"input: {error.message}")
         with span_of(self._spans, task) as traceparent:
@@ -263,7 +263,7 @@ class _Refusal(Exception):  # noqa: N818 - becomes a failed step
 
 
 class OperationCaller:
-    """Does tasks of the kind operation; implements `TaskCaller`."""
+    """A `TaskCaller` for operations of this installation."""
 
     def __init__(self, runner: Runner, *, spans: Spans | None = None) -> None:
         self._runner = runner
@@ -300,17 +300,20 @@ class OperationCaller:
         operation = self._runner.registry.get(task.target)
         if operation is None or not is_callable(operation):
             raise _Refusal("unknown_operation", f"runs have no operation {task.target!r}")
-        given = {} if task.command.input is None else task.command.input
-        if not isinstance(given, dict):
+        members = {} if task.command.input is None else task.command.input
+        if not isinstance(members, dict):
             raise _Refusal("validation_failed", "the input of an operation is an object")
         caller = await self._runner.store.read(lambda db: _caller_of_run(db, task, traceparent))
-        arguments = {**given, IDEMPOTENCY_KEY: task.call_id} if operation.writes else given
+        arguments = {**members, IDEMPOTENCY_KEY: task.call_id} if operation.writes else members
         outcome = await self._runner.run(operation, lambda: convert(operation, arguments), caller)
         return TaskSuccess(output=msgspec.to_builtins(outcome.result))
 
 
 async def _caller_of_run(db: ReadTransaction, task: ClaimedTask, traceparent: str) -> Caller:
-    """Return the starter of the run, with present rights. Raise _Refusal if inactive."""
+    """Return the user who started a run as a caller, with that user's present rights.
+
+    Raise _Refusal if the user is inactive, or the token of the run was revoked.
+    """
     rows = await db.fetch(STARTER, task.run_id)
     if not rows:
         raise _Refusal("not_found", "the run is not there any more")
@@ -350,7 +353,9 @@ async def _check_token(db: ReadTransaction, run: Row) -> None:
 
 def _error_details(error: ServiceError) -> Any:
     """Return the details of an error as JSON."""
-    told: dict[str, Any] = dict(error.data)
+    details: dict[str, Any] = dict(error.data)
     if error.errors:
-        told["errors"] = [{"pointer": each.pointer, "detail": each.detail} for each in error.errors]
-    return msgspec.to_builtins(told) or None
+        details["errors"] = [
+            {"pointer": each.pointer, "detail": each.detail} for each in error.errors
+        ]
+    return msgspec.to_builtins(details) or None

@@ -28,7 +28,7 @@ from accord.a2a.protocol.outcome import ResultError, TaskResult
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.urls import WebAddress, parse_web_address
-from accord.workflows.storage.agents import AgentAuth, AgentRow, ApiKeyAuth, BearerAuth
+from accord.workflows.storage.agents import AgentAuth, AgentBearerAuth, AgentRow, ApiKeyAuth
 
 
 def web_address(url: str) -> WebAddress:
@@ -353,7 +353,7 @@ class ClientPool:
         """Return the credentials, read again for every call because secrets may be rotated."""
         try:
             match auth:
-                case BearerAuth(secret=secret):
+                case AgentBearerAuth(secret=secret):
                     return Bearer(self._secrets.read(secret))
                 case ApiKeyAuth(secret=secret, header=header):
                     return ApiKey(self._secrets.read(secret), header)

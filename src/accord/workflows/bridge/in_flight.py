@@ -19,7 +19,7 @@ from accord.workflows.bridge.task import ClaimedTask, Terms, claimed_task
 from accord.workflows.storage.tasks import Kind, NewTask, TaskRows, kind_and_target
 
 TASK_OVERHEAD_BYTES: Final = 2_000
-"""What a task takes in memory beside its input, in bytes."""
+"""Bytes of memory that a task takes beside its input."""
 
 
 class InFlightTask:
@@ -70,33 +70,33 @@ class InFlightTasks:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: dict[str, InFlightTask] = {}
+        self._tasks: dict[str, InFlightTask] = {}
         self._bytes = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._tasks)
 
     def __contains__(self, entry: InFlightTask) -> bool:
-        return self._held.get(entry.task.id) is entry
+        return self._tasks.get(entry.task.id) is entry
 
     def get(self, id: str) -> InFlightTask | None:
-        return self._held.get(id)
+        return self._tasks.get(id)
 
     def all(self) -> list[InFlightTask]:
-        return list(self._held.values())
+        return list(self._tasks.values())
 
     @property
     def room(self) -> int:
-        """Return how many more tasks may be taken."""
-        return 0 if self._bytes >= MAX_BYTES else self._most - len(self._held)
+        """The number of tasks that may still be taken."""
+        return 0 if self._bytes >= MAX_BYTES else self._most - len(self._tasks)
 
     def add(self, entry: InFlightTask) -> None:
-        self._held[entry.task.id] = entry
+        self._tasks[entry.task.id] = entry
         self._bytes += entry.size
 
     def remove(self, entry: InFlightTask) -> None:
         if entry in self:
-            del self._held[entry.task.id]
+            del self._tasks[entry.task.id]
             self._bytes -= entry.size
 
 
@@ -155,7 +155,7 @@ class Breaker:
             self._in_a_row = 0
             self._remember(now, failed=False)
             return
-        if self.state(now) == "open":  # it began before
+        if self.state(now) == "open":  # a call that began before the breaker opened
             return
         self._worked += 1
         if self._worked >= HALF_OPEN_CALLS:
@@ -356,11 +356,11 @@ class LocalHandoff:
             key = kind, target
             if len(reserved) >= room or kind not in self._kinds:
                 continue
-            left = spare.get(key)
-            if left is None:
-                left = self._targets.get(key).spare(now) - self._expected[key]
-            spare[key] = left - 1
-            if left > 0 and id not in self._coming:
+            slots = spare.get(key)
+            if slots is None:
+                slots = self._targets.get(key).spare(now) - self._expected[key]
+            spare[key] = slots - 1
+            if slots > 0 and id not in self._coming:
                 reserved.append(id)
                 self._coming[id] = key
                 self._expected[key] += 1

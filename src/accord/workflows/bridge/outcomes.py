@@ -1,4 +1,9 @@
-"""The outcomes of attempts: the end of a task, another attempt, or a question to its run."""
+"""The outcomes of attempts: the end of a task, its next attempt, or a question to its run.
+
+`Outcomes._make_next_attempt` is the place where the next attempt of a failed task is made:
+`accord.workflows.core.retry.next_attempt` computes it from the retry policy of the step. The task's
+row then becomes `ready` again, due at the time of that attempt, and any worker may take it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
-from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.metrics import BridgeMetrics
 from accord.workflows.storage.messages import NewDeadLetter, RunMessage
 from accord.workflows.storage.tasks import TaskChange
 
@@ -69,7 +74,7 @@ def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLette
 TASK_CANCELED: Final = "task_canceled"
 """The failure code of a task that was cancelled on the agent's side."""
 
-MAX_ANSWERED: Final = 4_000
+MAX_STORED_ANSWER: Final = 4_000
 """Characters of an answer that are stored with a failed step."""
 
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
@@ -94,7 +99,7 @@ class Outcomes:
         bus: Bus,
         in_flight: InFlightTasks,
         answered: UnrecordedSuccesses,
-        metrics: WorkerMetrics,
+        metrics: BridgeMetrics,
         *,
         owner: str,
         now: Callable[[], float],
@@ -122,25 +127,25 @@ class Outcomes:
                 failed = DefiniteError(outcome.code, outcome.message, body=outcome.body)
                 if outcome.code == TASK_CANCELED and entry.task.command.resumes:
                     # The call was cancelled with the run, as it now turns out: make a new one.
-                    again = max(policy.attempts, 2)
-                    policy = replace(policy, attempts=again, failures="all")
-                self._try_again(entry, failed, policy, outcome.details)
+                    attempts = max(policy.attempts, 2)
+                    policy = replace(policy, attempts=attempts, failures="all")
+                self._make_next_attempt(entry, failed, policy, outcome.details)
             case CallError():
-                self._try_again(entry, outcome, policy)
+                self._make_next_attempt(entry, outcome, policy)
 
     def fail(self, entry: InFlightTask, error: CallError, details: Any = None) -> None:
         """End a task that failed for good."""
         task, at = entry.task, self._now()
         log_failure(task, error, again=False)
-        details = _with_answer(error, details)
+        details = _details_with_answer(error, details)
         failure = Failure(
             str(error.code), error.message, task.command.step, details, _is_unknown(task, error)
         )
-        told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
+        event = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
         self._metrics.ended(task.kind, "error")
         change = _change(entry, "done", outcome="error", finished_at=at)
         self._finish(
-            entry, change, _message(entry, "done", told), dead_letter_of(task, failure, at)
+            entry, change, _message(entry, "done", event), dead_letter_of(task, failure, at)
         )
 
     def cancel(self, entry: InFlightTask) -> None:
@@ -149,16 +154,18 @@ class Outcomes:
         self._metrics.ended(entry.task.kind, "cancelled")
         self._finish(entry, _change(entry, "done", outcome="cancelled", finished_at=self._now()))
 
-    def let_go(self, entry: InFlightTask) -> None:
+    def give_back(self, entry: InFlightTask) -> None:
         """Return a task unchanged, for any worker to take."""
         if entry in self._in_flight and not entry.ending:
             self._finish(entry, _change(entry, "ready"))
 
-    def put_off(self, entry: InFlightTask, seconds: float) -> None:
+    def postpone(self, entry: InFlightTask, seconds: float) -> None:
         """Return a task, for any worker to take later."""
         self._finish(entry, _change(entry, "ready", due=self._now() + seconds))
 
-    async def remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> bool:
+    async def store_remote_id(
+        self, entry: InFlightTask, remote_task: str, remote_context: str
+    ) -> bool:
         """Store the remote id of a task; return False if another worker has the task.
 
         Raise DefiniteError for an id that the database will not take.
@@ -173,7 +180,7 @@ class Outcomes:
     def _succeed(self, entry: InFlightTask, outcome: TaskSuccess) -> None:
         task, at = entry.task, self._now()
         log_success(task, outcome.output)
-        told = TaskSucceeded(
+        event = TaskSucceeded(
             at=at,
             task=task.task,
             output=outcome.output,
@@ -183,22 +190,22 @@ class Outcomes:
         )
         self._metrics.ended(task.kind, "success")
         change = _change(entry, "done", outcome="success", finished_at=at)
-        self._tell(entry, change, _message(entry, "done", told))
+        self._send_success(entry, change, _message(entry, "done", event))
 
-    def _tell(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
+    def _send_success(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
         """Send a success by the bus alone, if possible; recording it then ends the task."""
         size = 0
         if self._unrecorded.has_room:
-            size = self._bus.tell(message, lambda done: self._told(entry, change.id, is_done=done))
+            size = self._bus.tell(message, lambda done: self._sent(entry, change.id, is_done=done))
         if size:
             entry.ending = True
             self._unrecorded.add(change, message, size)
         else:
             self._finish(entry, change, message)
 
-    def _told(self, entry: InFlightTask, id: str, *, is_done: bool) -> None:
+    def _sent(self, entry: InFlightTask, id: str, *, is_done: bool) -> None:
         if is_done:
-            self._unrecorded.told(id)
+            self._unrecorded.mark_sent(id)
             self._in_flight.remove(entry)
             self._ended()
             return
@@ -215,18 +222,21 @@ class Outcomes:
         task = entry.task
         log_question(task, outcome.prompt)
         entry.began(outcome.remote_task, outcome.remote_context)
-        told = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
+        event = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
         self._metrics.ended(task.kind, "asked")
-        message = _message(entry, f"asked/{task.continued}", told)
+        message = _message(entry, f"asked/{task.continued}", event)
         self._finish(entry, _change(entry, "asking"), message)
 
-    def _try_again(
+    def _make_next_attempt(
         self, entry: InFlightTask, error: CallError, policy: Retry, details: Any = None
     ) -> None:
-        """Schedule another attempt, if policy and deadline allow one."""
+        """Make the next attempt of a failed task; fail the task if there is none.
+
+        The retry policy and the deadline decide; see `core.retry.next_attempt`.
+        """
         task, now = entry.task, self._now()
         unknown = isinstance(error, UnknownOutcomeError)
-        again = next_attempt(
+        following = next_attempt(
             policy,
             Attempt(task.attempt, task.attempt_group),
             "unknown" if unknown else "definite",
@@ -235,16 +245,16 @@ class Outcomes:
             deadline=task.deadline,
             retry_after=error.retry_after or 0.0,
         )
-        if again is None:
+        if following is None:
             self.fail(entry, error, details)
             return
         log_failure(task, error, again=True)
         self._metrics.retried += 1
         if not unknown or error.code == TASK_NOT_FOUND:
             entry.start_over()
-        change = _change(entry, "ready", attempt=again, due=again.at)
+        change = _change(entry, "ready", attempt=following, due=following.at)
         self._finish(entry, change)
-        asyncio.get_running_loop().call_later(max(again.at - now, 0.0), self._wake)
+        asyncio.get_running_loop().call_later(max(following.at - now, 0.0), self._wake)
 
     def _finish(
         self,
@@ -270,12 +280,12 @@ class Outcomes:
             self._metrics.lost += 1
 
 
-def _with_answer(error: CallError, details: Any) -> Any:
+def _details_with_answer(error: CallError, details: Any) -> Any:
     """Return the details of a failure, with the redacted beginning of the answer."""
     if not error.body or not (details is None or isinstance(details, dict)):
         return details
     text = redact(error.body.decode("utf-8", "replace"))
-    answered = text if len(text) <= MAX_ANSWERED else f"{text[:MAX_ANSWERED]}…"
+    answered = text if len(text) <= MAX_STORED_ANSWER else f"{text[:MAX_STORED_ANSWER]}…"
     return {"answered": answered, **(details or {})}
 
 

@@ -42,8 +42,8 @@ class UnrecordedSuccess(Struct, eq=False):
     change: TaskChange
     message: RunMessage
     size: int
-    told_at: float
-    is_told: bool = False
+    sent_at: float
+    is_sent: bool = False
     """True once the bus has accepted it."""
 
 
@@ -64,16 +64,17 @@ class UnrecordedSuccesses:
 
     @property
     def ids(self) -> list[str]:
-        """Return the ids of successes that the bus has accepted."""
-        return [id for id, answer in self._answers.items() if answer.is_told]
+        """The ids of successes that the bus has accepted."""
+        return [id for id, answer in self._answers.items() if answer.is_sent]
 
     def add(self, change: TaskChange, message: RunMessage, size: int) -> None:
         self._answers[change.id] = UnrecordedSuccess(change, message, size, self._clock())
         self._size += size
 
-    def told(self, id: str) -> None:
+    def mark_sent(self, id: str) -> None:
+        """Note that the bus has accepted a success."""
         if id in self._answers:
-            self._answers[id].is_told = True
+            self._answers[id].is_sent = True
 
     def take(self, id: str) -> UnrecordedSuccess | None:
         found = self._answers.pop(id, None)
@@ -86,8 +87,8 @@ class UnrecordedSuccesses:
         now = self._clock()
         for id in ids:
             answer = self._answers.get(id)
-            if answer is not None and answer.told_at < now - REWRITE_SECONDS:
-                answer.told_at = now
+            if answer is not None and answer.sent_at < now - REWRITE_SECONDS:
+                answer.sent_at = now
                 yield answer
 
     def all(self) -> list[UnrecordedSuccess]:
@@ -152,17 +153,17 @@ class ResultWriter:
             self._writing = self._loop.create_task(self._write_all())
         return ending.written
 
-    async def close(self, patience: float) -> None:
-        """Write what waits, within `patience` seconds."""
+    async def close(self, timeout: float) -> None:
+        """Write the waiting results, within `timeout` seconds."""
         if self._writing is not None:
-            await asyncio.wait((self._writing,), timeout=patience)
+            await asyncio.wait((self._writing,), timeout=timeout)
         if self._writing is not None:
             log.error("%d tasks ended that could not be written", len(self._waiting))
             self._writing.cancel()
             await asyncio.wait((self._writing,))
 
     async def _write_all(self) -> None:
-        pause, longest = RETRY_SECONDS
+        pause, max_pause = RETRY_SECONDS
         try:
             while self._waiting:
                 await self._collect()
@@ -172,14 +173,14 @@ class ResultWriter:
                 except StoreUnavailableError as error:
                     log.warning("the ends of %d tasks wait: %s", len(self._waiting), error)
                     await asyncio.sleep(pause)
-                    pause = min(pause * 2, longest)
+                    pause = min(pause * 2, max_pause)
         finally:
             self._writing = None
             for ending in self._waiting:
                 ending.written.cancel()
 
     async def _collect(self) -> None:
-        await asyncio.sleep(0)  # what else ends in this turn goes along
+        await asyncio.sleep(0)  # collect the other results of this turn of the event loop
         while len(self._waiting) < MAX_BATCH:
             pace = min(self._calls() * DELAY_PER_CALL_SECONDS, MAX_DELAY_SECONDS)
             left = self._began + pace - self._loop.time()
@@ -222,7 +223,7 @@ class ResultWriter:
         except StoreUnavailableError:
             raise
         except StoreError as error:
-            if len(batch) > 1:  # one of them is at fault, and must not take the others along
+            if len(batch) > 1:  # one of them is at fault: write each alone, so the rest is stored
                 for ending in batch:
                     await self._write([ending])
                 return

@@ -89,7 +89,7 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
 
     @property
     def shown_target(self) -> str:
-        """Return a target without the credentials and the query of its URL."""
+        """The target without the credentials and the query of its URL."""
         return shown_target(self.kind, self.target)
 
     @property
@@ -297,6 +297,7 @@ def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
 
 
 def log_success(task: ClaimedTask, output: Any) -> None:
+    """Log a success with its output."""
     if log.isEnabledFor(logging.INFO):
         log.info(
             "task %s: succeeded with %s", task.id, _redacted_value(output), extra=_log_fields(task)
@@ -304,6 +305,7 @@ def log_success(task: ClaimedTask, output: Any) -> None:
 
 
 def log_question(task: ClaimedTask, prompt: Any) -> None:
+    """Log a question of the other side."""
     if log.isEnabledFor(logging.INFO):
         log.info(
             "task %s: needs input: %s", task.id, _redacted_value(prompt), extra=_log_fields(task)
@@ -311,21 +313,23 @@ def log_question(task: ClaimedTask, prompt: Any) -> None:
 
 
 def log_cancellation(task: ClaimedTask) -> None:
+    """Log the cancellation of a task."""
     log.info("task %s: cancelled", task.id, extra=_log_fields(task))
 
 
 def log_warning(task: ClaimedTask, warning: str) -> None:
+    """Log a warning about a task, such as an odd answer."""
     log.warning("task %s: %s", task.id, warning, extra=_log_fields(task))
 
 
 def log_failure(task: ClaimedTask, error: CallError, *, again: bool) -> None:
-    """Log a failure, with the beginning of what was answered."""
-    about = _log_fields(task)
+    """Log a failure, with the beginning of the answer."""
+    fields = _log_fields(task)
     if error.body:
-        about["body"] = _redacted_text(error.body)
+        fields["body"] = _redacted_text(error.body)
     level, then = (WARNING, "and is tried again") if again else (ERROR, "for good")
     message = redact(error.message)
-    log.log(level, "task %s: failed %s: %s (%s)", task.id, then, message, error.code, extra=about)
+    log.log(level, "task %s: failed %s: %s (%s)", task.id, then, message, error.code, extra=fields)
 
 
 def _log_fields(task: ClaimedTask) -> dict[str, Any]:
@@ -348,9 +352,9 @@ def _redacted_text(body: bytes) -> str:
 
 
 NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
-"""Rights whose operations a run has not, whoever started it: they are for people who are there."""
+"""Rights of operations that no run may call: they need a person who is signed in."""
 
 
 def is_callable(operation: Operation) -> bool:
-    """Return whether runs may call an operation, as whoever started them."""
+    """Return True if runs may call an operation, as the user who started them."""
     return operation.right not in NOT_FROM_RUNS

@@ -1,4 +1,6 @@
-"""The worker: takes tasks, lets callers do them, and records their outcomes. The states of a task:
+"""The worker: takes tasks, lets callers do them, and records their outcomes.
+
+The states of a task:
 
     ready ── take ──▶ running ── call ──▶ success or failure ──▶ done; the run gets a message
       ▲                  │                question ──▶ asking; the run gets a message
@@ -50,7 +52,7 @@ from accord.workflows.bridge.task import (
 )
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.metrics import WorkerMetrics
+from accord.workflows.metrics import BridgeMetrics
 from accord.workflows.storage.leases import Membership
 from accord.workflows.storage.tasks import WAKE, Kind, TaskRows
 
@@ -93,7 +95,7 @@ class TaskWorker:
         self._poll = poll
         self._now = now
         self._woken = asyncio.Event()
-        self._metrics = WorkerMetrics()
+        self._metrics = BridgeMetrics()
         self._targets = CallTargets()
         self._in_flight = InFlightTasks(most)
         self._unrecorded = UnrecordedSuccesses(time.monotonic)
@@ -122,7 +124,7 @@ class TaskWorker:
             self._targets,
             self._rows,
             is_open=self._is_open,
-            begin_tasks=self._begin_given,
+            begin_tasks=self._begin_tasks,
             begin_rows=self._begin_rows,
             now=now,
         )
@@ -154,21 +156,23 @@ class TaskWorker:
             self._running.cancel()
             await asyncio.gather(self._running, *self._placing, return_exceptions=True)
         for entry in self._in_flight.all():
-            if entry.job is None or entry.task.remote_task:  # what is only followed can wait
+            if (
+                entry.job is None or entry.task.remote_task
+            ):  # another worker can follow the remote task
                 self._let_go(entry)
         await self._attempts.join(self._drain)
         for entry in self._in_flight.all():
             self._let_go(entry)
         await self._attempts.join()
-        for answer in self._unrecorded.all():  # or others would ask again
+        for answer in self._unrecorded.all():  # or another worker would repeat the call
             self._outcomes.write(answer)
         await self._writer.close(self._drain)
 
     def _let_go(self, entry: InFlightTask) -> None:
-        self._outcomes.let_go(entry)
+        self._outcomes.give_back(entry)
         entry.stop()
 
-    # What others may know
+    # Metrics and states
 
     @property
     def in_flight(self) -> int:
@@ -272,7 +276,7 @@ class TaskWorker:
                     self._refused.clear()
                 self._refused.add(entry.task.id)
                 log.error("task %s waits for a bridge of a newer release: %s", entry.task.id, error)
-            self._outcomes.put_off(entry, UNREADABLE_SECONDS)
+            self._outcomes.postpone(entry, UNREADABLE_SECONDS)
         else:
             self._outcomes.fail(entry, DefiniteError("unreadable_command", str(error)))
 
@@ -280,13 +284,13 @@ class TaskWorker:
         is_running = self._running is not None and not self._closing
         return is_running and not self._doubted and not self._membership.lost.is_set()
 
-    def _begin_given(self, tasks: list[ClaimedTask]) -> None:
+    def _begin_tasks(self, tasks: list[ClaimedTask]) -> None:
         if self._closing:  # others take them over
             return
-        given = [InFlightTask(task) for task in tasks]
-        for entry in given:
+        entries = [InFlightTask(task) for task in tasks]
+        for entry in entries:
             self._in_flight.add(entry)
-        self._place_soon(self._place_all(given))
+        self._place_soon(self._place_all(entries))
 
     def _begin_rows(self, rows: Sequence[Row], after: Callable[[], None]) -> None:
         async def receive() -> None:
@@ -303,8 +307,8 @@ class TaskWorker:
         self._placing.add(task)
         task.add_done_callback(self._placing.discard)
 
-    async def _place_all(self, given: list[InFlightTask]) -> None:
-        for entry in given:
+    async def _place_all(self, entries: list[InFlightTask]) -> None:
+        for entry in entries:
             try:
                 await self._place(entry)
             except Exception:
@@ -325,7 +329,7 @@ class TaskWorker:
             else:
                 self._outcomes.fail(entry, error)
         else:
-            if entry.cancelled:  # there is not much to do, and it may be overdue
+            if entry.cancelled:  # stop it at once, even if the target has no room
                 self._attempts.start(entry, target)
             else:
                 target.waiting.append(entry)
@@ -357,7 +361,7 @@ class TaskWorker:
     def _target_of(self, entry: InFlightTask) -> CallTarget:
         return self._targets.get((entry.task.kind, entry.task.target))
 
-    # What was cancelled, and what others took
+    # Cancelled tasks, and tasks that other workers took
 
     async def _look(self) -> None:
         now = time.monotonic()
@@ -369,30 +373,30 @@ class TaskWorker:
         elif len(self._in_flight) and now - self._looked >= CANCEL_SECONDS:
             self._looked = now
             for row in await self._rows.cancelled(self._membership.id):
-                self._hear_of(row)
+                self._note_cancellation(row)
 
     async def _look_at_all(self) -> None:
-        before, told = self._in_flight.all(), self._unrecorded.ids
+        before, sent = self._in_flight.all(), self._unrecorded.ids
         rows = {row["id"]: row for row in await self._rows.owned(self._membership.id)}
         self._doubted = False
         for entry in before:
             row = rows.get(entry.task.id)
             if row is not None and row["fence"] == entry.task.fence:
-                self._hear_of(row)
+                self._note_cancellation(row)
             elif not entry.ending and entry in self._in_flight:
                 self._lose(entry)
-        for id in told:
+        for id in sent:
             if id not in rows:
                 self._unrecorded.take(id)
-        for answer in self._unrecorded.late(told):
+        for answer in self._unrecorded.late(sent):
             self._outcomes.write(answer)
         for id in rows.keys() - {entry.task.id for entry in before}:
             if id in self.handoff or id in self._unrecorded or self._in_flight.get(id) is not None:
                 continue
-            # The database was killed before it could say that this one was taken.
+            # This task was taken, but the database died before it could answer.
             await self._receive(await self._rows.regain(self._membership.id, id, rows[id]["fence"]))
 
-    def _hear_of(self, row: Row) -> None:
+    def _note_cancellation(self, row: Row) -> None:
         entry = self._in_flight.get(row["id"])
         if entry is None or not row["cancelled"] or entry.cancelled:
             return
@@ -402,7 +406,7 @@ class TaskWorker:
             target.waiting.remove(entry)
             self._attempts.start(entry, target)
         elif entry.task.remote_task or not target.terms.follows:
-            entry.stop()  # else its id comes first: without that nobody could be told
+            entry.stop()  # else wait for the remote id, without which it cannot be cancelled
 
     def _lose(self, entry: InFlightTask) -> None:
         """Drop a task that another worker has taken."""

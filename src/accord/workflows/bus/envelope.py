@@ -91,8 +91,11 @@ class _RequestEnvelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class StartRun(_RequestEnvelope, frozen=True, kw_only=True, tag="start"):
-    """Start a run as a person of this installation. Without `run_id` the id of the message says
-    which run it is, so that a second one starts nothing."""
+    """Start a run as a user of this installation.
+
+    Without `run_id`, the id of the run follows from the id of the message, so a duplicate starts
+    nothing.
+    """
 
     workflow: Name
     version: Annotated[int, Meta(ge=1, le=2_147_483_647)] | None = None

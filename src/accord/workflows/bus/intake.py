@@ -1,7 +1,7 @@
 """Handling of messages that arrive: many in one transaction, in any order, any number of times.
 
-Knows nothing of how they are read from topics. Outsiders ask by messages to start, cancel and
-signal runs. The broker settles who may write to the topic. A message to start a run names a user
+Reading from topics is done elsewhere. Outside programs start, cancel and signal runs by messages.
+The broker decides on the right to write to the topic. A message to start a run names a user
 of this installation, who must be allowed to; everything is checked as it is for people, and
 requests that cannot be met become dead letters.
 """
@@ -60,44 +60,46 @@ def requested_run_id(message_id: str) -> str:
 
 
 async def fulfil_request(
-    db: Transaction, definitions: Definitions, asked: RunRequest, at: float
+    db: Transaction, definitions: Definitions, request: RunRequest, at: float
 ) -> bool:
     """Do what a message asks; return False if it was done before. Raise EnvelopeError."""
-    match asked:
+    match request:
         case StartRun():
-            return await _start_run(db, definitions, asked, at)
+            return await _start_run(db, definitions, request, at)
         case CancelRun():
-            run_id = await _existing_run(db, asked.run_id)
-            event = CancelRequested(at=at, by=asked.by, reason=asked.reason)
-            await deliver(db, [RunMessage(f"{run_id}/asked/{asked.message_id}", run_id, event)])
+            run_id = await _existing_run(db, request.run_id)
+            event = CancelRequested(at=at, by=request.by, reason=request.reason)
+            await deliver(db, [RunMessage(f"{run_id}/asked/{request.message_id}", run_id, event)])
         case SignalRun():
-            run_id = await _existing_run(db, asked.run_id)
-            id = asked.message_id if asked.id is UNSET else asked.id
-            signal = SignalReceived(at=at, name=asked.name, id=id, payload=asked.payload)
-            await deliver(db, [RunMessage(f"{run_id}/asked/{asked.message_id}", run_id, signal)])
+            run_id = await _existing_run(db, request.run_id)
+            id = request.message_id if request.id is UNSET else request.id
+            signal = SignalReceived(at=at, name=request.name, id=id, payload=request.payload)
+            await deliver(db, [RunMessage(f"{run_id}/asked/{request.message_id}", run_id, signal)])
         case _:
-            assert_never(asked)
+            assert_never(request)
     return True
 
 
-async def _start_run(db: Transaction, definitions: Definitions, asked: StartRun, at: float) -> bool:
+async def _start_run(
+    db: Transaction, definitions: Definitions, request: StartRun, at: float
+) -> bool:
     try:
-        version, program = await definitions.startable(db, asked.workflow, asked.version)
+        version, program = await definitions.startable(db, request.workflow, request.version)
     except UnknownWorkflowError as error:
         raise EnvelopeError("unknown_workflow", str(error)) from None
-    problem = input_problem(program.definition, asked.input)
+    problem = input_problem(program.definition, request.input)
     if problem is not None:
         raise EnvelopeError("invalid_input", problem)
     run = NewRun(
-        id=requested_run_id(asked.message_id) if asked.run_id is None else str(asked.run_id),
-        workflow=asked.workflow,
+        id=requested_run_id(request.message_id) if request.run_id is None else str(request.run_id),
+        workflow=request.workflow,
         version=version,
-        input=asked.input,
-        starter=await _starter(db, asked.started_by),
+        input=request.input,
+        starter=await _starter(db, request.started_by),
         origin="bus",
         at=at,
-        correlation_id=asked.correlation_id,
-        traceparent=asked.traceparent,
+        correlation_id=request.correlation_id,
+        traceparent=request.traceparent,
     )
     return await create_run(db, run)
 
@@ -138,12 +140,12 @@ class _Readable(Struct, frozen=True):
 
 
 class _IntakeCounts(Struct, frozen=True):
-    """The messages given up, and the number of duplicates by topic."""
+    """The messages given up, the number of duplicates by topic, and the tasks taken."""
 
     given_up: list[RejectedMessage]
     duplicates: Counter[str]
     taken: list[Row]
-    """The number of tasks that the worker of this process took."""
+    """The rows of tasks that the worker of this process took."""
 
 
 class Intake:
@@ -184,14 +186,14 @@ class Intake:
         self._tell_spans(read)
         read = await self._decide(self._begin(read))
         try:
-            await self._keep(read, letters)
-        except Exception as error:
+            await self._store_messages(read, letters)
+        except Exception as error:  # a bad message fails them all, in ways only the store knows
             if not read:
                 raise
             log.warning("%d messages are stored one by one: %s", len(read), error)
-            await self._keep([], letters)
+            await self._store_messages([], letters)
             for each in read:
-                await self._keep_alone(each)
+                await self._store_alone(each)
 
     def _tell_spans(self, read: Sequence[_Readable]) -> None:
         """Record spans of the time that messages spent in the broker."""
@@ -222,7 +224,7 @@ class Intake:
         if not begun:
             return read
         self._metrics.consumed[self._names.tasks] += len(begun)
-        # A second message of the same task is stored, and found to say nothing new.
+        # A second message of the same task is stored, where it counts as a duplicate.
         return [each for each in read if not _is_first(each, begun)]
 
     async def _decide(self, read: list[_Readable]) -> list[_Readable]:
@@ -233,7 +235,7 @@ class Intake:
         offered = {
             each.envelope.message_id: message_of(each.envelope)
             for each in read
-            # That of one with a row of the outbox goes by the transaction which removes the row.
+            # A result with a row in the outbox is stored by the transaction that removes the row.
             if isinstance(each.envelope, TaskAnswered)
             and each.envelope.status == "success"
             and each.record.row is None
@@ -245,7 +247,7 @@ class Intake:
         left = [
             each
             for each in read
-            # The same may have come twice, also by a row.
+            # The same result may have come twice, once with a row.
             if each.record.row is not None or each.envelope.message_id not in recorded
         ]
         self._metrics.consumed[self._names.results] += len(read) - len(left)
@@ -263,23 +265,25 @@ class Intake:
             return read_answer(record.value)
         return read_request(record.value)
 
-    async def _keep(self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]) -> None:
+    async def _store_messages(
+        self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
+    ) -> None:
         """Store messages, as soon as the database is there. Raise the error of a bad one."""
         if not read and not letters:
             return
-        delay, longest = DELAYS
+        delay, max_delay = DELAYS
         while True:
             try:
-                stored = await self._keep_now(read, letters)
+                stored = await self._store_now(read, letters)
             except StoreUnavailableError as error:
                 log.warning("messages wait for the database: %s", error)
                 await asyncio.sleep(delay)
-                delay = min(delay * 2, longest)
+                delay = min(delay * 2, max_delay)
             else:
                 self._count(read, stored)
                 return
 
-    async def _keep_now(
+    async def _store_now(
         self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
     ) -> _IntakeCounts:
         local_worker = self._local_worker()
@@ -313,19 +317,19 @@ class Intake:
 
         return await self._store.transact(work, lane=self._lane)
 
-    async def _keep_alone(self, read: _Readable) -> None:
-        delay, longest = DELAYS
+    async def _store_alone(self, read: _Readable) -> None:
+        delay, max_delay = DELAYS
         reason = ""
         for _ in range(TRIES):
             try:
-                await self._keep([read], [])
+                await self._store_messages([read], [])
                 return
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - it becomes a dead letter
                 log.warning("%s cannot be stored: %s", read.record.place, error)
                 reason = str(error)
                 await asyncio.sleep(delay)
-                delay = min(delay * 2, longest)
-        await self._keep([], [RejectedMessage(read.record, "failed", reason, TRIES)])
+                delay = min(delay * 2, max_delay)
+        await self._store_messages([], [RejectedMessage(read.record, "failed", reason, TRIES)])
 
     async def _store_all(
         self, db: Transaction, read: Sequence[_Readable], stored: _IntakeCounts
@@ -333,8 +337,8 @@ class Intake:
         await self._cancel(db, _of(read, TaskCancelled))
         await self._make_ready(db, _of(read, TaskSent), stored)
         await self._deliver(db, _of(read, TaskAnswered))
-        for record, asked in _of(read, StartRun | CancelRun | SignalRun):
-            await self._grant(db, record, asked, stored)
+        for record, request in _of(read, StartRun | CancelRun | SignalRun):
+            await self._grant(db, record, request, stored)
         await store_rejected(db, self._names.dead_letters, stored.given_up, self._now())
         return stored
 
@@ -370,9 +374,9 @@ class Intake:
         self, db: Transaction, answered: Sequence[tuple[TopicRecord, TaskAnswered]]
     ) -> None:
         await deliver(db, [message_of(answer) for _, answer in answered])
-        # Who wrote a row into the outbox wrote that of the task, too.
-        told = [message_of(answer) for record, answer in answered if record.row is None]
-        await finish_tasks(db, told)
+        # The transaction that wrote a row of the outbox has finished the task, too.
+        without_row = [message_of(answer) for record, answer in answered if record.row is None]
+        await finish_tasks(db, without_row)
         await delete_arrived(
             db,
             [
@@ -383,10 +387,10 @@ class Intake:
         )
 
     async def _grant(
-        self, db: Transaction, record: TopicRecord, asked: RunRequest, stored: _IntakeCounts
+        self, db: Transaction, record: TopicRecord, request: RunRequest, stored: _IntakeCounts
     ) -> None:
         try:
-            if not await fulfil_request(db, self._definitions, asked, self._now()):
+            if not await fulfil_request(db, self._definitions, request, self._now()):
                 stored.duplicates[record.topic] += 1
         except EnvelopeError as error:
             stored.given_up.append(RejectedMessage(record, error.code, str(error)))

@@ -70,7 +70,7 @@ class OutboxBatch(Struct, frozen=True):
 
     id: int
     key: str
-    """What the row says for the id of its message: no other row has the same."""
+    """The message id in the row, which is unique in the outbox."""
     messages: Sequence[OutboxMessage]
 
 
@@ -320,7 +320,7 @@ async def store_rejected(
             at=at,
         )
         if await insert_dead_letter(db, letter):
-            told = DeadLetterNotice(
+            notice = DeadLetterNotice(
                 message_id=each.id,
                 run_id=run_id,
                 topic=each.record.topic,
@@ -329,7 +329,7 @@ async def store_rejected(
                 body=body[:MAX_NOTICE_BODY],
                 created_at=at,
             )
-            await put_messages(db, [outbox_message(topic, told)])
+            await put_messages(db, [outbox_message(topic, notice)])
 
 
 async def republish(db: Transaction, id: str) -> None:

@@ -54,7 +54,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "compression.type": "lz4",
     "message.max.bytes": 1_500_000,
     "message.timeout.ms": 15_000,
-    # Topics are made before anything is published: one that is not there is soon told.
+    # Topics are created before anything is published, so report a missing one soon.
     "topic.metadata.propagation.max.ms": 5_000,
     "reconnect.backoff.max.ms": 1_000,
 }
@@ -85,48 +85,48 @@ class Publisher:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="accord-kafka-producer")
         self._producer = Producer(self._config)
 
-    async def publish(self, parcels: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
+    async def publish(self, messages: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
         """Publish messages; return the errors of those that failed, by index."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._publish, parcels)
+        return await loop.run_in_executor(self._thread, self._publish, messages)
 
     async def close(self) -> None:
         """Abort what is under way, without blocking."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 
-    def _publish(self, parcels: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
+    def _publish(self, messages: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
         failed: dict[int, KafkaError] = {}
         producer = self._producer
-        for place, parcel in enumerate(parcels):
+        for place, message in enumerate(messages):
             try:
-                self._produce(parcel, lambda error, _, place=place: failed.update({place: error}))
+                self._produce(message, lambda error, _, place=place: failed.update({place: error}))
             except KafkaException as error:
                 failed[place] = error.args[0]
-        if len(parcels) >= MIN_PAUSE_MESSAGES:
+        if len(messages) >= MIN_PAUSE_MESSAGES:
             time.sleep(PAUSE_SECONDS)
         if producer.flush(ACKNOWLEDGE_SECONDS):
             producer.purge()
-            if producer.flush(ACKNOWLEDGE_SECONDS):  # it is not known which
-                late = KafkaError(KafkaError._TIMED_OUT)
-                failed = {place: failed.get(place, late) for place in range(len(parcels))}
-        if len(parcels) > 1:
-            # What is sent together is refused together: find out whose fault it is.
+            if producer.flush(ACKNOWLEDGE_SECONDS):  # unknown which: count all as failed
+                late = KafkaError(KafkaError._TIMED_OUT)  # noqa: SLF001 - its public name
+                failed = {place: failed.get(place, late) for place in range(len(messages))}
+        if len(messages) > 1:
+            # The broker refuses a whole batch for one message: send each alone to find it.
             for place in [each for each, error in failed.items() if error.code() in REFUSALS]:
                 del failed[place]
-                alone = self._publish([parcels[place]])
+                alone = self._publish([messages[place]])
                 failed.update((place, error) for error in alone.values())
         if any(error.fatal() for error in failed.values()):
-            # Idempotence is lost for good with this one.
+            # After a fatal error this producer cannot be idempotent any more.
             self._producer = Producer(self._config)
         return failed
 
-    def _produce(self, parcel: KafkaMessage, tell: Any) -> None:
+    def _produce(self, message: KafkaMessage, on_delivery: Any) -> None:
         while True:
             try:
                 self._producer.produce(
-                    parcel.topic, parcel.value, parcel.key,
-                    on_delivery=tell, headers=parcel.headers,
+                    message.topic, message.value, message.key,
+                    on_delivery=on_delivery, headers=message.headers,
                 )  # fmt: skip
                 return
             except BufferError:
@@ -150,7 +150,7 @@ CHECK_SECONDS: Final = 1.0
 
 
 class _PendingResult(Struct, frozen=True):
-    parcel: KafkaMessage
+    message: KafkaMessage
     after: Callable[[bool], None]
 
 
@@ -182,12 +182,12 @@ class ResultPublisher:
         """True if the broker is likely to accept a message."""
         return not self._closed and self._recovering is None
 
-    def send(self, parcel: KafkaMessage, after: Callable[[bool], None]) -> None:
+    def send(self, message: KafkaMessage, after: Callable[[bool], None]) -> None:
         """Publish a result; call `after` with True once the broker has it.
 
         After False, the broker may have it nevertheless.
         """
-        self._waiting.append(_PendingResult(parcel, after))
+        self._waiting.append(_PendingResult(message, after))
         if self._running is None:
             self._running = self._loop.create_task(self._run())
 
@@ -212,7 +212,7 @@ class ResultPublisher:
 
     async def _publish(self, some: list[_PendingResult]) -> None:
         try:
-            failed = set(await self._publisher.publish([each.parcel for each in some]))
+            failed = set(await self._publisher.publish([each.message for each in some]))
         except Exception:
             log.exception("results were not published")
             failed = set(range(len(some)))
@@ -222,11 +222,11 @@ class ResultPublisher:
                 self._recovering = self._loop.create_task(self._recover())
         for place, each in enumerate(some):
             if place not in failed:
-                self._metrics.published[each.parcel.topic] += 1
+                self._metrics.published[each.message.topic] += 1
             each.after(place not in failed)
         if failed:
-            others, self._waiting = self._waiting, []
-            for each in others:
+            waiting, self._waiting = self._waiting, []
+            for each in waiting:
                 each.after(False)
 
     async def _recover(self) -> None:
@@ -318,18 +318,18 @@ class Relay:
 
     async def _relay(self, batches: Sequence[OutboxBatch]) -> int:
         """Publish rows; return how many of their messages are to be tried again soon."""
-        parcels = [
+        messages = [
             kafka_message(message, batch.id if message.topic == self._names.results else None)
             for batch in batches
             for message in batch.messages
         ]
-        failed = await self._keeping_the_lease(self._publisher.publish(parcels))
+        failed = await self._keeping_the_lease(self._publisher.publish(messages))
         there = _acknowledged(batches, failed)
         results = [batch.id for batch in there if self._is_kept(batch)]
         await delete_published(self._store, [each.id for each in there if not self._is_kept(each)])
         await mark_published(self._store, results)
         self._metrics.published.update(
-            parcel.topic for place, parcel in enumerate(parcels) if place not in failed
+            message.topic for place, message in enumerate(messages) if place not in failed
         )
         return await self._put_back(batches, failed) if failed else 0
 

@@ -200,12 +200,13 @@ def _translate(error: KafkaException) -> Exception:
     return TopicError(f"the broker refuses: {reason.str()}")
 
 
+# confluent_kafka names the codes of the client itself with an underscore.
 _UNREACHABLE_CODES: Final = frozenset(
     {
-        KafkaError._TRANSPORT,
-        KafkaError._TIMED_OUT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
+        KafkaError._TRANSPORT,  # noqa: SLF001
+        KafkaError._TIMED_OUT,  # noqa: SLF001
+        KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001
+        KafkaError._RESOLVE,  # noqa: SLF001
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.INVALID_REPLICATION_FACTOR,  # not all brokers are back yet
         KafkaError.UNKNOWN_TOPIC_OR_PART,  # deleted while it was looked at
@@ -238,24 +239,24 @@ def read_address(url: str) -> KafkaAddress:
     servers = servers.rstrip("/")
     if not url.startswith(SCHEME) or not all(map(_SERVER.fullmatch, servers.split(","))):
         raise BusError("a Kafka is written kafka://host:port,host:port")
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    for name in given:
+    parameters = dict(parse_qsl(query, keep_blank_values=True))
+    for name in parameters:
         if name not in _KNOWN:
             raise BusError(f"{name!r} cannot be said of a Kafka; {', '.join(_KNOWN)} can")
     return KafkaAddress(
         servers=servers,
-        names=_names({name: given[name] for name in _TOPICS if name in given}),
+        names=_names({name: parameters[name] for name in _TOPICS if name in parameters}),
         shape=TopicShape(
-            partitions=_number(given, "partitions", TopicShape().partitions),
-            retention_seconds=DAY * _number(given, "retention_days", 7),
+            partitions=_number(parameters, "partitions", TopicShape().partitions),
+            retention_seconds=DAY * _number(parameters, "retention_days", 7),
         ),
-        group=_check_name(given.get("group", "accord")),
-        options=_options(given["options"]) if "options" in given else {},
+        group=_check_name(parameters.get("group", "accord")),
+        options=_options(parameters["options"]) if "options" in parameters else {},
     )
 
 
-def _names(given: Mapping[str, str]) -> TopicNames:
-    names = TopicNames(**{field: _check_name(name) for field, name in given.items()})
+def _names(parameters: Mapping[str, str]) -> TopicNames:
+    names = TopicNames(**{field: _check_name(name) for field, name in parameters.items()})
     if len(set(names.all())) < len(names.all()):
         raise BusError("each topic needs a name of its own")
     return names
@@ -267,9 +268,9 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _number(given: Mapping[str, str], name: str, default: int) -> int:
+def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
     try:
-        number = msgspec.convert(given.get(name, default), int, strict=False)
+        number = msgspec.convert(parameters.get(name, default), int, strict=False)
     except msgspec.ValidationError:
         number = 0
     if not 1 <= number <= 10_000:

@@ -177,7 +177,7 @@ def _joined(path: str, name: str) -> str:
 # Fields
 
 
-def _any(shape: Shape, value: Any, path: str) -> Any:
+def _any(shape: Shape, value: Any, path: str) -> Any:  # noqa: ARG001 - readers of fields are alike
     return value
 
 

@@ -75,8 +75,8 @@ def delay(policy: Retry, tried: int, random: float) -> float:
         grown = policy.initial_delay * policy.multiplier**exponent
     except OverflowError:
         grown = policy.max_delay
-    longest = min(grown, policy.max_delay)
-    return longest * (0.5 + 0.5 * random) if policy.jitter else longest
+    bounded = min(grown, policy.max_delay)
+    return bounded * (0.5 + 0.5 * random) if policy.jitter else bounded
 
 
 def next_attempt(
@@ -89,10 +89,10 @@ def next_attempt(
     deadline: float | None = None,
     retry_after: float = 0.0,
 ) -> Attempt | None:
-    """Return the attempt after `made`; None if the policy or the deadline allows no more.
+    """Return the next attempt of a failed task; None if policy or deadline allow no more.
 
-    After a definite failure the attempt has a new group, and so a new message id; after an unknown
-    outcome it has the same.
+    `made` is the attempt that failed. After a definite failure the next one has a new group, and so
+    a new message id; after an unknown outcome it has the same.
     """
     if made.number >= policy.attempts or (outcome == "definite" and policy.failures != "all"):
         return None
@@ -217,7 +217,11 @@ def retry(program: Program, state: State, event: RetryRequested, advance: Advanc
     run_retry.start(None if event.step is None else state.steps[event.step])
 
 
-def retry_problem(program: Program, state: State, key: str | None) -> str | None:
+def retry_problem(
+    program: Program,  # noqa: ARG001 - a published signature
+    state: State,
+    key: str | None,
+) -> str | None:
     """Return the reason why a run cannot be retried from this step; None if it can."""
     if state.phase not in ("failed", "cancelled"):
         return f"a run that is {state.status} has nothing to retry"

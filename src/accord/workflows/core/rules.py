@@ -159,7 +159,7 @@ class _Scope(Struct, frozen=True):
     variables: frozenset[str] = VARIABLES
 
 
-class _Walked(Struct, frozen=True):
+class _ListCheck(Struct, frozen=True):
     """The result of checking a list: the names in it; `falls` if its end can be reached."""
 
     names: frozenset[str]
@@ -236,7 +236,7 @@ class _Rules:
 
     # Control flow
 
-    def _list(self, steps: tuple[Step, ...], path: str, scope: _Scope) -> _Walked:
+    def _list(self, steps: tuple[Step, ...], path: str, scope: _Scope) -> _ListCheck:
         """Check a list of steps; `scope.targets` are the steps around it that it may jump to."""
         visible, falls = scope.visible, True
         later = [step.name for step in steps]
@@ -250,7 +250,7 @@ class _Rules:
             here = replace(scope, visible=visible, targets=targets)
             inner, falls = self._step(step, where, here)
             visible |= inner | {step.name}
-        return _Walked(visible - scope.visible, falls)
+        return _ListCheck(visible - scope.visible, falls)
 
     def _step(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
         self._outside(step, path)
@@ -288,7 +288,7 @@ class _Rules:
             case _:
                 return frozenset(), True
 
-    def _each(self, step: Step, path: str, scope: _Scope) -> list[_Walked]:
+    def _each(self, step: Step, path: str, scope: _Scope) -> list[_ListCheck]:
         return [self._list(steps, f"{path}.{label}", scope) for label, steps in inner_lists(step)]
 
     def _loop(self, step: LoopStep, path: str, scope: _Scope) -> None:

@@ -77,7 +77,7 @@ class Decider:
         self._lane = lane
         self._definitions = definitions
         self._metrics = metrics
-        self._held = cached
+        self._cache = cached
         self._now = now
         self._local_worker = local_worker
         self._spans = spans
@@ -93,7 +93,7 @@ class Decider:
     def forget(self, shards: frozenset[int]) -> None:
         """Forget the runs of shards that other executors have, or had in between."""
         if shards:
-            self._held.drop(lambda cached: cached.row.shard in shards)
+            self._cache.drop(lambda cached: cached.row.shard in shards)
         self._agenda.forget()
 
     def wake(self) -> None:
@@ -149,22 +149,22 @@ class Decider:
         now: float,
         offers: Sequence[Offer],
     ) -> None:
-        taken = await load_states(self._store, self._definitions, self._held, todo)
-        troubles = taken.troubles
-        decisions = await self._play(taken.messages, taken.cached, now, troubles)
-        batch = await self._compose(decisions, now, troubles)
+        loaded = await load_states(self._store, self._definitions, self._cache, todo)
+        problems = loaded.problems
+        decisions = await self._play(loaded.messages, loaded.cached, now, problems)
+        batch = await self._compose(decisions, now, problems)
         try:
-            for writes in await self._write_all(batch, taken.strays, fences, troubles):
+            for writes in await self._write_all(batch, loaded.strays, fences, problems):
                 record_offers(offers, writes.decision.messages)
-            record_offers(offers, taken.strays)
-            if troubles:
-                await self._postpone(troubles, fences, now)
+            record_offers(offers, loaded.strays)
+            if problems:
+                await self._postpone(problems, fences, now)
         except FencedError as error:
             self._metrics.fenced += 1
             log.warning("nothing was written: %s", error)
             self._shards.lose(error.shards)
             self.forget(error.shards)
-        self._metrics.held = len(self._held)
+        self._metrics.held = len(self._cache)
 
     # Deciding
 
@@ -173,21 +173,21 @@ class Decider:
         todo: Mapping[str, Sequence[InboxMessage]],
         cached: Mapping[str, CachedRun],
         now: float,
-        troubles: list[DecisionProblem],
+        problems: list[DecisionProblem],
     ) -> list[RunDecision]:
         decisions: list[RunDecision] = []
         began = monotonic()
         oldest = now
         for run_id, each in cached.items():
-            messages, arrivals = _read(todo[run_id], troubles)
+            messages, arrivals = _readable_messages(todo[run_id], problems)
             if todo[run_id] and not messages:
                 continue
             decision = begin_decision(each, messages)
             try:
                 for _ in decide_run(decision, arrivals, now):
                     await asyncio.sleep(0)
-            except Exception as error:
-                troubles.append(_trouble(each.row, messages, error))
+            except Exception as error:  # noqa: BLE001 - the problem of one run, stored and logged
+                problems.append(_decision_problem(each.row, messages, error))
                 continue
             decisions.append(decision)
             oldest = min((oldest, *(arrival.at for arrival in arrivals)))
@@ -198,7 +198,7 @@ class Decider:
         return decisions
 
     async def _compose(
-        self, decisions: Sequence[RunDecision], now: float, troubles: list[DecisionProblem]
+        self, decisions: Sequence[RunDecision], now: float, problems: list[DecisionProblem]
     ) -> list[RunWrites]:
         children = Children(self._store, self._definitions)
         batch: list[RunWrites] = []
@@ -211,8 +211,8 @@ class Decider:
                 batch.append(compose_writes(decision, begun, groups, now))
             except StoreUnavailableError:
                 raise
-            except Exception as error:
-                troubles.append(_trouble(decision.cached.row, decision.messages, error))
+            except Exception as error:  # noqa: BLE001 - the problem of one run, stored and logged
+                problems.append(_decision_problem(decision.cached.row, decision.messages, error))
         return batch
 
     # Writing
@@ -222,7 +222,7 @@ class Decider:
         batch: Sequence[RunWrites],
         strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
-        troubles: list[DecisionProblem],
+        problems: list[DecisionProblem],
     ) -> Sequence[RunWrites]:
         """Write decisions together; return the written ones.
 
@@ -234,9 +234,9 @@ class Decider:
             await self._write(batch, strays, fences)
         except (FencedError, StoreUnavailableError):
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - found again when each run is written alone
             log.warning("a decision on %d runs is written run by run: %s", len(batch), error)
-            batch = await self._write_each(batch, strays, fences, troubles)
+            batch = await self._write_each(batch, strays, fences, problems)
         else:
             self._metrics.ignored += len(strays)
         for writes in batch:
@@ -248,7 +248,7 @@ class Decider:
         batch: Sequence[RunWrites],
         strays: Sequence[InboxMessage],
         fences: Mapping[int, int],
-        troubles: list[DecisionProblem],
+        problems: list[DecisionProblem],
     ) -> list[RunWrites]:
         """Write decisions run by run; return the written ones."""
         jobs = [self._write([writes], [], fences) for writes in batch]
@@ -263,8 +263,10 @@ class Decider:
                 case FencedError() | StoreUnavailableError():
                     raise result
                 case Exception():
-                    troubles.append(
-                        _trouble(writes.decision.cached.row, writes.decision.messages, result)
+                    problems.append(
+                        _decision_problem(
+                            writes.decision.cached.row, writes.decision.messages, result
+                        )
                     )
                 case _:
                     raise result
@@ -308,7 +310,7 @@ class Decider:
         decision, cached, row = writes.decision, writes.decision.cached, writes.row
         cached.row = row
         cached.values += added_bytes(decision.events)
-        self._held.put([cached])
+        self._cache.put([cached])
         self._metrics.decided += bool(decision.events)
         self._metrics.events.update(type_of(event) for event in decision.events)
         self._metrics.ignored += decision.ignored
@@ -350,46 +352,48 @@ class Decider:
         )
 
     async def _postpone(
-        self, troubles: Sequence[DecisionProblem], fences: Mapping[int, int], now: float
+        self, problems: Sequence[DecisionProblem], fences: Mapping[int, int], now: float
     ) -> None:
-        for trouble in troubles:
-            _log_trouble(trouble)
-        needed = {shard: fences[shard] for shard in {shard_of(each.run_id) for each in troubles}}
+        for problem in problems:
+            _log_problem(problem)
+        needed = {shard: fences[shard] for shard in {shard_of(each.run_id) for each in problems}}
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await postpone_problems(db, self._store.engine, troubles, now)
+            await postpone_problems(db, self._store.engine, problems, now)
 
         await self._store.transact(work, lane=self._lane)
-        self._metrics.undecided += len(troubles)
-        self._metrics.dead_letters += sum(len(each.given_up) for each in troubles)
+        self._metrics.undecided += len(problems)
+        self._metrics.dead_letters += sum(len(each.given_up) for each in problems)
 
 
-def _log_trouble(trouble: DecisionProblem) -> None:
-    given_up = [each.message_id for each in trouble.given_up]
+def _log_problem(problem: DecisionProblem) -> None:
+    given_up = [each.message_id for each in problem.given_up]
     if given_up:
         log.error(
             "messages %s for run %s are given up, as dead letters: %s",
-            *(", ".join(given_up), trouble.run_id, trouble.error),
-            exc_info=trouble.error,
+            *(", ".join(given_up), problem.run_id, problem.error),
+            exc_info=problem.error,
         )
-    elif trouble.is_new:
+    elif problem.is_new:
         log.error(
             "run %s waits, as nothing can be decided on it: %s",
-            *(trouble.run_id, trouble.error),
-            exc_info=None if isinstance(trouble.error, CoreError) else trouble.error,
+            *(problem.run_id, problem.error),
+            exc_info=None if isinstance(problem.error, CoreError) else problem.error,
         )
     else:
-        log.debug("run %s waits still: %s", trouble.run_id, trouble.error)
+        log.debug("run %s waits still: %s", problem.run_id, problem.error)
 
 
-def _trouble(row: RunRow, messages: Sequence[InboxMessage], error: Exception) -> DecisionProblem:
+def _decision_problem(
+    row: RunRow, messages: Sequence[InboxMessage], error: Exception
+) -> DecisionProblem:
     """Return the problem with these messages, or with the run if there are none."""
     return DecisionProblem(row.id, messages, error, row=None if messages else row)
 
 
-def _read(
-    messages: Sequence[InboxMessage], troubles: list[DecisionProblem]
+def _readable_messages(
+    messages: Sequence[InboxMessage], problems: list[DecisionProblem]
 ) -> tuple[list[InboxMessage], list[Arrival]]:
     """Return the readable messages, and their arrivals."""
     understood: list[InboxMessage] = []
@@ -402,7 +406,7 @@ def _read(
                 continue
             arrival = _arrival(message)
         except (NewerSchemaError, UnreadableMessageError) as error:
-            troubles.append(DecisionProblem(message.run_id, [message], error))
+            problems.append(DecisionProblem(message.run_id, [message], error))
         else:
             understood.append(message)
             arrivals.append(arrival)

@@ -191,10 +191,10 @@ class DecisionProblem(Struct, frozen=True):
 
 
 async def postpone_problems(
-    db: Transaction, engine: Engine, troubles: Sequence[DecisionProblem], now: float
+    db: Transaction, engine: Engine, problems: Sequence[DecisionProblem], now: float
 ) -> None:
     """Postpone undecidable messages and timers, or give up unreadable messages."""
-    for trouble in troubles:
+    for trouble in problems:
         given_up, problem = trouble.given_up, trouble.problem
         for each in given_up:
             await insert_dead_letter(db, _dead_letter(trouble, each, now))

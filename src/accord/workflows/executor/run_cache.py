@@ -1,7 +1,7 @@
 """States of runs in memory: the runs decided on last, as many as fit.
 
 Any of them can be dropped at any time, since all of it is in the database. To decide on a run, its
-state is taken out of the cache, or read from the database, and put back when the decision is
+state is loaded out of the cache, or read from the database, and put back when the decision is
 recorded; whatever goes wrong in between, the next decision reads it again.
 """
 
@@ -52,7 +52,7 @@ class CachedRun(Struct):
 
     @property
     def cost(self) -> int:
-        """Estimated size in bytes."""
+        """The estimated size in bytes."""
         return _RUN_BYTES + len(self.state.steps) * _STEP_BYTES + self.values
 
 
@@ -131,6 +131,7 @@ class RunCache:
         return found[0]
 
     def put(self, cached: Iterable[CachedRun]) -> None:
+        """Add runs; drop the least recently used ones if there is no room."""
         for each in cached:
             self.take(each.row.id)
             cost = each.cost
@@ -140,8 +141,9 @@ class RunCache:
             _, (_, cost) = self._runs.popitem(last=False)
             self._bytes -= cost
 
-    def drop(self, which: Callable[[CachedRun], bool]) -> None:
-        for run_id in [id for id, (cached, _) in self._runs.items() if which(cached)]:
+    def drop(self, condition: Callable[[CachedRun], bool]) -> None:
+        """Drop the runs that meet a condition."""
+        for run_id in [id for id, (cached, _) in self._runs.items() if condition(cached)]:
             self.take(run_id)
 
 
@@ -156,7 +158,7 @@ class LoadedStates(Struct, frozen=True):
 
     cached: dict[str, CachedRun]
     messages: dict[str, Sequence[InboxMessage]]
-    troubles: list[DecisionProblem]
+    problems: list[DecisionProblem]
     strays: list[InboxMessage]
 
 
@@ -167,28 +169,28 @@ async def load_states(
     todo: Mapping[str, Sequence[InboxMessage]],
 ) -> LoadedStates:
     """Load the states of runs, as many as there is room for. Raise StoreUnavailableError."""
-    taken = LoadedStates({}, {}, [], [])
+    loaded = LoadedStates({}, {}, [], [])
     missing: list[str] = []
     for run_id in todo:
         found = memory.take(run_id)
         if found is None:
             missing.append(run_id)
         else:
-            taken.cached[run_id] = found
-            taken.messages[run_id] = todo[run_id]
+            loaded.cached[run_id] = found
+            loaded.messages[run_id] = todo[run_id]
     room = _MAX_LOADED_BYTES
     for start in range(0, len(missing), _MAX_LOADED):
         if room > 0:
             some = {run_id: todo[run_id] for run_id in missing[start : start + _MAX_LOADED]}
-            room -= await _load(store, definitions, some, taken)
-    return taken
+            room -= await _load(store, definitions, some, loaded)
+    return loaded
 
 
 async def _load(
     store: Store,
     definitions: Definitions,
     todo: Mapping[str, Sequence[InboxMessage]],
-    taken: LoadedStates,
+    loaded: LoadedStates,
 ) -> int:
     """Read some states; return how many bytes they take."""
     rows = await read_rows(store, store.engine, todo)
@@ -201,14 +203,14 @@ async def _load(
             cached = cached_run(row, program, later.get(row.id, ()))
         except StoreUnavailableError:
             raise
-        except Exception as error:
-            taken.troubles.append(DecisionProblem(row.id, todo[row.id], error, row=row))
+        except Exception as error:  # noqa: BLE001 - the problem of one run, stored and logged
+            loaded.problems.append(DecisionProblem(row.id, todo[row.id], error, row=row))
         else:
-            taken.cached[row.id] = cached
-            taken.messages[row.id] = await _all_messages(store, row, todo[row.id])
+            loaded.cached[row.id] = cached
+            loaded.messages[row.id] = await _all_messages(store, row, todo[row.id])
             cost += cached.cost
     strays = todo.keys() - {row.id for row in rows}
-    taken.strays.extend(message for run_id in strays for message in todo[run_id])
+    loaded.strays.extend(message for run_id in strays for message in todo[run_id])
     return cost
 
 

@@ -1,5 +1,7 @@
-"""Agents that workflows may ask: where each is, how it is asked, and how often again. Secrets are
-kept elsewhere; here is only where."""
+"""Agents that workflows may call: their addresses, authentication, retry policies and health.
+
+A registration names the place of a secret; the secret itself is never stored here.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from accord.workflows.bridge.in_flight import Breakers, BreakerState
 from accord.workflows.core.definition import Retry
 from accord.workflows.storage import agents
 from accord.workflows.storage.agents import (
-    WAKE,
+    AGENTS_WAKE,
     AgentAuth,
     AgentRow,
     AgentWire,
@@ -65,7 +67,9 @@ NO_AUTH: Final = NoAuth()
 USUAL_RETRY: Final = AgentRetry()
 
 
-class Agent(Changed, kw_only=True):
+class RegisteredAgent(Changed, kw_only=True):
+    __schema_name__ = "Agent"
+
     id: str
     name: str
     description: str
@@ -92,7 +96,7 @@ class AgentDeleted(Changed, kw_only=True):
 
 
 async def _check_address(work: OperationContext, arguments: Mapping[str, Any]) -> list[Hint]:
-    """What is to be said about a URL. Raises InvalidError for one that must not be called."""
+    """Return hints about a URL. Raise InvalidError if its address must not be called."""
     url = arguments["url"]
     if url is UNSET:
         return []
@@ -124,10 +128,10 @@ async def create_agent(
     max_concurrency: Concurrency = 64,
     description: About = "",
     active: bool = True,
-) -> Agent:
+) -> RegisteredAgent:
     """Register an agent. Its address is checked now and at every call; a secret is named, never
     given: env:ACCORD_SECRET_NAME, or file:NAME in the folder of secrets. An agent that is shown a
-    secret needs you to sign in."""
+    secret needs you to sign in."""  # noqa: D205 - the text in documents
     if auth != NO_AUTH:
         work.caller.require("accounts", "showing a secret to an agent")
     if await work.db.fetch(agents.ONE, name):
@@ -140,14 +144,14 @@ async def create_agent(
         _json(retry), max_concurrency, int(active), 1, work.now,
     )  # fmt: skip
     row = await find_agent(work.db, name)
-    await _tell(work, "created", None, row)
+    await _record_change(work, "created", None, row)
     return _shown(work, row)
 
 
 @operations.read(right="admin", rest=Rest("GET", "/agents"), tag="agents", tool=False)
 async def list_agents(
     work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
-) -> Page[Agent]:
+) -> Page[RegisteredAgent]:
     """List agents, by name."""
     [after] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
     rows = await work.db.fetch(agents.LIST, after, limit + 1)
@@ -161,7 +165,7 @@ async def list_agents(
 
 
 @operations.read(right="admin", rest=Rest("GET", "/agents/{name}"), tag="agents", tool=False)
-async def get_agent(work: OperationContext, *, name: AgentName) -> Agent:
+async def get_agent(work: OperationContext, *, name: AgentName) -> RegisteredAgent:
     """Get an agent, by its name or id."""
     return _shown(work, await find_agent(work.db, name))
 
@@ -187,16 +191,16 @@ async def update_agent(
     description: About | UnsetType = UNSET,
     active: bool | UnsetType = UNSET,
     expected_version: int | None = None,
-) -> Agent:
+) -> RegisteredAgent:
     """Change an agent, or deactivate it: calls of it fail until it is active again. Another secret,
-    and another URL for an agent that is shown a secret, need you to sign in."""
+    and another URL for an agent that is shown a secret, need you to sign in."""  # noqa: D205 - the text in documents
     before = await find_agent(work.db, name)
     if expected_version is not None and expected_version != before.version:
         raise StaleError(
             f"{before.name} has version {before.version}, not {expected_version}",
             current=_shown(work, before),
         )
-    given = {
+    changes = {
         "url": url,
         "wire": wire,
         "auth": auth,
@@ -206,7 +210,7 @@ async def update_agent(
         "description": description,
         "active": active,
     }
-    after = replace(before, **{key: value for key, value in given.items() if value is not UNSET})
+    after = replace(before, **{key: value for key, value in changes.items() if value is not UNSET})
     if after == before:
         return _shown(work, before)
     if after.auth != NO_AUTH and (after.auth, after.url) != (before.auth, before.url):
@@ -217,7 +221,7 @@ async def update_agent(
         before.version + 1, work.now,
     )  # fmt: skip
     stored = await find_agent(work.db, after.id)
-    await _tell(work, "updated", before, stored)
+    await _record_change(work, "updated", before, stored)
     return _shown(work, stored)
 
 
@@ -238,7 +242,7 @@ async def delete_agent(work: OperationContext, *, name: AgentName) -> AgentDelet
             tasks=waiting["total"],
         )
     await work.db.execute(agents.DELETE, row.id)
-    await _tell(work, "deleted", row, None)
+    await _record_change(work, "deleted", row, None)
     return AgentDeleted(deleted=row.name)
 
 
@@ -258,13 +262,13 @@ async def _check_health(work: OperationContext, arguments: Mapping[str, Any]) ->
     idempotent=True,
     cost=20,
 )
-async def check_agent_health(work: OperationContext, *, name: AgentName) -> Agent:
+async def check_agent_health(work: OperationContext, *, name: AgentName) -> RegisteredAgent:
     """Ask an agent for its card now, and get the agent with what came of it."""
     return _shown(work, await find_agent(work.db, name))
 
 
 async def find_agent(db: Database, name: str) -> AgentRow:
-    """Raises NotFoundError, which names those that there are."""
+    """Return an agent by its name or id. Raise NotFoundError, which lists known names."""
     rows = await db.fetch(agents.ONE, name)
     if not rows:
         names = [row["name"] for row in await db.fetch(agents.FIRST_NAMES)]
@@ -273,38 +277,39 @@ async def find_agent(db: Database, name: str) -> AgentRow:
     return agent_of(rows[0])
 
 
-async def _tell(
+async def _record_change(
     work: OperationContext, action: Action, before: AgentRow | None, after: AgentRow | None
 ) -> None:
+    """Record the effect of a change, and notify the bridges."""
     for hint in work.prepared or ():
         work.hint(hint)
-    about = after or before
-    assert about is not None
+    agent = after or before
+    assert agent is not None
     work.did(
         Effect(
             action=action,
             kind="agent",
-            id=about.id,
-            reference_id=about.name,
-            version=about.version,
-            before=None if before is None else _kept(before),
-            after=None if after is None else _kept(after),
+            id=agent.id,
+            reference_id=agent.name,
+            version=agent.version,
+            before=None if before is None else _audited_fields(before),
+            after=None if after is None else _audited_fields(after),
         )
     )
-    await work.db.notify(WAKE)
+    await work.db.notify(AGENTS_WAKE)
 
 
-def _kept(row: AgentRow) -> dict[str, Any]:
-    """The fields of an agent that a change of it is told by."""
-    told = ("name", "url", "wire", "timeout", "retry", "max_concurrency", "active", "auth")
-    return {name: msgspec.to_builtins(getattr(row, name)) for name in told}
+def _audited_fields(row: AgentRow) -> dict[str, Any]:
+    """Return the fields of an agent for the audit record of a change."""
+    names = ("name", "url", "wire", "timeout", "retry", "max_concurrency", "active", "auth")
+    return {name: msgspec.to_builtins(getattr(row, name)) for name in names}
 
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _shown(work: OperationContext, row: AgentRow) -> Agent:
+def _shown(work: OperationContext, row: AgentRow) -> RegisteredAgent:
     known = work.service(Breakers).states("agent")
     breaker: BreakerState | None = (
         None if known is None else known.get(("agent", row.name), "closed")
@@ -312,4 +317,4 @@ def _shown(work: OperationContext, row: AgentRow) -> Agent:
     fields = asdict(row)
     del fields["card"]
     fields["retry"] = AgentRetry(**asdict(row.retry))
-    return Agent(**fields, breaker=breaker)
+    return RegisteredAgent(**fields, breaker=breaker)

@@ -46,7 +46,7 @@ LetterKind: TypeAlias = Literal["task", "message"]
 NEWEST: Final = (1e12, "")
 INBOX: Final = "run_inbox"
 TRIGGERS: Final = "triggers"
-"""Where letters come from that no topic carried."""
+"""The origins of letters that came from no topic of a broker."""
 ARRIVALS: Final = get_args(Arrival)
 
 
@@ -80,10 +80,10 @@ async def list_dead_letters(
     cursor: Cursor | None = None,
 ) -> Page[DeadLetter]:
     """List what was given up, the newest first."""
-    wanted = LetterFilter(kind=kind, run_id=run, replayed=replayed)
-    total = await count_letters(work.db, wanted)
+    condition = LetterFilter(kind=kind, run_id=run, replayed=replayed)
+    total = await count_letters(work.db, condition)
     before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
-    rows = await list_letters(work.db, wanted, before, limit + 1)
+    rows = await list_letters(work.db, condition, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _shown)
 
@@ -127,7 +127,7 @@ async def replay_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLet
 
 
 async def _replay(work: OperationContext, row: Row) -> None:
-    """Raises ConflictError where it cannot be tried again."""
+    """Replay a dead letter. Raise ConflictError if that is impossible."""
     if row["kind"] == "task":
         await _retry(work, row)
     elif row["topic"] == INBOX:
@@ -140,7 +140,7 @@ async def _replay(work: OperationContext, row: Row) -> None:
 
 
 async def _retry(work: OperationContext, row: Row) -> None:
-    """Retry the run of a task that failed; nothing that completed runs again for it."""
+    """Retry the run of a failed task; completed steps do not run again."""
     run = await load_run_or_fail(work, row["run_id"])
     retry = RetryRequested(at=request_time(work), by=work.caller.username)
     check_allowed(run, retry)
@@ -171,7 +171,7 @@ def _arrival(row: Row) -> Arrival:
 
 
 async def _publish(work: OperationContext, row: Row) -> None:
-    # What reads topics needs confluent-kafka, without which there are none.
+    # Imported here because it needs confluent-kafka, which is optional.
     from accord.workflows.bus.bus import ReplayError
     from accord.workflows.bus.outbox import republish
 

@@ -118,7 +118,7 @@ async def resume_run(work: OperationContext, *, run: RunId) -> Run:
 )
 async def retry_run(work: OperationContext, *, run: RunId, step: StepKey | None = None) -> Run:
     """Continue a run that failed or was cancelled: what did not complete starts again, what
-    completed stays. With `step`, that step and everything after it runs again."""
+    completed stays. With `step`, that step and everything after it runs again."""  # noqa: D205 - the text in documents
     return await send_request(
         work,
         await own_run(work, run),
@@ -143,7 +143,7 @@ async def signal_run(
     payload: Any = None,
 ) -> Run:
     """Send a run a signal, which it keeps until something waits for it. An agent that asks for
-    input is answered by one that is named as its step's key."""
+    input is answered by one that is named as its step's key."""  # noqa: D205 - the text in documents
     _, problem = size_problem("payload", payload)
     if problem is not None:
         raise InvalidError("payload", problem.message)
@@ -154,7 +154,7 @@ async def signal_run(
 
 
 async def own_run(work: OperationContext, id: str) -> LoadedRun:
-    """A run that the caller may command. Raises NotFoundError and ForbiddenError."""
+    """Return a run that the caller may control. Raise NotFoundError and ForbiddenError."""
     run = await load_run_or_fail(work, id)
     work.caller.require_own(run.row.starter.user_id, "this run")
     return run
@@ -163,13 +163,15 @@ async def own_run(work: OperationContext, id: str) -> LoadedRun:
 async def send_request(
     work: OperationContext, run: LoadedRun, request: Request, message: str = ""
 ) -> Run:
-    """Have a run do something; the run as it is before it does. Raises ConflictError where it
-    cannot."""
+    """Send a request to a run, and return the run as it is before it handles the request.
+
+    Raise ConflictError if its state does not allow the request.
+    """
     check_allowed(run, request)
     id = f"{run.row.id}/{message or work.new_id()}"
     await deliver(work.db, [RunMessage(id, run.row.id, request)])
     work.reaches("agents")
-    what = type(request).__struct_config__.tag
+    tag = type(request).__struct_config__.tag
     work.did(
         Effect(
             action="updated",
@@ -177,20 +179,20 @@ async def send_request(
             id=run.row.id,
             reference_id=run.row.id,
             before={"state": run.state.status},
-            after={"state": run.state.status, "asked": what},
+            after={"state": run.state.status, "asked": tag},
         )
     )
     return await shown_run(work.db, run)
 
 
 def check_allowed(run: LoadedRun, request: Request) -> None:
-    """Raises ConflictError where a run cannot do what is asked of it."""
+    """Raise ConflictError if the state of a run does not allow a request."""
     if run.unreadable is not None and isinstance(request, CancelRequested):
-        return  # it is cancelled as soon as it can be read
+        return  # the executor cancels it as soon as it can be read
     require_readable(run)
     pending = run.state.phase == "pending"
     if pending and isinstance(request, CancelRequested | PauseRequested | SignalReceived):
-        return  # it is told after it began
+        return  # the executor handles the request after the start
     try:
         check_request(run.program, run.state, request)
     except RefusedError as error:
@@ -241,13 +243,13 @@ async def approve_run(
     reason: Reason = "",
 ) -> Run:
     """Approve what a run waits for, or with `approved: false` refuse it. No token approves a run
-    that its owner started."""
+    that its owner started."""  # noqa: D205 - the text in documents
     found = await load_run_or_fail(work, run)
     require_readable(found)
-    wanted = _find_approval(found, step)
-    if not may_decide(work.caller, wanted.by):
+    approval = _find_approval(found, step)
+    if not may_decide(work.caller, approval.by):
         raise ForbiddenError(
-            f"{wanted.key} is decided by {' or '.join(wanted.by)}", required=wanted.by
+            f"{approval.key} is decided by {' or '.join(approval.by)}", required=approval.by
         )
     own = work.caller.user_id == found.row.starter.user_id
     if approved and own and work.caller.via == "token":
@@ -257,7 +259,7 @@ async def approve_run(
         )
     decision = ApprovalGiven(
         at=request_time(work),
-        task=found.state.steps[wanted.key].task,
+        task=found.state.steps[approval.key].task,
         approved=approved,
         by=work.caller.username,
         reason=reason,
@@ -272,8 +274,8 @@ async def list_approvals(
     """List the decisions that wait for you, the oldest first."""
     place = _FIRST_APPROVAL if cursor is None else cursor_keys(cursor, tuple[float, str, str])
     mine = [row async for row in _open_approvals(work)]
-    behind = [row for row in mine if _approval_key(row) > place]
-    page = page_of(behind[: limit + 1], limit=limit, total=len(mine), key=_approval_key)
+    later = [row for row in mine if _approval_key(row) > place]
+    page = page_of(later[: limit + 1], limit=limit, total=len(mine), key=_approval_key)
     return shown_page(page, _waiting_approval)
 
 
@@ -284,8 +286,11 @@ def may_decide(caller: Caller, by: Iterable[str]) -> bool:
 
 
 def _find_approval(run: LoadedRun, step: str | None) -> PendingApproval:
-    """The decision that is meant. Raises ConflictError where the run waits for none, and
-    InvalidError, which names those that it waits for."""
+    """Return the approval that a caller decides.
+
+    Raise ConflictError if the run waits for no approval, and InvalidError, which lists the open
+    ones, if the step is not one of them.
+    """
     waiting = list(pending_approvals(run.program, run.state))
     named = [each for each in waiting if step is None or step in (each.key, each.step)]
     if len(named) == 1:
@@ -300,7 +305,7 @@ def _find_approval(run: LoadedRun, step: str | None) -> PendingApproval:
 
 
 async def _open_approvals(work: OperationContext) -> AsyncIterator[Row]:
-    """Return the approvals that wait for the caller."""
+    """Yield the rows of open approvals that the caller may decide."""
     place = _FIRST_APPROVAL
     while True:
         rows = await work.db.fetch(OPEN_APPROVALS, *place, _APPROVALS_READ_AT_ONCE)
@@ -326,8 +331,8 @@ class _ApprovalPrompt(Struct, frozen=True):
 
 
 def _waiting_approval(row: Row) -> WaitingApproval:
-    # Those that an earlier release opened have none.
-    shown = (
+    # Approvals that an earlier release opened have no prompt.
+    prompt = (
         _ApprovalPrompt()
         if row["shown"] is None
         else msgspec.json.decode(row["shown"], type=_ApprovalPrompt)
@@ -342,6 +347,6 @@ def _waiting_approval(row: Row) -> WaitingApproval:
         started_by=row["username"],
         since=utc_text(row["created_at"]),
         deadline=utc_text(row["deadline"]),
-        message=shown.message,
-        data=shown.data,
+        message=prompt.message,
+        data=prompt.data,
     )

@@ -1,7 +1,7 @@
 """Runs as they happen: `GET /runs/{id}/events`, a stream of server-sent events.
 
-Each event has its number in the run's history as id, so that `Last-Event-ID` goes on behind it. The
-stream ends when the run has ended; who asks again then is told by 204 that nothing comes any more.
+The id of an event is its number in the run's history, so `Last-Event-ID` resumes after it. The
+stream ends when the run has ended; a client that reconnects then gets a 204.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ _RETRY: Final = 1_000
 """Milliseconds after which a client that lost the stream comes back."""
 _AT_ONCE: Final = 262_144
 _PAUSE: Final = 0.02
-"""Bytes after which, and seconds that, a client is given to take them: who lets too much be queued
-is cut off."""
+"""Pause for so many seconds after so many bytes, because slow clients are cut off."""
 _EVENT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -89,7 +88,7 @@ _DESCRIBED: Final[dict[str, Any]] = {
 
 
 def watch_run(runner: Runner, watch: RunWatch) -> Further:
-    """The stream as the REST face takes it."""
+    """Return the stream as a route of the REST adapter."""
     return Further("GET", PATH, partial(RunStream, runner, watch), _DESCRIBED)
 
 
@@ -110,14 +109,14 @@ class RunStream:
         self._get_run = runner.registry["get_run"]
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        given = read_query(query, known=frozenset({AFTER}), lists=frozenset())
-        return {"id": values[0], **given}
+        parameters = read_query(query, known=frozenset({AFTER}), lists=frozenset())
+        return {"id": values[0], **parameters}
 
     async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
         caller = await self._authenticator.caller(credentials)
         words = dict(self.read_words(head.values, head.request.query))
         after = _place(str(words.pop(AFTER, "")), AFTER)
-        # Who may see a run may watch it: asked, counted and put on record as that.
+        # Watching is authorized, rate limited and audited as the operation `get_run`.
         outcome = await self._runner.run(
             self._get_run, lambda: convert(self._get_run, words), caller
         )
@@ -144,9 +143,9 @@ class RunStream:
                     stream.write(KEEP_ALIVE)
                 unread = 0
                 for number, event in events:
-                    shown = shown_event(number, event)
-                    data = msgspec.json.encode(shown)
-                    stream.write(encode_event(data, id=str(number), event=shown.type))
+                    view = shown_event(number, event)
+                    data = msgspec.json.encode(view)
+                    stream.write(encode_event(data, id=str(number), event=view.type))
                     unread += len(data)
                     if unread > _AT_ONCE:
                         unread = 0
@@ -154,7 +153,7 @@ class RunStream:
 
 
 def _place(text: str, name: str) -> int:
-    """The number of the event that was seen last. Raises InvalidError."""
+    """Return the number of the last event that the client has. Raise InvalidError."""
     if text and not _PLACE.fullmatch(text):
         raise InvalidError(name, "is the id of an event of this stream")
     return min(int(text or 0), LAST_PLACE)

@@ -41,25 +41,27 @@ def utc_text(seconds: float) -> str: ...
 @overload
 def utc_text(seconds: float | None) -> str | None: ...
 def utc_text(seconds: float | None) -> str | None:
-    """Return a time as it is shown. One beyond the calendar, as damaged histories may have, is
-    shown as its first or last second."""
+    """Return a time as text in UTC, clamped to the years 1000 to 9999.
+
+    Damaged histories may have times beyond the calendar.
+    """
     if seconds is None:
         return None
-    shown = datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
-    return shown.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    clamped = datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
+    return clamped.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def request_time(work: OperationContext) -> float:
-    """The time of a call, as runs count it."""
+    """Return the time of a call, in seconds since 1970."""
     return datetime.fromisoformat(work.now).timestamp()
 
 
 MAX_WAITS: Final = 100
 MAX_STEPS_SHOWN: Final = 1_000
-"""More steps of one run are listed by pages."""
+"""Steps in the view of a run; `list_run_steps` has the rest."""
 
 _HIDDEN: Final = frozenset({"schema", "type", "at", "frame", "size"})
-"""Members of events that mean nothing outside."""
+"""Internal members of events."""
 _TIMES: Final = frozenset({"wake", "deadline"})
 
 
@@ -181,7 +183,7 @@ class RunEvent(Struct, kw_only=True):
 
 
 async def load_run_or_fail(work: OperationContext, id: str) -> LoadedRun:
-    """A run as it is now. Raises NotFoundError."""
+    """Return a run with its present state. Raise NotFoundError."""
     try:
         return await load_run(work.db, work.service(Definitions), id)
     except UnknownRunError as error:
@@ -189,7 +191,7 @@ async def load_run_or_fail(work: OperationContext, id: str) -> LoadedRun:
 
 
 def require_readable(run: LoadedRun) -> None:
-    """Raises ConflictError for a run whose steps are not known here."""
+    """Raise ConflictError for a run that this release cannot read."""
     if run.unreadable is not None:
         raise ConflictError(
             f"the run cannot be read: {run.unreadable.message}", state=run.row.status
@@ -197,12 +199,13 @@ def require_readable(run: LoadedRun) -> None:
 
 
 async def require_run(work: OperationContext, id: str) -> None:
-    """Raises NotFoundError where there is no such run."""
+    """Raise NotFoundError if there is no such run."""
     if not await run_exists(work.db, id):
         raise NotFoundError(str(UnknownRunError(id)))
 
 
 async def shown_run(db: Database, run: LoadedRun) -> Run:
+    """Return the view of a run."""
     row, state = run.row, run.state
     views = list(view_steps(run.program, state))
     return Run(
@@ -231,7 +234,7 @@ async def shown_run(db: Database, run: LoadedRun) -> Run:
 
 
 def waits_of(program: Program, state: State) -> Iterator[RunWait]:
-    """Return what a run waits for, in the order in which the waits began."""
+    """Yield the waits of a run, in the order in which they began."""
     if state.phase != "running":
         return
     for key, step in state.steps.items():
@@ -256,7 +259,7 @@ def waits_of(program: Program, state: State) -> Iterator[RunWait]:
 
 
 def _worker_of(step: WorkStep) -> str:
-    """Return who works on a step."""
+    """Return the name of the agent, tool, method or operation that does a step."""
     match step:
         case AgentStep(agent=agent):
             return agent
@@ -280,11 +283,12 @@ def _problem(run: LoadedRun) -> RunProblem | None:
 
 
 def shown_steps(program: Program, state: State) -> Iterator[Step]:
+    """Yield the views of the steps of a run."""
     return map(_step, view_steps(program, state))
 
 
 def pending_approvals(program: Program, state: State) -> Iterator[PendingApproval]:
-    """The decisions that a run waits for."""
+    """Yield the approvals that a run waits for."""
     if state.phase != "running":
         return
     for step in state.steps.values():
@@ -304,6 +308,7 @@ def pending_approvals(program: Program, state: State) -> Iterator[PendingApprova
 
 
 def shown_error(error: Failure | None) -> RunError | None:
+    """Return the view of an error."""
     if error is None:
         return None
     return RunError(
@@ -315,6 +320,7 @@ def shown_error(error: Failure | None) -> RunError | None:
 
 
 def shown_event(sequence: int, event: Event | UnreadEvent) -> RunEvent:
+    """Return the view of an event; an unreadable event has its stored members."""
     if isinstance(event, UnreadEvent):
         members = {**event.detail, "type": event.type}
     else:
@@ -347,7 +353,7 @@ def _step(view: StepView) -> Step:
 
 
 async def run_children(db: Database, run: LoadedRun) -> list[ChildRun]:
-    """The runs that a run started."""
+    """Return the child runs of a run."""
     if not run.state.applied and run.unreadable is None:  # nothing has happened yet
         return []
     return [_child(each) for each in await db.fetch(CHILDREN, run.row.id)]

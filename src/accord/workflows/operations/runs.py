@@ -18,9 +18,7 @@ from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.bridge.task import is_callable, message_id_of, read_claimed, unreadable_task
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.core.events import (
-    StepStarted,
-)
+from accord.workflows.core.events import StepStarted
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus
@@ -97,7 +95,7 @@ class RunHistory(Struct, kw_only=True):
 
 
 async def _wait_for_end(work: OperationContext, arguments: Mapping[str, Any], result: Any) -> Any:
-    """The run once it has ended, or as it is after the time that the caller gives it."""
+    """Return the run once it has ended, or as it is after the `wait` of the caller."""
     seconds = arguments.get("wait", 0)
     if not seconds:
         return result
@@ -118,14 +116,18 @@ async def _wait_for_end(work: OperationContext, arguments: Mapping[str, Any], re
     runs=is_callable,
 )
 async def run_workflow(
-    work: OperationContext, *, name: WorkflowName, input: Any = None, wait: Wait = 0
+    work: OperationContext,
+    *,
+    name: WorkflowName,
+    input: Any = None,
+    wait: Wait = 0,  # noqa: ARG001 - read by `_wait_for_end`
 ) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""
     return await shown_run(work.db, await start_run(work, work.new_id(), name, input))
 
 
 async def start_run(work: OperationContext, id: str, name: str, input: Any) -> LoadedRun:
-    """Start a run as the caller. Raises NotFoundError, ConflictError and InvalidError."""
+    """Start a run as the caller. Raise NotFoundError, ConflictError and InvalidError."""
     row = await find_workflow(work.db, name)
     if not row["active"]:
         raise ConflictError(f"runs of {row['name']}@{row['version']} cannot be started: not active")
@@ -187,10 +189,10 @@ async def list_runs(
         "username": started_by,
         "parent_run": parent_run,
     }
-    given = {column: value for column, value in filters.items() if value is not None}
-    total = await count_rows(work.db, given)
+    conditions = {column: value for column, value in filters.items() if value is not None}
+    total = await count_rows(work.db, conditions)
     before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
-    rows = await list_rows(work.db, given, before, limit + 1)
+    rows = await list_rows(work.db, conditions, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _listed)
 
@@ -204,7 +206,10 @@ async def list_run_steps(
     [start] = [0] if cursor is None else cursor_keys(cursor, tuple[int])
     steps = list(islice(shown_steps(run.program, run.state), start, None)) if start >= 0 else []
     return page_of(
-        steps[: limit + 1], limit=limit, total=start + len(steps), key=lambda step: (start + limit,)
+        steps[: limit + 1],
+        limit=limit,
+        total=start + len(steps),
+        key=lambda _step: (start + limit,),
     )
 
 
@@ -213,18 +218,18 @@ async def get_run_history(
     work: OperationContext, *, id: RunId, after: Place = 0, last: bool = False, limit: Limit = 100
 ) -> RunHistory:
     """What happened in a run, in order, from the event after number `after` on; with `last` only
-    the end of it."""
+    the end of it."""  # noqa: D205, D401 - the text in documents
     await require_run(work, id)
     events = await read_recorded(work.db, id, after)
-    shown = events[-limit:] if last else events[:limit]
+    page = events[-limit:] if last else events[:limit]
     return RunHistory(
-        items=[shown_event(*each) for each in shown],
+        items=[shown_event(*each) for each in page],
         has_more=not last and len(events) > limit,
     )
 
 
 async def _chain(work: OperationContext) -> int:
-    """How many runs led to a new one. Raises ConflictError where that goes on and on."""
+    """Return the number of runs that led to a new one. Raise ConflictError above the limit."""
     chain = await chain_after(work.db, work.caller.run_id)
     if chain > MAX_CHAIN:
         raise ConflictError(
@@ -339,7 +344,7 @@ async def get_run_step(work: OperationContext, *, id: RunId, step: StepKey) -> R
     if found is None:
         raise NotFoundError(f"the run has no step {step!r}")
     started = await _started(work, id, step)
-    calls = await work.db.fetch(CALLS_OF_STEP, id, step, f"{_escaped(step)}@%")
+    calls = await work.db.fetch(CALLS_OF_STEP, id, step, f"{_escape_like(step)}@%")
     now = request_time(work)
     return RunStep(
         **asdict(found),
@@ -385,6 +390,6 @@ def _call(row: Row, now: float) -> RunCall:
     )
 
 
-def _escaped(text: str) -> str:
-    """A text as LIKE takes it for itself."""
+def _escape_like(text: str) -> str:
+    """Escape a text for LIKE, with `!` as the escape character."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -12,13 +12,14 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from accord.operations.context import IN_PERSON, Changed, Database, Effect, OperationContext
+from accord.operations.context import Changed, Database, Effect, OperationContext
 from accord.operations.errors import ConflictError, FieldError, InvalidError, NotFoundError
 from accord.operations.logs import masked
-from accord.operations.operation import Operation, Rest
+from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of
 from accord.operations.registry import Registry
 from accord.store.store import Row
+from accord.workflows.bridge.task import is_callable
 from accord.workflows.core.definition import Definition, find_places
 from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.reading import encode_definition, read_definition, read_text
@@ -36,19 +37,16 @@ from accord.workflows.triggers.triggers import known_timezones, renew_triggers, 
 DefinitionInput: TypeAlias = dict[str, Any] | str
 """A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
 
-NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
-"""Rights whose operations a run has not, whoever started it: they are for people who are there."""
-
 
 class DefinitionRefusedError(InvalidError):
     """A definition has problems; `data` has all of them, each with its path."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         count = len(problems)
-        said = "1 problem" if count == 1 else f"{count} problems"
+        problems_text = "1 problem" if count == 1 else f"{count} problems"
         super().__init__(
             "",
-            f"the definition has {said}: {problems[0]}",
+            f"the definition has {problems_text}: {problems[0]}",
             problems=[
                 {"path": each.path, "message": masked(each.message), "hint": masked(each.hint)}
                 for each in problems
@@ -57,11 +55,13 @@ class DefinitionRefusedError(InvalidError):
         self.errors = tuple(FieldError(_pointer(each.path), _sentence(each)) for each in problems)
 
 
-async def known_things(
+async def known_names(
     db: Database, registry: Registry, kinds: frozenset[str] | None, steps: StepTypes
 ) -> Known:
-    """What a definition may refer to; `kinds` are those of which there are events, `steps` what
-    plugins add."""
+    """Return the names that a definition may refer to.
+
+    `kinds` are the kinds of items that have events, `steps` the types of steps of plugins.
+    """
     workflows = await db.fetch(WORKFLOW_VERSIONS)
     return Known(
         agents=frozenset(row["name"] for row in await db.fetch(NAMES)),
@@ -76,7 +76,7 @@ async def known_things(
 
 
 def callable_operations(registry: Registry) -> dict[str, Arguments]:
-    """The operations that runs may call, with what they take."""
+    """Return the operations that runs may call, with their arguments."""
     return {
         each.name: Arguments(
             frozenset(parameter.name for parameter in each.parameters),
@@ -87,19 +87,14 @@ def callable_operations(registry: Registry) -> dict[str, Arguments]:
     }
 
 
-def is_callable(operation: Operation) -> bool:
-    """Return whether runs may call an operation, as whoever started them."""
-    return operation.right not in NOT_FROM_RUNS
-
-
-def read_definition_input(given: DefinitionInput, known: Known) -> Definition:
-    """The definition that somebody sent. Raises DefinitionRefusedError."""
+def read_definition_input(source: DefinitionInput, known: Known) -> Definition:
+    """Read a definition from a request. Raise DefinitionRefusedError."""
     try:
-        if isinstance(given, str):
-            return read_text(given, "yaml", known)
-        if set(given) == {"source"} and isinstance(given["source"], str):
-            return read_text(given["source"], "yaml", known)
-        return read_definition(given, known)
+        if isinstance(source, str):
+            return read_text(source, "yaml", known)
+        if set(source) == {"source"} and isinstance(source["source"], str):
+            return read_text(source["source"], "yaml", known)
+        return read_definition(source, known)
     except DefinitionError as error:
         raise DefinitionRefusedError(error.problems) from None
     except ImportError as error:
@@ -113,7 +108,7 @@ def _sentence(problem: Problem) -> str:
 
 
 def _pointer(path: str) -> str:
-    """The place as a JSON pointer; nothing for one that is none, such as a line of YAML."""
+    """Return the path of a problem as a JSON pointer; empty for others, such as a line of YAML."""
     steps = path.replace("[", ".").replace("]", "").split(".")
     if path == "definition" or " " in path:
         return ""
@@ -169,8 +164,10 @@ class Workflow(WorkflowSummary, kw_only=True):
     definition: dict[str, Any]
 
 
-class Validated(Struct, kw_only=True):
+class ValidatedDefinition(Struct, kw_only=True):
     """A definition without problems."""
+
+    __schema_name__ = "Validated"
 
     valid: bool
     name: str
@@ -187,7 +184,7 @@ class Validated(Struct, kw_only=True):
 )
 async def create_workflow(work: OperationContext, *, definition: DefinitionInput) -> Workflow:
     """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
-    again makes no new one."""
+    again makes no new one."""  # noqa: D205 - the text in documents
     read = read_definition_input(definition, await _known(work))
     newest = await work.db.fetch(definitions.LAST_VERSION, read.name)
     if newest and _same(newest[0], read):
@@ -230,10 +227,12 @@ async def create_workflow(work: OperationContext, *, definition: DefinitionInput
     tool=False,
     cost=5,
 )
-async def validate_workflow(work: OperationContext, *, definition: DefinitionInput) -> Validated:
+async def validate_workflow(
+    work: OperationContext, *, definition: DefinitionInput
+) -> ValidatedDefinition:
     """Look for problems in a definition, without saving it; all are told at once."""
     read = read_definition_input(definition, await _known(work))
-    return Validated(
+    return ValidatedDefinition(
         valid=True,
         name=read.name,
         steps=sum(1 for _ in find_places(read)),
@@ -318,12 +317,14 @@ async def update_workflow(
 
 async def _known(work: OperationContext) -> Known:
     kinds, steps = work.service(Events).kinds, work.service(StepTypes)
-    return await known_things(work.db, work.service(Registry), kinds, steps)
+    return await known_names(work.db, work.service(Registry), kinds, steps)
 
 
 async def find_workflow(db: Database, name: str) -> Row:
-    """A version of a workflow: the one that is named, or the newest that runs may be started of.
-    Raises NotFoundError, which names those that there are."""
+    """Return a version of a workflow: the named one, or the newest active one.
+
+    Raise NotFoundError, which lists known names.
+    """
     bare, version = split_name(name)
     rows = await (
         db.fetch(definitions.SHOWN_NEWEST, bare)
@@ -334,15 +335,15 @@ async def find_workflow(db: Database, name: str) -> Row:
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """NAME and VERSION of NAME@VERSION; None where no version is named."""
+    """Split NAME@VERSION into the name and the version, which is None if it is missing."""
     bare, _, version = name.partition("@")
     return bare, int(version) if version else None
 
 
 async def _not_there(db: Database, name: str) -> Row:
     names = [row["name"] for row in await db.fetch(definitions.FIRST_NAMES)]
-    there = f"there are {', '.join(names)}" if names else "there are none"
-    raise NotFoundError(f"there is no workflow {name!r}; {there}", valid=names)
+    hint = f"there are {', '.join(names)}" if names else "there are none"
+    raise NotFoundError(f"there is no workflow {name!r}; {hint}", valid=names)
 
 
 async def _get(db: Database, name: str, version: int) -> Workflow:
@@ -351,7 +352,7 @@ async def _get(db: Database, name: str, version: int) -> Workflow:
 
 
 def _same(row: Row, read: Definition) -> bool:
-    """Return True if this definition was saved last."""
+    """Return True if a definition equals the last saved version."""
     if read.version not in (None, row["version"]):
         return False
     text: str = row["definition"]

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, json
 from accord.store.store import Row
 from accord.workflows.core.definition import Retry
 
-WAKE: Final = "agents"
+AGENTS_WAKE: Final = "agents"
 """The channel on which those who keep agents hear that one changed."""
 
 AgentWire: TypeAlias = Literal["auto", "a2a-0.3", "a2a-1.0", "plain"]
@@ -62,8 +62,12 @@ class NoAuth(Struct, frozen=True, tag_field="type", tag="none", forbid_unknown_f
     """Calls show nothing."""
 
 
-class BearerAuth(Struct, frozen=True, tag_field="type", tag="bearer", forbid_unknown_fields=True):
+class AgentBearerAuth(
+    Struct, frozen=True, tag_field="type", tag="bearer", forbid_unknown_fields=True
+):
     """Calls show a token in the header Authorization."""
+
+    __schema_name__ = "BearerAuth"
 
     secret: SecretReference
 
@@ -75,11 +79,11 @@ class ApiKeyAuth(Struct, frozen=True, tag_field="type", tag="api_key", forbid_un
     header: HeaderName = "X-API-Key"
 
 
-AgentAuth: TypeAlias = NoAuth | BearerAuth | ApiKeyAuth
+AgentAuth: TypeAlias = NoAuth | AgentBearerAuth | ApiKeyAuth
 
 
 class AgentRow(Struct, frozen=True, kw_only=True):
-    """One agent."""
+    """The row of an agent."""
 
     id: str
     name: str
@@ -107,7 +111,7 @@ _RETRY: json.Decoder[Retry] = json.Decoder(Retry)
 
 
 def agent_of(row: Row) -> AgentRow:
-    """The agent in a row that has `COLUMNS`."""
+    """Return the agent in a row that has `COLUMNS`."""
     return AgentRow(
         id=row["id"],
         name=row["name"],

@@ -13,16 +13,16 @@ IN_TEXTS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)))",
 }
-"""SQL to be filled with the name of a parameter: is one of these texts."""
+"""A condition on texts, to be formatted with a parameter: is in this JSON list."""
 IN_NUMBERS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)::bigint))",
 }
-"""The same for whole numbers."""
+"""The same condition on integers."""
 
 
 def as_parameter(values: Iterable[str] | Iterable[int]) -> str:
-    """Return a list as a parameter."""
+    """Return a list as a parameter, encoded as JSON."""
     return json.encode(list(values)).decode()
 
 
@@ -30,8 +30,10 @@ ColumnType: TypeAlias = Literal["text", "integer", "bigint", "double precision"]
 
 
 class Insertion:
-    """A statement that adds rows to a table: `columns` are their names and types, `then` is what
-    follows, as in `ON CONFLICT (id) DO NOTHING`."""
+    """A statement that adds rows to a table.
+
+    `columns` maps names to types; `then` follows, as in `ON CONFLICT (id) DO NOTHING`.
+    """
 
     def __init__(self, table: str, columns: Mapping[str, ColumnType], then: str = "") -> None:
         names = ", ".join(columns)
@@ -45,7 +47,7 @@ class Insertion:
         self._by_columns = f"{into} SELECT * FROM unnest({lists}) {then}"
 
     async def run(self, db: Transaction, rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows, in this order. Raises StoreError."""
+        """Add rows, in this order. Raise StoreError."""
         if not rows:
             return
         if db.engine == "sqlite" or len(rows) == 1:

@@ -115,7 +115,7 @@ class NewRun(Struct, frozen=True, kw_only=True):
 
 async def create_run(db: Transaction, run: NewRun) -> bool:
     """Create a run; return False if its id exists already."""
-    first = _beginning(run)
+    first = _first_message(run)
     if db.engine == "postgresql":
         arrival = encode_event(first.arrival).decode()
         made = await db.execute(_CREATE, *_row(run), first.id, arrival)
@@ -132,7 +132,7 @@ async def create_runs(db: Transaction, runs: Sequence[NewRun]) -> None:
     """Create runs with new ids."""
     if runs:
         await db.execute_many(_INSERT, [_row(each) for each in runs])
-        await deliver(db, [_beginning(each) for each in runs])
+        await deliver(db, [_first_message(each) for each in runs])
 
 
 def _row(run: NewRun) -> tuple[object, ...]:
@@ -145,7 +145,7 @@ def _row(run: NewRun) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _beginning(run: NewRun) -> RunMessage:
+def _first_message(run: NewRun) -> RunMessage:
     started = RunStarted(at=run.at, input=run.input, depth=run.depth)
     return RunMessage(f"{run.id}/started", run.id, started)
 

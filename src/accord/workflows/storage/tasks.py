@@ -27,7 +27,7 @@ from accord.workflows.storage.messages import RunMessage
 
 Kind: TypeAlias = Literal["agent", "operation", "tool", "method", "plugin"]
 Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin
-First: TypeAlias = Literal["published", "ready"]
+InitialState: TypeAlias = Literal["published", "ready"]
 
 FIRST_FENCE: Final = 1
 """Of a task that somebody has from the beginning."""
@@ -87,7 +87,7 @@ def task_id(run_id: str, task: str) -> str:
     return f"{run_id}/{task}"
 
 
-async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) -> None:
+async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: InitialState) -> None:
     """Insert tasks; existing ones stay, as do tombstones of early cancellations."""
     await _INSERTION.run(db, [_row(each, state, None, 0) for each in tasks])
 
@@ -98,7 +98,7 @@ async def insert_owned(db: Transaction, tasks: Iterable[NewTask], owner: str) ->
 
 
 def _row(
-    task: NewTask, state: First | Literal["running"], owner: str | None, fence: int
+    task: NewTask, state: InitialState | Literal["running"], owner: str | None, fence: int
 ) -> tuple[object, ...]:
     command = task.command
     kind, target = kind_and_target(command)
@@ -357,8 +357,8 @@ UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1, due = 0
 WHERE id = ANY($2::text[]) AND state || '' = 'published'
 RETURNING {COLUMNS}
 """
-_HELD: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
-_CANCELLED: Final = f"{_HELD} AND cancelled = 1"
+_OWNED: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
+_CANCELLED: Final = f"{_OWNED} AND cancelled = 1"
 
 
 # What was cancelled before it came about is a row without a command.
@@ -429,7 +429,7 @@ class TaskRows:
 
     async def owned(self, owner: str) -> list[Row]:
         """Return the id, the fence and the cancellation flag of every task of `owner`."""
-        return await self._store.fetch(_HELD, owner)
+        return await self._store.fetch(_OWNED, owner)
 
     async def cancelled(self, owner: str) -> list[Row]:
         """Return the same of cancelled tasks only."""

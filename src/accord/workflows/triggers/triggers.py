@@ -69,7 +69,7 @@ def find_zone(name: str) -> tzinfo:
 
 def next_fire(cron: Cron, zone: tzinfo, after: float) -> float:
     """Return the first time of a schedule after another, in seconds since 1970."""
-    # From the day before: what was skipped at its end comes later.
+    # From the day before: a time that was skipped at its end comes later.
     day = datetime.fromtimestamp(after, zone).date() - _DAY
     for _ in range(_MAX_DAYS):
         if cron.has_day(day.month, day.day, day.isoweekday() % 7):
@@ -106,7 +106,7 @@ class SavedTrigger(Struct, frozen=True):
     name: str
     start: Start
     schema: Any
-    """Of the workflow's input; None where it has none."""
+    """The JSON Schema of the workflow's input; None if it has none."""
     saved_by: Starter
     next_at: float | None
 
@@ -116,6 +116,7 @@ class SavedTrigger(Struct, frozen=True):
 
 
 def read_trigger(row: Row) -> SavedTrigger:
+    """Return the trigger in a row."""
     return SavedTrigger(
         row["id"],
         row["workflow"],
@@ -154,7 +155,7 @@ async def save_triggers(
         key = _key(trigger)
         seen[key] += 1
         id = str(uuid5(_SPACE, "/".join((name, *key, str(seen[key])))))
-        # A time that came while it was saved again is not lost.
+        # Keep the time that is due: it may have come while the version was saved.
         next_at = due.get(id) or first_fire(trigger, now)
         await db.execute(
             definitions.INSERT_TRIGGER,
@@ -243,13 +244,13 @@ def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: s
 
 
 DEAD_LETTER_TOPIC: Final = "triggers"
-"""Where dead letters say that they come from."""
+"""The origin of dead letters of triggers."""
 MAX_OCCURRENCE_TEXT: Final = 4_096
-"""Characters of what a trigger saw that a dead letter keeps."""
+"""Characters of an occurrence in its dead letter."""
 
 
 class NotStartedError(Exception):
-    """A trigger applies, but no run can be started; the message says why."""
+    """A trigger applies, but no run can be started; the message gives the reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -266,9 +267,9 @@ class Cause(Struct, frozen=True, kw_only=True):
     chain: int = 0
 
 
-def run_id_for(trigger: SavedTrigger, what: str) -> str:
-    """Return the id of the run that a trigger starts for one thing; always the same."""
-    return str(uuid5(UUID(trigger.id), what))
+def run_id_for(trigger: SavedTrigger, occurrence: str) -> str:
+    """Return the id of the run that a trigger starts for one occurrence; always the same."""
+    return str(uuid5(UUID(trigger.id), occurrence))
 
 
 async def start_triggered_run(
@@ -360,7 +361,7 @@ async def store_unstarted(
 log = logging.getLogger("accord.workflows.triggers")
 
 SCHEDULE_POLL_SECONDS: Final = 5.0
-"""Seconds after which schedules are looked at whatever happens: wakes get lost, clocks are set."""
+"""The polling interval in seconds: a notification may be lost, and a clock may be set."""
 
 
 class Scheduler:
@@ -412,7 +413,7 @@ class Scheduler:
                     await self._fire(read_trigger(row))
                 except StoreError:
                     raise
-                except Exception:  # such as a timezone that is not known any more
+                except Exception:  # for example, the timezone was removed from this machine
                     failed.add(row["id"])
                     log.exception("%s was not started by its schedule", row["workflow"])
         if failed:
@@ -434,7 +435,7 @@ class Scheduler:
 
         async def work(db: Transaction) -> None:
             if not await db.execute(MOVE_TRIGGER, saved.id, due, later):
-                return  # somebody else fired it, or it was saved again
+                return  # another process fired it, or the workflow was saved again
             await self._begin(db, saved, seen, run_id, now)
 
         await self._store.transact(work, lane=LANE)

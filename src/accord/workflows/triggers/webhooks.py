@@ -108,9 +108,9 @@ def sign(secret: str, time: int, body: bytes) -> str:
 def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float) -> bool:
     """Return True if a body was signed with the secret, just now."""
     expected = _digest(secret, signature.time, body)
-    # Each is compared in full: how long this takes tells nothing about the secret.
-    right = [hmac.compare_digest(expected, digest) for digest in signature.digests]
-    return any(right) and is_recent(signature, now)
+    # Compare every digest in full: the time that this takes must not depend on the secret.
+    matches = [hmac.compare_digest(expected, digest) for digest in signature.digests]
+    return any(matches) and is_recent(signature, now)
 
 
 def is_recent(signature: WebhookSignature, now: float) -> bool:
@@ -125,12 +125,12 @@ def _digest(secret: str, time: int, body: bytes) -> str:
 log = logging.getLogger("accord.workflows.triggers")
 
 DEDUPLICATION_SECONDS: Final = 7 * 86_400.0
-"""Seconds for which a delivery is known."""
+"""Seconds for which a repeated delivery is recognised."""
 _DELIVERY_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
 
 
 class BadSignatureError(ServiceError):
-    """There is no such webhook, or it was not signed by who should: which of them is not said."""
+    """There is no such webhook, or the signature is wrong; the message does not say which."""
 
     kind = Kind("bad_signature", "The signature is not right", 403, -32055)
 
@@ -146,10 +146,10 @@ class Delivery(Struct, frozen=True, kw_only=True):
     webhook: str
     signature: WebhookSignature | None
     id: str
-    """By which its sender knows it; empty where it has none."""
+    """The sender's id of the delivery; empty if it has none."""
     body: bytes
     address: str
-    """Where it came from."""
+    """The address of the sender."""
     correlation_id: str
 
 
@@ -223,7 +223,7 @@ class Deliveries:
     ) -> DeliveryResult | NotStartedError:
         rows = await db.fetch(WEBHOOK_TRIGGERS, delivery.webhook)
         if not rows:
-            raise BadSignatureError  # it was removed meanwhile
+            raise BadSignatureError  # the webhook was removed meanwhile
         saved = read_trigger(rows[0])
         keys = _delivery_keys(delivery)
         known = await db.fetch(FIND_DELIVERY, saved.id, *keys)
@@ -282,12 +282,12 @@ def _json_value(body: bytes) -> Any:
 
 
 DELIVERY_HEADER: Final = "accord-delivery"
-"""The header by which a sender names a delivery."""
+"""The header with the sender's id of a delivery."""
 MAX_BODY: Final = 1_048_576
 MAX_IN_FLIGHT: Final = 100
-"""Most deliveries that are taken at once; more are answered 503."""
+"""Deliveries that are handled at once; further ones are answered 503."""
 FAILED_COST: Final = 10
-"""What a delivery that is not genuine takes from the bucket of its address."""
+"""The cost of a delivery with a wrong signature, in tokens of its address's bucket."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", re.IGNORECASE)
@@ -363,7 +363,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Let requests under way finish, for so long."""
+        """Let requests under way finish, within `drain` seconds."""
         await self._underway.close(drain)
 
     async def _serve(
@@ -375,14 +375,14 @@ class WebhookApp(LivingApp[WebhookHead]):
     async def _outcome(
         self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
     ) -> RestResponse:
-        """Return the answer to a delivery, whatever becomes of it."""
+        """Return the answer to a delivery; errors become answers, too."""
         try:
             return await self._answer(head, body, peer, correlation_id)
         except ServiceError as error:
             return _problem(error, head, correlation_id)
         except StoreUnavailableError as error:
-            gone = UnavailableError(error.told)
-            return _problem(gone, head, correlation_id)
+            unavailable = UnavailableError(error.told)
+            return _problem(unavailable, head, correlation_id)
         except Exception as error:
             log.exception("a delivery failed", extra={"correlation_id": correlation_id})
             return _problem(error, head, correlation_id)
@@ -402,14 +402,14 @@ class WebhookApp(LivingApp[WebhookHead]):
             correlation_id=correlation_id,
         )
         try:
-            taken = await self._deliveries.take(delivery)
+            result = await self._deliveries.take(delivery)
         except BadSignatureError as error:
             await self._pay(address, FAILED_COST, refuse)
-            # A name that is no webhook's is not kept: anybody could fill the trail with names.
+            # Do not record unknown names: anybody could fill the audit trail with them.
             refuse(error.webhook, "bad_signature" if error.webhook else "unknown_webhook")
             raise
-        location = f"location: {self._runs}/{taken.run_id}\r\n".encode("ascii")
-        return RestResponse(202, JSON + location, encode(taken))
+        location = f"location: {self._runs}/{result.run_id}\r\n".encode("ascii")
+        return RestResponse(202, JSON + location, encode(result))
 
     async def _pay(self, address: str, cost: int, refuse: Callable[..., None]) -> None:
         if self._limiter is None or not address:

@@ -81,7 +81,7 @@ def _value(node: Node, at: _Evaluation) -> Any:
     return _VALUES[type(node)](node, at)
 
 
-def _constant(node: Constant, at: _Evaluation) -> Any:
+def _constant(node: Constant, at: _Evaluation) -> Any:  # noqa: ARG001 - an entry of `_VALUES`
     return node.value
 
 
