@@ -75,8 +75,11 @@ GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
 
 class Entity(Changed, kw_only=True):
-    """What every entity with a reference id has. Whatever can be UNSET is left out where an answer
-    is concise, or other `fields` were asked for."""
+    """The fields of every entity with a reference id.
+
+    A field that can be UNSET is left out of a concise answer, or if the caller asked for other
+    `fields`.
+    """
 
     id: str
     reference_id: str

@@ -198,6 +198,8 @@ _PARENTS: Final[dict[str, tuple[str, Kind]]] = {
     "acceptance_criteria_id": ("criteria_id", "acceptance_criteria"),
 }
 """By argument: the condition, and the kind that it names."""
+_CONDITIONS: Final = {"creator": "creator_id", "assignee": "assignee_id"}
+"""Conditions with other names than their arguments."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)?", re.ASCII)
 
 
@@ -234,6 +236,7 @@ async def page_of(
 
 
 async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conditions of the storage for the arguments of callers."""
     found: dict[str, Any] = {}
     for name, value in where.items():
         if value is None:
@@ -245,30 +248,28 @@ async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dic
             elif kind == "steering_document":
                 condition = "steers"
             found[condition] = (await items.find(db, value, parent)).id
-        elif name == "creator":
-            found["creator_id"] = one_or_several(
-                [
-                    (await reference_data.find_person(db, each, name, also_inactive=True)).id
-                    for each in each_of(value)
-                ]
-            )
-        elif name == "assignee":
-            found["assignee_id"] = one_or_several(
-                [await assignee_id(db, each) for each in each_of(value)]
-            )
-        elif name == "type":
-            found[name] = one_or_several(
-                [await find_requirement_type(db, each) for each in each_of(value)]
-            )
-        elif name == "updated_since":
-            found[name] = _time(value)
-        elif name == "label":
-            found[name] = one_or_several([fold(each) for each in each_of(value)])
-        elif isinstance(value, list):
-            found[name] = one_or_several(value)
         else:
-            found[name] = value
+            condition = _CONDITIONS.get(name, name)
+            found[condition] = await _condition_value(db, name, value)
     return found
+
+
+async def _condition_value(db: Database, name: str, value: Any) -> Any:
+    """Return the stored form of the value or values of an argument."""
+    match name:
+        case "creator":
+            found = [await _person_id(db, each, name) for each in each_of(value)]
+        case "assignee":
+            found = [await assignee_id(db, each) for each in each_of(value)]
+        case "type":
+            found = [await find_requirement_type(db, each) for each in each_of(value)]
+        case "label":
+            found = [fold(each) for each in each_of(value)]
+        case "updated_since":
+            return _time(value)
+        case _:
+            return one_or_several(value) if isinstance(value, list) else value
+    return one_or_several(found)
 
 
 def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
@@ -281,7 +282,11 @@ async def assignee_id(db: Database, name: str) -> str:
     """Return the id of a person, or `NO_ASSIGNEE` for `unassigned`."""
     if name.lower() == UNASSIGNED:
         return lists.NO_ASSIGNEE
-    return (await reference_data.find_person(db, name, "assignee", also_inactive=True)).id
+    return await _person_id(db, name, "assignee")
+
+
+async def _person_id(db: Database, name: str, field: str) -> str:
+    return (await reference_data.find_person(db, name, field, also_inactive=True)).id
 
 
 def _time(text: str) -> str:

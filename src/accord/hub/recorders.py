@@ -50,7 +50,7 @@ async def record(work: OperationContext, change: RecordedChange) -> None:
 CHANNEL: Final = "accord_hub_changes"
 
 
-async def announce(work: OperationContext, change: RecordedChange) -> None:
+async def announce(work: OperationContext, _change: RecordedChange) -> None:
     """Notify all processes of a change after its commit.
 
     A recorder. The processes read the change itself from the tables.
@@ -72,7 +72,7 @@ DEPENDENT_TYPES: Final = frozenset({"depends_on", "derives_from", "refines", "sa
 CLOSED_STATUSES: Final = frozenset({"Obsolete", "Cancelled"})
 
 
-async def add_hints(work: OperationContext, change: RecordedChange) -> None:
+async def add_hints(work: OperationContext, _change: RecordedChange) -> None:
     """Add hints to a write that changes content or status.
 
     Runs for the first `MAX_HINTED_ITEMS` items that the write created or updated.

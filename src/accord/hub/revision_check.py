@@ -337,7 +337,7 @@ class _Replay:
 
     async def _compare_baseline(self, baseline: Fields) -> None:
         """Compare the entries of a baseline with the states at its creation."""
-        expected = self._said(baseline.get("epic_id"))
+        expected = self._baseline_entries(baseline.get("epic_id"))
         id, label = baseline["id"], baseline["name"]
         for row in await revisions.baseline_entries(self._db, id):
             self._evidence.compared += 1
@@ -357,7 +357,7 @@ class _Replay:
             about = {"label": label, "field": reference_id}
             self._evidence.differs("removed", "baseline", id, "its entry is gone", **about)
 
-    def _said(self, epic_id: str | None) -> dict[Key, tuple[str, int, Fields]]:
+    def _baseline_entries(self, epic_id: str | None) -> dict[Key, tuple[str, int, Fields]]:
         """Return the replayed content of everything, or of an epic, as baseline entries."""
         items, links, steering = dict[str, Fields](), list[Fields](), list[Fields]()
         for (kind, id), state in self._states.items():
@@ -368,30 +368,43 @@ class _Replay:
             elif kind == "steering_link":
                 steering.append(msgspec.json.decode(state))
         inside = _items_in_scope(items, steering, epic_id)
-
-        def name(id: str | None) -> str | None:
-            return items[id]["reference_id"] if id in items else None
-
-        found: dict[Key, tuple[str, int, Fields]] = {}
-        for id in inside:
-            item = items[id]
-            content = {field: item[field] for field in _CONTENT_FIELDS}
-            content["parent"] = name(item["parent_id"])
-            content["acceptance_criteria"] = name(item["criteria_id"])
-            found[item["kind"], id] = (item["reference_id"], item["version"], content)
+        entries = _item_entries(items, inside)
         for link in links:
             ends = (link["source_id"], link["target_id"])
             if epic_id is None or not inside.isdisjoint(ends):
-                source, target = map(name, ends)
-                told = {"source": source, "type": link["type"], "target": target}
-                found["relationship", link["id"]] = (f"{source} {link['type']} {target}", 1, told)
+                source, target = (_reference_id(items, end) for end in ends)
+                content = {"source": source, "type": link["type"], "target": target}
+                entries["relationship", link["id"]] = (
+                    f"{source} {link['type']} {target}",
+                    1,
+                    content,
+                )
         for link in steering:
             if link["epic_id"] in inside:
-                source, target = name(link["steering_id"]), name(link["epic_id"])
+                source = _reference_id(items, link["steering_id"])
+                target = _reference_id(items, link["epic_id"])
                 id = TABLES["steering_link"].id_of(link)
-                told = {"source": source, "target": target}
-                found["steering_link", id] = (f"{source} steers {target}", 1, told)
-        return found
+                content = {"source": source, "target": target}
+                entries["steering_link", id] = (f"{source} steers {target}", 1, content)
+        return entries
+
+
+def _item_entries(
+    items: Mapping[str, Fields], inside: Iterable[str]
+) -> dict[Key, tuple[str, int, Fields]]:
+    """Return the baseline entries of items."""
+    entries: dict[Key, tuple[str, int, Fields]] = {}
+    for id in inside:
+        item = items[id]
+        content = {field: item[field] for field in _CONTENT_FIELDS}
+        content["parent"] = _reference_id(items, item["parent_id"])
+        content["acceptance_criteria"] = _reference_id(items, item["criteria_id"])
+        entries[item["kind"], id] = (item["reference_id"], item["version"], content)
+    return entries
+
+
+def _reference_id(items: Mapping[str, Fields], id: str | None) -> str | None:
+    return items[id]["reference_id"] if id is not None and id in items else None
 
 
 _UNREADABLE: Final[Fields] = {}

@@ -169,7 +169,7 @@ class IndexEntry(Struct, frozen=True):
     facets: list[str]
 
 
-async def index(work: OperationContext, change: RecordedChange) -> None:
+async def index(work: OperationContext, _change: RecordedChange) -> None:
     """Update the index after a write; a recorder."""
     deleted = [
         effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)

@@ -230,57 +230,61 @@ class ReqifFile:
 def parse(text: str) -> ReqifFile:
     """Return the parts of a file. Raises FormatError."""
     check_declared_encoding(text)
-    file = ReqifFile()
-    stack: list[Element] = []
-    namespace = ""
-    kept = 0
-
-    def local(name: str) -> str:
-        own, _, last = name.rpartition(" ")
-        return last if own in (namespace, XHTML) else name
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal kept, namespace
-        if not stack:
-            namespace = _namespace(name)
-        if len(stack) >= MAX_DEPTH:
-            raise FormatError(f"elements are nested more than {MAX_DEPTH} times")
-        element = Element(local(name), attributes)
-        if kept:
-            stack[-1].children.append(element)
-        elif element.name in COUNTED_ELEMENTS:
-            file.not_kept[element.name] += 1
-        if kept or element.name in KEPT_ELEMENTS:
-            kept += 1
-        stack.append(element)
-
-    def end(name: str) -> None:
-        nonlocal kept
-        element = stack.pop()
-        if kept:
-            kept -= 1
-            if not kept:
-                file.keep(element)
-
-    def data(characters: str) -> None:
-        if kept:
-            stack[-1].children.append(characters)
-
-    def refuse(*_: object) -> None:
-        raise FormatError("a DOCTYPE is not allowed")
-
+    handlers = _ExpatHandlers()
     # The text is already decoded, so override the encoding that it declares.
     parser = expat.ParserCreate("utf-8", " ")
     parser.buffer_text = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = data
-    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = handlers.start
+    parser.EndElementHandler = handlers.end
+    parser.CharacterDataHandler = handlers.data
+    # Refusing every DOCTYPE leaves no way to declare entities, internal or external.
+    parser.StartDoctypeDeclHandler = handlers.refuse
     try:
         parser.Parse(text.encode(), True)
     except (expat.ExpatError, UnicodeEncodeError) as error:
         raise FormatError(f"this is no XML: {error}") from None
-    return file
+    return handlers.file
+
+
+class _ExpatHandlers:
+    """The handlers of the XML parser: build kept elements, drop all others."""
+
+    def __init__(self) -> None:
+        self.file = ReqifFile()
+        self._stack: list[Element] = []
+        self._namespace = ""
+        self._kept_depth = 0
+        """The number of open elements from a kept element on; 0 outside of kept elements."""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if not self._stack:
+            self._namespace = _namespace(name)
+        if len(self._stack) >= MAX_DEPTH:
+            raise FormatError(f"elements are nested more than {MAX_DEPTH} times")
+        namespace, _, local = name.rpartition(" ")
+        is_known = namespace in (self._namespace, XHTML)
+        element = Element(local if is_known else name, attributes)
+        if self._kept_depth:
+            self._stack[-1].children.append(element)
+        elif element.name in COUNTED_ELEMENTS:
+            self.file.not_kept[element.name] += 1
+        if self._kept_depth or element.name in KEPT_ELEMENTS:
+            self._kept_depth += 1
+        self._stack.append(element)
+
+    def end(self, _name: str) -> None:
+        element = self._stack.pop()
+        if self._kept_depth:
+            self._kept_depth -= 1
+            if not self._kept_depth:
+                self.file.keep(element)
+
+    def data(self, characters: str) -> None:
+        if self._kept_depth:
+            self._stack[-1].children.append(characters)
+
+    def refuse(self, *_: object) -> None:
+        raise FormatError("a DOCTYPE is not allowed")
 
 
 def is_unique(identifier: str) -> bool:

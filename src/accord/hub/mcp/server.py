@@ -434,7 +434,7 @@ def hub_server(
     version = _Version()
 
     @asynccontextmanager
-    async def lifespan(server: Server) -> AsyncIterator[None]:
+    async def lifespan(_server: Server) -> AsyncIterator[None]:
         async with feed.running():
             yield
 
@@ -452,7 +452,7 @@ def hub_server(
     server.introduce = introduced
     feed = ChangeNotifier(server, runner.store, version.move)
     # Caches must be stale at once after a write of this process, before its notification.
-    runner.listen(lambda outcome, caller, operation: feed.wrote(outcome.change_id))
+    runner.listen(lambda outcome, *_: feed.wrote(outcome.change_id))
     server.guards.append(RequestGuard(runner))
     add_tools(server, runner, rest=RESOURCES_NOTE, forbidden={"prompts": PROMPT_FORBIDDEN})
     for row in RESOURCE_ROWS:

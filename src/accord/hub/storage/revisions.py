@@ -279,8 +279,10 @@ async def last_sequence(db: Database) -> int:
 
 
 async def after(db: Database, sequence: int, place: int, limit: int) -> list[Row]:
-    """Return the revisions after a place in a change, in order. Rows have the columns of `AFTER`,
-    with states as JSON."""
+    """Return the revisions after a place in a change, in order.
+
+    Rows have the columns of `AFTER`, with states as JSON.
+    """
     return await db.fetch(AFTER, sequence, place, limit)
 
 
