@@ -270,15 +270,15 @@ async def _move_to_parent(
         if parent_id is not None:
             raise InvalidError("parent_id", f"{row.reference_id} stands under nothing")
         return row
-    meant = sibling.parent_id if sibling is not None else None
+    target_id = sibling.parent_id if sibling is not None else None
     if parent_id is not None:
         parent = await items.find(work.db, parent_id, KINDS[row.kind].parent)
         if sibling is not None and parent.id != sibling.parent_id:
             raise InvalidError("parent_id", f"{sibling.reference_id} is under another")
-        meant = parent.id
-    if meant is None:
+        target_id = parent.id
+    if target_id is None:
         raise InvalidError("before", "say where to: before, after or parent_id")
-    return await update(work, row.kind, row.id, None, **{field: meant})
+    return await update(work, row.kind, row.id, None, **{field: target_id})
 
 
 async def _rank(

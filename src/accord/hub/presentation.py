@@ -53,17 +53,17 @@ async def entities(
 
     Raises InvalidError for unknown `fields`.
     """
-    wanted = _wanted(kind, detail, fields)
+    names = _field_names(kind, detail, fields)
     labelled = [row.id for row in rows if row.has_labels]
-    labels = await labels_of(db, labelled) if "labels" in wanted else {}
+    labels = await labels_of(db, labelled) if "labels" in names else {}
     ids = [row.id for row in rows]
-    epics = await epics_of_steering(db, ids) if "epics" in wanted else {}
+    epics = await epics_of_steering(db, ids) if "epics" in names else {}
     made = []
     for row in rows:
         values = _FIELDS[row.kind](row)
         values["labels"] = labels.get(row.id, [])
         values["epics"] = epics.get(row.id, UNSET)
-        made.append(kind(**{name: values[name] for name in wanted}))
+        made.append(kind(**{name: values[name] for name in names}))
     return made
 
 
@@ -82,7 +82,7 @@ async def entity(
 def new_entity(row: ItemRow, kind: type[E]) -> E:
     """Return an item that was just created, without looking for labels."""
     values = {**_FIELDS[row.kind](row), "labels": []}
-    return kind(**{name: values[name] for name in _wanted(kind, "full", None)})
+    return kind(**{name: values[name] for name in _field_names(kind, "full", None)})
 
 
 async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
@@ -101,7 +101,7 @@ def summary(text: str) -> str:
     return line if len(line) <= SUMMARY_CHARACTERS else f"{line[: SUMMARY_CHARACTERS - 1]}…"
 
 
-def _wanted(kind: type[Entity], detail: Detail, fields: Sequence[str] | None) -> list[str]:
+def _field_names(kind: type[Entity], detail: Detail, fields: Sequence[str] | None) -> list[str]:
     known = [name for name in kind.__struct_fields__ if name not in _OF_CHANGES]
     if fields is None:
         return [name for name in known if detail == "full" or name not in LONG_TEXTS]

@@ -77,8 +77,8 @@ async def add_hints(work: OperationContext, _change: RecordedChange) -> None:
 
     Runs for the first `MAX_HINTED_ITEMS` items that the write created or updated.
     """
-    advised = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
-    for effect in advised[:MAX_HINTED_ITEMS]:
+    written = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
+    for effect in written[:MAX_HINTED_ITEMS]:
         changed = _changed_fields(effect)
         if changes_content(changed):
             await _hint_findings(work, effect)
@@ -100,9 +100,9 @@ async def _hint_findings(work: OperationContext, effect: Effect) -> None:
     after = effect.after or {}
     # A new item has no suppressions unless the same write added one: skip the query.
     has_none = effect.action == "created" and not _has_effect_on(work, "lint_suppression")
-    put_aside = {} if has_none else await items.suppressions_of_item(work.db, effect.id)
+    suppressions = {} if has_none else await items.suppressions_of_item(work.db, effect.id)
     texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
-    reports = lint_item(kind, texts, without=frozenset(put_aside))
+    reports = lint_item(kind, texts, without=frozenset(suppressions))
     found = [(field, each) for field, report in reports.items() for each in report.findings]
     for field, each in found[:MAX_FINDINGS]:
         _hint(work, effect, each.rule, f"{field}: {each.message}; {each.hint}")
@@ -123,11 +123,11 @@ async def _hint_links(work: OperationContext, effect: Effect, changed: set[str])
         message = f"links become suspect, confirm those that still hold: {_named(suspect)}"
         _hint(work, effect, "suspect-links", message)
     if "status" in changed and after.get("status") in CLOSED_STATUSES:
-        needing = [
+        dependents = [
             link for link in links if link.target_id == effect.id and link.type in DEPENDENT_TYPES
         ]
-        if needing:
-            _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
+        if dependents:
+            _hint(work, effect, "still-needed", f"other items still need it: {_named(dependents)}")
 
 
 async def _hint_open_below(work: OperationContext, effect: Effect) -> None:

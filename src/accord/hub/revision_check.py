@@ -342,14 +342,14 @@ class _Replay:
         for row in await revisions.baseline_entries(self._db, id):
             self._evidence.compared += 1
             about = {"label": label, "field": row["reference_id"]}
-            said = expected.pop((row["kind"], row["entity_id"]), None)
-            if said is None:
+            replayed = expected.pop((row["kind"], row["entity_id"]), None)
+            if replayed is None:
                 detail = "was not there when the baseline was made"
                 self._evidence.differs("forged", "baseline", id, detail, **about)
                 continue
             found = (row["reference_id"], row["version"], _decoded(row["content"]))
             names = ("reference id", "version", "content")
-            for name, one, other in zip(names, found, said, strict=True):
+            for name, one, other in zip(names, found, replayed, strict=True):
                 if one != other:
                     detail = f"{_differing_fields(one, other) or name} is not what it was"
                     self._evidence.differs("edited", "baseline", id, detail, **about)
@@ -444,11 +444,11 @@ def _hashes(
     undoes: bool,
 ) -> tuple[str, str]:
     """Return the hashes of all effects of a change, with and without revisions."""
-    told = told_of(kept)
+    unrevised = told_of(kept)
     played = iter(zip(befores, afters, strict=True))
     both = [
-        told[place] if place in told else next(played, (None, None))
-        for place in range(len(befores) + len(told))
+        unrevised[place] if place in unrevised else next(played, (None, None))
+        for place in range(len(befores) + len(unrevised))
     ]
     if undoes:
         both.append((None, None))  # the effect on the change that is undone

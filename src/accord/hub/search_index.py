@@ -85,6 +85,18 @@ def _word(match: re.Match[str]) -> str:
     return match[0][:MAX_WORD]
 
 
+Facet: TypeAlias = Literal["kind", "status", "priority", "assignee", "label", "type", "epic"]
+
+
+@lru_cache(4096)  # many entries share few statuses, types, people and epics
+def facet(name: Facet, value: str) -> str:
+    """Return the index term of a property.
+
+    It begins with a character that no word has.
+    """
+    return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()
+
+
 MIN_CORRECTED: Final = 4
 """In shorter words every slip gives another word."""
 MAX_CORRECTED: Final = 32
@@ -262,7 +274,7 @@ async def _entries(
 def _item_entry(row: ItemRow) -> IndexEntry:
     title = words(f"{row.name} {row.title}" if row.name else row.title)
     body = words(f"{row.reference_id} {row.description} {row.content}")
-    told: tuple[tuple[Facet, str | int | None], ...] = (
+    properties: tuple[tuple[Facet, str | int | None], ...] = (
         ("kind", row.kind),
         ("status", row.status),
         ("priority", row.priority),
@@ -270,7 +282,7 @@ def _item_entry(row: ItemRow) -> IndexEntry:
         ("assignee", row.assignee_id),
         ("epic", row.epic_id),
     )
-    facets = [facet(name, str(value)) for name, value in told if value]
+    facets = [facet(name, str(value)) for name, value in properties if value]
     return IndexEntry(row.id, row.id, title, body, facets)
 
 
@@ -285,16 +297,16 @@ def _comment_entry(row: Row) -> IndexEntry:
 
 async def _add_entry(db: Transaction, engine: Engine, entry: IndexEntry) -> None:
     terms = list(dict.fromkeys([*entry.title, *entry.body]))
-    spelt = list(islice((each for each in terms if is_correctable(each)), MAX_NEW_WORDS))
+    correctable = list(islice((each for each in terms if is_correctable(each)), MAX_NEW_WORDS))
     values = (
         *(entry.entity_id, entry.item_id),
         *(stored_words(entry.title), " ".join(entry.facets), stored_words(entry.body)),
     )
     if engine == "postgresql":
-        await search.add_later(db, values, [*terms, *entry.facets], spelt, BEGINNING)
+        await search.add_later(db, values, [*terms, *entry.facets], correctable, BEGINNING)
         return
     await search.add(db, *values)
-    new = await search.add_words(db, spelt) if spelt else []
+    new = await search.add_words(db, correctable) if correctable else []
     if new:
         await search.add_spellings(db, [(key, word) for word in new for key in spelling_keys(word)])
 
@@ -362,15 +374,3 @@ class IndexMaintenance:
             return await search.merge(transaction, pages)
 
         return await self._store.transact(work)
-
-
-Facet: TypeAlias = Literal["kind", "status", "priority", "assignee", "label", "type", "epic"]
-
-
-@lru_cache(4096)  # many entries share few statuses, types, people and epics
-def facet(name: Facet, value: str) -> str:
-    """Return the index term of a property.
-
-    It begins with a character that no word has.
-    """
-    return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()

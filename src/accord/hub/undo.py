@@ -179,8 +179,8 @@ async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
 
 async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
     """Return whether a link was made or confirmed for the content being undone."""
-    said = (revision.after or {})["said_version"]
-    return await relationships.is_confirmed(db, revision.entity_id, said)
+    version = (revision.after or {})["said_version"]
+    return await relationships.is_confirmed(db, revision.entity_id, version)
 
 
 def _key(revision: RevisionRow) -> tuple[rows.Table, dict[str, Any]]:

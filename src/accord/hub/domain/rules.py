@@ -197,8 +197,8 @@ def check_parent(child: Kind, parent: Kind | None) -> None:
     title = KINDS[child].title
     if expected is None:
         raise HierarchyError(f"{title} stands under nothing", ())
-    given = f", not under {KINDS[parent].title}" if parent is not None else ""
-    raise HierarchyError(f"{title} belongs under {KINDS[expected].title}{given}", (expected,))
+    instead = f", not under {KINDS[parent].title}" if parent is not None else ""
+    raise HierarchyError(f"{title} belongs under {KINDS[expected].title}{instead}", (expected,))
 
 
 def check_criteria(requirement_parent: str, criteria_parent: str) -> None:
@@ -258,13 +258,13 @@ def changes_content(fields: Iterable[str]) -> bool:
     return not CONTENT_FIELDS.isdisjoint(fields)
 
 
-def changed_ends(remembered: tuple[int, int], said: tuple[int, int]) -> tuple[bool, bool]:
+def changed_ends(remembered: tuple[int, int], changed: tuple[int, int]) -> tuple[bool, bool]:
     """Return, for source and target, whether the end changed its content.
 
     `remembered` are the versions that the link remembers, `said` the versions of the last content
     changes.
     """
-    return remembered[0] < said[0], remembered[1] < said[1]
+    return remembered[0] < changed[0], remembered[1] < changed[1]
 
 
 AFFECTS_TARGET: Final = frozenset({"blocks"})

@@ -167,14 +167,14 @@ def _item(cells: dict[str, str]) -> Item:
 
 def _kind(cells: dict[str, str]) -> Kind:
     """Return the kind of a row, by its `kind` cell or its reference id."""
-    said = cells.get("kind", "").strip().lower().replace(" ", "_").replace("-", "_")
+    name = cells.get("kind", "").strip().lower().replace(" ", "_").replace("-", "_")
     reference = parse_reference(cells.get("reference_id", ""))
-    if not said and reference is not None:
+    if not name and reference is not None:
         return reference.kind
     for kind in KINDS:
-        if kind == said:
+        if kind == name:
             return kind
-    raise FormatError(no_such("kind", said, list(KINDS)))
+    raise FormatError(no_such("kind", name, list(KINDS)))
 
 
 def _links(cell: str, item: Item) -> Iterator[Link]:

@@ -84,8 +84,8 @@ async def _described(db: Database, found: Sequence[ItemRow]) -> list[Item]:
         epics = await items.epics_of_steering(db, steering)
         for row in chunk:
             values = _values(row) | {"labels": labelled[row.id], "epics": epics.get(row.id)}
-            given = {name: values[name] for name in FIELDS[row.kind]}
-            made.append(Item(**given, updated_at=row.updated_at, version=row.version))
+            fields = {name: values[name] for name in FIELDS[row.kind]}
+            made.append(Item(**fields, updated_at=row.updated_at, version=row.version))
     return made
 
 

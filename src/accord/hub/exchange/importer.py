@@ -110,7 +110,7 @@ class Importer:
 
         Raises FormatError, and InvalidError if the file does not name its source.
         """
-        taken: list[tuple[Numbered, Origin | None]] = []
+        counted: list[tuple[Numbered, Origin | None]] = []
         origin: Origin | None = await self._named_origin()
         for numbered in rows:
             match numbered.record:
@@ -119,15 +119,15 @@ class Importer:
                 case NotKept() as lost:
                     self._not_kept[lost.what] += lost.count
                 case _:
-                    if len(taken) == MAX_ROWS:
+                    if len(counted) == MAX_ROWS:
                         raise FormatError(f"there are more than {MAX_ROWS:,} rows")
-                    taken.append((numbered, origin))
-        taken.sort(key=lambda each: IMPORT_ORDER.get(kind_of_record(each[0].record), 0))
+                    counted.append((numbered, origin))
+        counted.sort(key=lambda each: IMPORT_ORDER.get(kind_of_record(each[0].record), 0))
         done = []
-        for count, (numbered, self._origin) in enumerate(taken, 1):
+        for count, (numbered, self._origin) in enumerate(counted, 1):
             done.append(await self._row(numbered))
             if self._progress is not None:
-                self._progress(count, len(taken))
+                self._progress(count, len(counted))
         return report_of(
             sorted(done, key=lambda row: row.row),
             sources=tuple(self._sources),
@@ -397,11 +397,11 @@ class Importer:
     async def _label(self, item: Item, found: ItemRow, now: list[str]) -> None:
         if item.labels is UNSET:
             return
-        wanted = {fold(name): name for name in item.labels}
+        labels = {fold(name): name for name in item.labels}
         for name in now:
-            if fold(name) not in wanted:
+            if fold(name) not in labels:
                 await self._run("unlabel_item", self._work, id=found.id, label=name)
-        for key, name in wanted.items():
+        for key, name in labels.items():
             if key not in map(fold, now):
                 if await reference_data.find_label_named(self._work.db, name) is None:
                     await self._run("create_label", self._work, name=name)
@@ -559,21 +559,23 @@ class Importer:
             arguments.pop(added, None)
         return await operation.function(work, **arguments)
 
-    async def _as(self, who: Any, when: Any, id: Any, row: ImportRow) -> OperationContext:
+    async def _as(
+        self, username: Any, created_at: Any, id: Any, row: ImportRow
+    ) -> OperationContext:
         """Return a context that acts as the creator in the row, at its time."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:
-            if who and who != caller.username:
-                user_id = await self._user_id(who)
+            if username and username != caller.username:
+                user_id = await self._user_id(username)
                 if user_id is None:
-                    row.notes.append(f"{who[:64]!r} is not known here: it belongs to you")
+                    row.notes.append(f"{username[:64]!r} is not known here: it belongs to you")
                 else:
-                    caller = replace(caller, user_id=user_id, username=who)
-            if when:
-                if not _TIME.fullmatch(when) or when > now:
-                    raise InvalidError("created_at", f"{when[:40]!r} is no time of the past")
-                now = when
-        elif when or (who and fold(who) != fold(caller.username)):
+                    caller = replace(caller, user_id=user_id, username=username)
+            if created_at:
+                if not _TIME.fullmatch(created_at) or created_at > now:
+                    raise InvalidError("created_at", f"{created_at[:40]!r} is no time of the past")
+                now = created_at
+        elif created_at or (username and fold(username) != fold(caller.username)):
             note = "only an administrator's import keeps who made it and when"
             if note not in row.notes:
                 row.notes.append(note)

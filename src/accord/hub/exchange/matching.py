@@ -304,11 +304,11 @@ async def _find_own(db: Database, item: Item, *, is_ours: bool) -> Match:
 async def _has_heading(db: Database, item: Item, known: ItemRow) -> bool:
     """Return whether the item has the title of the row, or had it earlier."""
     field = _heading_field(known)
-    said = getattr(item, field)
-    if said is UNSET or said.strip() == _heading(known).strip():
+    heading = getattr(item, field)
+    if heading is UNSET or heading.strip() == _heading(known).strip():
         return True
     former = await revisions.former_values(db, known, field)
-    return said.strip() in {each.strip() for each in former}
+    return heading.strip() in {each.strip() for each in former}
 
 
 def _heading(known: ItemRow) -> str:
@@ -455,10 +455,10 @@ def is_same_field(item: Item, now: Item, field: str) -> bool:
 
     Documents do not keep spaces around a title.
     """
-    said, known = getattr(item, field), getattr(now, field)
-    if field == "title" and isinstance(said, str) and isinstance(known, str):
-        return said.strip() == known.strip()
-    return said is UNSET or said == known
+    value, known = getattr(item, field), getattr(now, field)
+    if field == "title" and isinstance(value, str) and isinstance(known, str):
+        return value.strip() == known.strip()
+    return value is UNSET or value == known
 
 
 async def find_undirected(

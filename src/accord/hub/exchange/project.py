@@ -242,7 +242,7 @@ def _json_rows(file: _JsonFile) -> Iterator[Numbered]:
             yield Numbered(next(rows), record)
 
 
-def _corrected_record(raw: Any, type: type[Any], said: str, where: str) -> Record | Fault:
+def _corrected_record(raw: Any, type: type[Any], problem: str, where: str) -> Record | Fault:
     """Decode a refused row again, with its kind in another spelling.
 
     `User Story` is accepted for `user_story`.
@@ -253,7 +253,7 @@ def _corrected_record(raw: Any, type: type[Any], said: str, where: str) -> Recor
     except InvalidError as error:
         return Fault(f"{where}: {error.message}")
     except msgspec.DecodeError:
-        return Fault(f"{where}: {said}")
+        return Fault(f"{where}: {problem}")
     return record
 
 
@@ -264,8 +264,8 @@ def _check_members(pairs: list[tuple[str, Any]]) -> None:
     """
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise FormatError(f"the member {twice[:64]!r} is there twice in one object")
+        duplicate = Counter(names).most_common(1)[0][0]
+        raise FormatError(f"the member {duplicate[:64]!r} is there twice in one object")
     for name, value in pairs:
         texts = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and "\0" in text for text in texts):

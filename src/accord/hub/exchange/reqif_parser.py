@@ -138,7 +138,7 @@ class ReqifFile:
         self.names: dict[str, str] = {}
         """Names of types, attributes and enumeration values, by identifier."""
         self.objects: dict[str, SpecObject] = {}
-        self.twice: list[str] = []
+        self.duplicates: list[str] = []
         """Identifiers of more than one object."""
         self.relations: list[Relation] = []
         self.specifications: list[Specification] = []
@@ -209,7 +209,7 @@ class ReqifFile:
             ),
         )
         if found.id in self.objects or not found.id:
-            self.twice.append(found.id)
+            self.duplicates.append(found.id)
         else:
             self.objects[found.id] = found
         if "LAST-CHANGE" in element.attributes:

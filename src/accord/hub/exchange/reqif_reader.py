@@ -85,7 +85,7 @@ def _rows(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
 
 
 def _has_objects(file: ReqifFile) -> bool:
-    return bool(file.objects or file.twice)
+    return bool(file.objects or file.duplicates)
 
 
 def _totals(file: ReqifFile) -> Iterator[Numbered]:
@@ -118,7 +118,7 @@ def _own(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
         seen.add(id)
     for id in file.objects.keys() - seen:
         yield Numbered(next(rows), Fault(f"{id[:64]!r} is not in the hierarchy"))
-    yield from _twice(file, rows)
+    yield from _duplicates(file, rows)
     for relation in file.relations:
         yield Numbered(
             next(rows),
@@ -132,8 +132,8 @@ def _own(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
         )
 
 
-def _twice(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
-    for id in file.twice:
+def _duplicates(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
+    for id in file.duplicates:
         what = f"the identifier {id[:64]!r} is of two objects" if id else "an object has no id"
         yield Numbered(next(rows), Fault(what))
 
@@ -222,7 +222,7 @@ class _ForeignReader:
                 yield Numbered(0, Origin(specification.id, certain=is_unique(specification.id)))
             yield from self._specification(specification, outside)
             outside = []
-        yield from _twice(file, self._rows)
+        yield from _duplicates(file, self._rows)
         for relation in file.relations:
             if not relation.source or not relation.target:
                 what = f"the relation {relation.id[:64]!r} has no source or no target"
@@ -330,26 +330,26 @@ def _texts(file: ReqifFile, found: SpecObject) -> tuple[str, str, list[str]]:
     foreign_id = _first(filled, (FOREIGN_ID,))
     not_kept = [f"type {file.name_of(found.type)}"] if file.name_of(found.type) else []
     if title is not None:
-        shown, is_cut = title.text, True
-        if found.name and found.name != " ".join(shown.split()):
+        heading, is_cut = title.text, True
+        if found.name and found.name != " ".join(heading.split()):
             not_kept.append("LONG-NAME")
     elif found.name:
-        shown, is_cut = found.name, True
+        heading, is_cut = found.name, True
     elif text is not None:
-        shown = text.text
+        heading = text.text
     else:
-        shown = foreign_id.text if foreign_id is not None else found.id
+        heading = foreign_id.text if foreign_id is not None else found.id
         used.append(foreign_id)
     if found.description:
         not_kept.append("DESC")
     not_kept += [_attribute(value.name) for value in filled if value not in used]
     not_kept += [f"{part} of {value.name}" for value in named for part in _formats(value)]
     not_kept += found.further
-    said = text.text.strip() if text is not None else ""
-    shown = " ".join(shown.split())
-    if is_cut and len(shown) > MAX_TITLE:
+    description = text.text.strip() if text is not None else ""
+    heading = " ".join(heading.split())
+    if is_cut and len(heading) > MAX_TITLE:
         not_kept.append("title after 500 characters")
-    return shown, said, list(dict.fromkeys(not_kept))
+    return heading, description, list(dict.fromkeys(not_kept))
 
 
 def _formats(value: AttributeValue) -> list[str]:

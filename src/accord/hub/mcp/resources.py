@@ -318,27 +318,29 @@ class HubResource(ServedResource):
     ) -> list[ResourceContents]:
         """Return the contents. Raises ResourceNotFoundError and RpcError."""
         caller = caller_of(context)
-        given = {self._row.renamed.get(name, name): each for name, each in variables.items()}
+        arguments = {self._row.renamed.get(name, name): each for name, each in variables.items()}
         try:
             outcome = await run_for(
                 context.incoming,
                 self._runner,
                 self._operation,
-                lambda: convert(self._operation, {**self._row.fixed, **given}, from_text=True),
+                lambda: convert(self._operation, {**self._row.fixed, **arguments}, from_text=True),
                 caller,
             )
         except (NotFoundError, InvalidError) as error:
             if isinstance(error, NotFoundError) or "id" in variables:
                 raise ResourceNotFoundError from None
-            raise self._told(error, uri, context, caller.correlation_id) from None
+            raise self._to_rpc_error(error, uri, context, caller.correlation_id) from None
         except (ServiceError, InternalError) as error:
-            raise self._told(error, uri, context, caller.correlation_id) from None
+            raise self._to_rpc_error(error, uri, context, caller.correlation_id) from None
         return [self._contents(uri, outcome.result)]
 
     def watch(self, uri: str) -> None:
         self._watched(uri)
 
-    def _told(self, error: Exception, uri: str, context: Context, correlation_id: str) -> Exception:
+    def _to_rpc_error(
+        self, error: Exception, uri: str, context: Context, correlation_id: str
+    ) -> Exception:
         about: dict[str, Any] = {"uri": uri[:2_000]}
         if isinstance(error, ServiceError):
             about |= told_to_programs(error)
@@ -481,10 +483,10 @@ class StoredPrompt(ServedPrompt):
         """Return the message of the prompt. Raises RpcError."""
         caller, era = caller_of(context), context.incoming.era
         operation = self._runner.registry["get_prompt"]
-        given = {"id": self.definition.name, "detail": "full", "fields": None}
+        values = {"id": self.definition.name, "detail": "full", "fields": None}
         try:
             found: Any = (
-                await run_for(context.incoming, self._runner, operation, given, caller)
+                await run_for(context.incoming, self._runner, operation, values, caller)
             ).result
         except NotFoundError as error:
             raise failure("prompt_not_found", error.message, era=era) from None
@@ -506,28 +508,34 @@ class ActivePrompt:
     def __init__(self, runner: Runner, version: Callable[[], int]) -> None:
         self._runner = runner
         self._version = version
-        self._kept: tuple[int, str] | None = None
+        self._cached: tuple[int, str] | None = None
 
-    async def told_to(self, context: Context) -> str:
+    async def instructions_for(self, context: Context) -> str:
         """Return the server instructions for a caller."""
         caller = known_caller(context.principal)
         if caller is None or not caller.may("read"):
             return DEFAULT_INSTRUCTIONS
         version = self._version()
-        if self._kept is None or self._kept[0] != version:
-            self._kept = (version, await self._read(context))
-        said = self._kept[1]
+        if self._cached is None or self._cached[0] != version:
+            self._cached = (version, await self._read(context))
+        instructions = self._cached[1]
         # The team's prompt is the same for all tokens: add the hint for those that may not write.
-        is_silent = said != DEFAULT_INSTRUCTIONS and not caller.may("write")
-        return f"{said}\n\n{PROPOSING}" if is_silent and caller.may("propose") else said
+        is_silent = instructions != DEFAULT_INSTRUCTIONS and not caller.may("write")
+        return (
+            f"{instructions}\n\n{PROPOSING}"
+            if is_silent and caller.may("propose")
+            else instructions
+        )
 
     async def _read(self, context: Context) -> str:
         # A list, since a failed get would add a refusal to the audit trail for every session.
         operation = self._runner.registry["list_prompts"]
-        wanted = {"active": True, "limit": 1, "detail": "full"}
+        arguments = {"active": True, "limit": 1, "detail": "full"}
         try:
             found: Any = (
-                await run_for(context.incoming, self._runner, operation, wanted, caller_of(context))
+                await run_for(
+                    context.incoming, self._runner, operation, arguments, caller_of(context)
+                )
             ).result
         except (ServiceError, InternalError):
             # Unavailable now, which must not keep a session from starting.

@@ -82,18 +82,18 @@ AFTER_ALL: Final = 2**31 - 1
 class ChangeNotifier:
     """The changes of one hub, for the clients of one server.
 
-    `moved` is called for each change, even without listeners.
+    `on_change` is called for each change, even without listeners.
     """
 
-    def __init__(self, server: Server, store: Store, moved: Callable[[], None]) -> None:
+    def __init__(self, server: Server, store: Store, on_change: Callable[[], None]) -> None:
         self._server = server
         self._store = store
-        self._moved = moved
+        self._on_change = on_change
         self._since: Mark = (0, AFTER_ALL)
-        self._unheard: set[str] = set()
+        self._own_changes: set[str] = set()
         """Changes made by this process while it had no listeners, and not read yet."""
         self._task: asyncio.Task[None] | None = None
-        self._again = False
+        self._is_stale = False
         self._spelled: dict[str, set[str]] = {}
 
     @asynccontextmanager
@@ -109,11 +109,11 @@ class ChangeNotifier:
                 self._task.cancel()
                 await asyncio.gather(self._task, return_exceptions=True)
 
-    def wrote(self, change_id: str) -> None:
+    def note_own_change(self, change_id: str) -> None:
         """Note a change made by this process; later subscribers are not notified of it."""
-        self._moved()
-        if not len(self._server.listeners) and len(self._unheard) < MAX_PENDING:
-            self._unheard.add(change_id)
+        self._on_change()
+        if not len(self._server.listeners) and len(self._own_changes) < MAX_PENDING:
+            self._own_changes.add(change_id)
 
     def watch(self, uri: str) -> None:
         """Remember the spelling of a URI that a client subscribed to."""
@@ -122,41 +122,41 @@ class ChangeNotifier:
             self._spelled.setdefault(known, set()).add(uri)
 
     def _wake(self) -> None:
-        self._moved()
+        self._on_change()
         # At most one task reads; a wake-up during its run makes it run once more.
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._look())
+            self._task = asyncio.get_running_loop().create_task(self._read_changes())
         else:
-            self._again = True
+            self._is_stale = True
 
-    async def _look(self) -> None:
+    async def _read_changes(self) -> None:
         try:
             while True:
-                self._again = False
+                self._is_stale = False
                 try:
                     await self._catch_up()
                 except StoreError as error:
                     log.warning("changes are told later: %s", error)
                 except Exception:
                     log.exception("changes could not be told")
-                if not self._again:
+                if not self._is_stale:
                     return
         finally:
             self._task = None
 
     async def _catch_up(self) -> None:
-        looked_at = frozenset(self._unheard)
+        known = frozenset(self._own_changes)
         if not len(self._server.listeners):
             last = await self._store.read(_last_mark)
             if not len(self._server.listeners):
                 self._since = last
-                self._unheard -= looked_at
+                self._own_changes -= known
                 return
             # A client that subscribed during the read may predate the last change, so send the
             # changes. It cannot predate changes that this process noted since: skip those.
-            looked_at = frozenset(self._unheard)
-        await self._notify_listeners(looked_at)
-        self._unheard -= looked_at
+            known = frozenset(self._own_changes)
+        await self._notify_listeners(known)
+        self._own_changes -= known
 
     async def _notify_listeners(self, known: frozenset[str]) -> None:
         since, listeners = self._since, self._server.listeners
@@ -177,7 +177,7 @@ class ChangeNotifier:
         for change in changes:
             listeners.tell_here(change)
         self._since = read
-        self._again = self._again or len(revisions) > MAX_NOTIFIED
+        self._is_stale = self._is_stale or len(revisions) > MAX_NOTIFIED
 
 
 async def _last_mark(db: ReadTransaction) -> Mark:
@@ -442,7 +442,7 @@ def hub_server(
         SERVER_NAME,
         version=__version__,
         title="Accord requirements hub",
-        instructions=ActivePrompt(runner, version).told_to,
+        instructions=ActivePrompt(runner, version).instructions_for,
         lifespan=lifespan,
         auth=auth,
         codes=codes,
@@ -452,7 +452,7 @@ def hub_server(
     server.introduce = introduced
     feed = ChangeNotifier(server, runner.store, version.move)
     # Caches must be stale at once after a write of this process, before its notification.
-    runner.listen(lambda outcome, *_: feed.wrote(outcome.change_id))
+    runner.listen(lambda outcome, *_: feed.note_own_change(outcome.change_id))
     server.guards.append(RequestGuard(runner))
     add_tools(server, runner, rest=RESOURCES_NOTE, forbidden={"prompts": PROMPT_FORBIDDEN})
     for row in RESOURCE_ROWS:

@@ -131,7 +131,7 @@ async def create_baseline(
             after=row.stored(),
         )
     )
-    return await _shown_value(work, msgspec.structs.replace(row, entries=entries))
+    return await _baseline_with_epic(work, msgspec.structs.replace(row, entries=entries))
 
 
 @operations.read(rest=Rest("GET", "/baselines"), tag="baselines", snapshot=True)
@@ -160,11 +160,11 @@ async def get_baseline(
     """Get a baseline, by name or id, and what is in it."""
     row = await baselines.find(work.db, id)
     query = rows.query_hash("baseline", row.id)
-    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
-    found = await baselines.entries(work.db, row.id, behind, limit + 1)
+    (after,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
+    found = await baselines.entries(work.db, row.id, after, limit + 1)
     page = page_of(found, limit=limit, total=row.entries, key=lambda entry: (query, entry.place))
     return BaselineDetail(
-        **msgspec.structs.asdict(await _shown_value(work, row)),
+        **msgspec.structs.asdict(await _baseline_with_epic(work, row)),
         items=[_entry(entry) for entry in page.items],
         next_cursor=page.next_cursor,
         has_more=page.has_more,
@@ -198,8 +198,8 @@ async def get_baseline_entry(
 async def export_baseline(work: OperationContext, *, id: BaselineName) -> BaselineFile:
     """Export a baseline as JSON: when and by whom it was made, and what everything in it said."""
     row = await baselines.find(work.db, id)
-    told = msgspec.structs.asdict(await _shown_value(work, row))
-    head = {name: value for name, value in told.items() if value is not UNSET}
+    fields = msgspec.structs.asdict(await _baseline_with_epic(work, row))
+    head = {name: value for name, value in fields.items() if value is not UNSET}
     found = await baselines.entries(work.db, row.id, 0, row.entries)
     content = head | {"format": FORMAT, "entries": [_raw_entry(entry) for entry in found]}
     return BaselineFile(
@@ -225,10 +225,10 @@ async def compare_baselines(
     one = await baselines.find(work.db, a)
     other = None if fold(b) == CURRENT else await baselines.find(work.db, b)
     query = rows.query_hash("comparison", one.id, other.id if other else CURRENT)
-    behind = ("", 0, "")
+    after = ("", 0, "")
     if cursor is not None:
-        behind = tuple(rows.cursor_values(cursor, query, str, int, str))
-    found = await baselines.compared(work.db, work.engine, one, other, behind, limit + 1)
+        after = tuple(rows.cursor_values(cursor, query, str, int, str))
+    found = await baselines.compared(work.db, work.engine, one, other, after, limit + 1)
     page = page_of(
         found.rows,
         limit=limit,
@@ -293,17 +293,17 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differen
     ]
 
 
-async def _shown_value(work: OperationContext, row: BaselineRow) -> Baseline:
+async def _baseline_with_epic(work: OperationContext, row: BaselineRow) -> Baseline:
     made = await provenance.of_creation(work.db, [row.id])
     return _baseline(row, await _epics(work, [row]), made)
 
 
 async def _epics(work: OperationContext, found: list[BaselineRow]) -> dict[str, str]:
     """Return the reference ids of the epics of baselines; deleted epics have none."""
-    wanted = sorted({row.epic_id for row in found if row.epic_id is not None})
-    if not wanted:
+    ids = sorted({row.epic_id for row in found if row.epic_id is not None})
+    if not ids:
         return {}
-    return {id: row.reference_id for id, row in (await items.by_ids(work.db, wanted)).items()}
+    return {id: row.reference_id for id, row in (await items.by_ids(work.db, ids)).items()}
 
 
 def _baseline(row: BaselineRow, epics: dict[str, str], made: dict[str, Provenance]) -> Baseline:

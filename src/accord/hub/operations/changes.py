@@ -237,7 +237,7 @@ async def _revisions(db: Database, steps: Sequence[RevisionRow], of: str) -> lis
     if not ids:
         return []
     changes = await revisions.changes(db, ids)
-    told = await named_differences(
+    differences_of_steps = await named_differences(
         db, [StatePair(each.kind, each.before, each.after) for each in steps]
     )
     return [
@@ -248,7 +248,7 @@ async def _revisions(db: Database, steps: Sequence[RevisionRow], of: str) -> lis
             change=ChangeSummary(**summary_of(changes[each.change_id])),
             **_related(each, of),
         )
-        for each, differences in zip(steps, told, strict=True)
+        for each, differences in zip(steps, differences_of_steps, strict=True)
     ]
 
 
@@ -423,10 +423,12 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[NewsEntry]:
     if not changes:
         return []
     ids = [each.id for each in changes]
-    told = await _news_entities(db, await revisions.first_revisions(db, ids, MAX_NEWS_ENTITIES))
+    entities = await _news_entities(db, await revisions.first_revisions(db, ids, MAX_NEWS_ENTITIES))
     totals = await revisions.totals(db, ids)
     return [
-        NewsEntry(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
+        NewsEntry(
+            **summary_of(each), touched=entities.get(each.id, []), total=totals.get(each.id, 0)
+        )
         for each in changes
     ]
 
@@ -440,10 +442,10 @@ async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str
         for each in steps
     ]
     headings = await _headings(db, [each for each in steps if each.action == "updated"])
-    told: dict[str, list[NewsEntity]] = {}
+    entities: dict[str, list[NewsEntity]] = {}
     for each, differences in zip(steps, await named_differences(db, pairs), strict=True):
         about = headings.get(each.entity_id) or _heading(each.after or each.before or {})
-        told.setdefault(each.change_id, []).append(
+        entities.setdefault(each.change_id, []).append(
             NewsEntity(
                 action=each.action,
                 kind=each.kind,
@@ -452,7 +454,7 @@ async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str
                 differences=differences,
             )
         )
-    return told
+    return entities
 
 
 async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str]:

@@ -129,8 +129,8 @@ async def traceability_matrix(
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
     id = epic.id if epic else None
     query = query_hash("matrix", id)
-    (behind,) = [0] if cursor is None else cursor_values(cursor, query, int)
-    rows = await coverage.traced(work.db, id, behind, limit + 1)
+    (after,) = [0] if cursor is None else cursor_values(cursor, query, int)
+    rows = await coverage.traced(work.db, id, after, limit + 1)
     page = page_of(
         rows,
         limit=limit,
@@ -245,9 +245,9 @@ async def coverage_by_epic(
 ) -> Page[Share]:
     """Tell of each epic how many of its active requirements are verified and satisfied."""
     query = rows.query_hash("shares")
-    (behind,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
+    (after,) = [0] if cursor is None else rows.cursor_values(cursor, query, int)
     page = page_of(
-        await coverage.shares_by_epic(work.db, behind, limit + 1),
+        await coverage.shares_by_epic(work.db, after, limit + 1),
         limit=limit,
         total=await items.count_epics(work.db),
         key=lambda row: (query, row.number),

@@ -126,13 +126,13 @@ async def _link(work: OperationContext, row: ItemRow, epic_ids: list[str] | Unse
     """Link a steering document to exactly these epics."""
     if epic_ids is UNSET:
         return
-    wanted = {(await items.find(work.db, id, "epic")).id: None for id in epic_ids}
+    chosen = {(await items.find(work.db, id, "epic")).id: None for id in epic_ids}
     linked = await rows.where(work.db, "steering_links", "steering_id", row.id)
     for link in linked:
-        if link["epic_id"] not in wanted:
+        if link["epic_id"] not in chosen:
             await rows.delete(work.db, "steering_links", link)
             work.did(rows.effect("steering_link", link, None, row.reference_id))
-    for epic_id in wanted:
+    for epic_id in chosen:
         link = {"steering_id": row.id, "epic_id": epic_id}
         if link not in linked:
             await rows.insert(work.db, "steering_links", link)

@@ -249,14 +249,14 @@ async def get_outline(
 ) -> Outline:
     """See the tree with the first children of those items that are open, and the way to the one
     that is selected. `unfold` opens whatever there is room for."""
-    way = [] if selected is None else await _path_to(work.db, selected)
+    path = [] if selected is None else await _path_to(work.db, selected)
     tree = _Tree(
         db=work.db,
         limit=limit,
         unfold=unfold,
         opened={name.strip().upper() for name in open or ()}
-        | {row.reference_id for row in way[:-1]},
-        way={row.parent_id: row for row in way},
+        | {row.reference_id for row in path[:-1]},
+        path={row.parent_id: row for row in path},
     )
     outline_filter = await _outline_filter(work.db, status, assignee)
     root = await tree.grow(outline_filter)
@@ -264,7 +264,7 @@ async def get_outline(
         items=root.children,
         next_cursor=root.next_cursor,
         total=root.total,
-        path=[Branch(**_fields(row)) for row in way],
+        path=[Branch(**_fields(row)) for row in path],
     )
 
 
@@ -281,7 +281,7 @@ class _Tree(Struct, kw_only=True):
     limit: int
     unfold: bool
     opened: set[str]
-    way: dict[str | None, OutlineRow]
+    path: dict[str | None, OutlineRow]
     """By parent: the row that must be included, on the path to the selected item."""
     rows: int = 0
 
@@ -289,7 +289,7 @@ class _Tree(Struct, kw_only=True):
         """Return the children of an item, with everything open below them."""
         page = await lists.rows_under(self.db, under, limit=self.limit)
         found = [OpenBranch(**_fields(row)) for row in page.items]
-        needed = self.way.get(under.parent_id)
+        needed = self.path.get(under.parent_id)
         if needed is not None and all(row.id != needed.id for row in page.items):
             page.items.append(needed)
             found.append(OpenBranch(**_fields(needed), apart=True))
@@ -307,7 +307,7 @@ class _Tree(Struct, kw_only=True):
             return False
         if row.reference_id not in self.opened:
             return self.unfold and self.rows < MAX_UNFOLDED
-        return row.id in self.way or self.rows < MAX_ROWS
+        return row.id in self.path or self.rows < MAX_ROWS
 
 
 async def _outline_filter(
@@ -334,12 +334,12 @@ async def _path_to(db: Database, selected: str) -> list[OutlineRow]:
     Raises NotFoundError.
     """
     row: OutlineRow | None = await lists.outline_row(db, (await items.find(db, selected)).id)
-    way: list[OutlineRow] = []
+    path: list[OutlineRow] = []
     while row is not None:
-        way.append(row)
+        path.append(row)
         row = None if row.parent_id is None else await lists.outline_row(db, row.parent_id)
-    way.reverse()
-    return way if way[0].kind == "epic" else []
+    path.reverse()
+    return path if path[0].kind == "epic" else []
 
 
 def _fields(row: OutlineRow) -> dict[str, Any]:

@@ -405,11 +405,11 @@ async def list_people(
     work: OperationContext, *, limit: Limit = 100, cursor: ShortCursor | None = None
 ) -> Page[PersonSummary]:
     """List those who can be assigned something, by name."""
-    [behind] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
+    [after] = [""] if cursor is None else cursor_keys(cursor, tuple[str])
     return page_of(
         [
             PersonSummary(username=name)
-            for name in await reference_data.active_people(work.db, behind, limit + 1)
+            for name in await reference_data.active_people(work.db, after, limit + 1)
         ],
         limit=limit,
         total=await reference_data.count_active_people(work.db),

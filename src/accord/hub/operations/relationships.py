@@ -229,18 +229,18 @@ async def impact_analysis(
 ) -> Impact:
     """Tell what a change of an item affects, through links (of `types`, or all) and hierarchy."""
     start = await items.find(work.db, id)
-    wanted = None
+    type_names = None
     if types is not None:
         known = await relationships.types(work.db)
         chosen = [relationships.chosen_type(known, name, "types") for name in types]
-        wanted = frozenset(each.name for each in chosen)
+        type_names = frozenset(each.name for each in chosen)
     reach = ImpactSearch(start.id, limit)
     for _ in range(depth):
-        reach.advance(await relationships.impact_steps_from(work.db, reach.front, wanted))
+        reach.advance(await relationships.impact_steps_from(work.db, reach.front, type_names))
         if not reach.front or reach.is_cut:
             break
     else:
-        beyond = await relationships.impact_steps_from(work.db, reach.front, wanted)
+        beyond = await relationships.impact_steps_from(work.db, reach.front, type_names)
         reach.is_cut = any(step.end not in reach.distances for step in beyond)
     return await _impact(work, start, reach)
 
@@ -342,18 +342,20 @@ async def get_neighbourhood(
     """Get what an item is connected with, in both directions: by relationships (of `types`, or all)
     and by its place in the hierarchy."""
     start = await items.find(work.db, id)
-    wanted = None
+    type_names = None
     if types is not None:
         known = await relationships.types(work.db)
-        wanted = [relationships.chosen_type(known, name, "types").name for name in types]
+        type_names = [relationships.chosen_type(known, name, "types").name for name in types]
     around = _NeighbourSearch(start.id, limit)
     for distance in range(1, depth + 1):
         found = await relationships.neighbour_links(
-            work.db, around.front, wanted, with_places=hierarchy
+            work.db, around.front, type_names, with_places=hierarchy
         )
         around.advance(found, distance)
     around.finish(
-        await relationships.neighbour_links(work.db, around.front, wanted, with_places=hierarchy)
+        await relationships.neighbour_links(
+            work.db, around.front, type_names, with_places=hierarchy
+        )
     )
     return await _neighbourhood(work, start, around)
 

@@ -257,7 +257,7 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
         found.append(tuple(facet("status", each) for each in _each(filters.status)))
     if filters.priority is not None:
         found.append(tuple(facet("priority", str(each)) for each in _each(filters.priority)))
-    if filters.assignee is not None and not _asks_for_nobody(filters):
+    if filters.assignee is not None and not _includes_unassigned(filters):
         found.append(await _assignees(db, filters))
     if filters.label is not None:
         ids = [await _label(db, each) for each in _each(filters.label)]
@@ -281,7 +281,7 @@ async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
 
 async def _unassigned(db: Database, filters: Filters) -> UnassignedFilter | None:
     """Return the filter for items without an assignee, or None."""
-    if not _asks_for_nobody(filters):
+    if not _includes_unassigned(filters):
         return None
     assigned = await reference_data.assigned_people(db)
     return UnassignedFilter(
@@ -291,7 +291,7 @@ async def _unassigned(db: Database, filters: Filters) -> UnassignedFilter | None
     )
 
 
-def _asks_for_nobody(filters: Filters) -> bool:
+def _includes_unassigned(filters: Filters) -> bool:
     return any(each.lower() == UNASSIGNED for each in _each(filters.assignee))
 
 

@@ -234,9 +234,9 @@ async def count(db: Database) -> int:
     return await total(db, COUNT)
 
 
-async def entries(db: Database, id: str, behind: int, limit: int) -> list[EntryRow]:
+async def entries(db: Database, id: str, after: int, limit: int) -> list[EntryRow]:
     """Return entries after a place, by kind and number."""
-    return [_entry(row) for row in await db.fetch(ENTRIES, id, behind, limit)]
+    return [_entry(row) for row in await db.fetch(ENTRIES, id, after, limit)]
 
 
 async def entry(db: Database, baseline: BaselineRow, reference_id: str) -> EntryRow:

@@ -114,7 +114,7 @@ async def count_gaps(db: Database, gap: Gap, epic_id: str | None) -> int:
 
 
 async def items_with_gap(
-    db: Database, gap: Gap, epic_id: str | None, behind: tuple[str, int], limit: int
+    db: Database, gap: Gap, epic_id: str | None, after: tuple[str, int], limit: int
 ) -> list[GapRow]:
     """Return items with a gap after a position, by kind and number."""
     where, values = _where(gap, epic_id)
@@ -123,7 +123,7 @@ async def items_with_gap(
         f"SELECT i.id, i.kind, i.number, i.reference_id, i.title, i.description, i.status "
         f"FROM items i WHERE {where} AND (i.kind, i.number) > (${place + 1}, ${place + 2}) "
         f"ORDER BY i.kind, i.number LIMIT {limit}",
-        *(*values, *behind),
+        *(*values, *after),
     )
     return [_gap(row) for row in rows]
 
@@ -190,9 +190,9 @@ class ShareRow(Struct, frozen=True):
     satisfied: int
 
 
-async def shares_by_epic(db: Database, behind: int, limit: int) -> list[ShareRow]:
+async def shares_by_epic(db: Database, after: int, limit: int) -> list[ShareRow]:
     """Return the shares of epics after a number, by number."""
-    return [_share(row) for row in await db.fetch(SHARES_BY_EPIC, behind, limit)]
+    return [_share(row) for row in await db.fetch(SHARES_BY_EPIC, after, limit)]
 
 
 async def shares_by_type(db: Database, epic_id: str | None) -> list[ShareRow]:
@@ -264,10 +264,10 @@ async def count_traced(db: Database, epic_id: str | None) -> int:
     return await rows.total(db, COUNT_TRACED + scope, *values)
 
 
-async def traced(db: Database, epic_id: str | None, behind: int, limit: int) -> list[TracedRow]:
+async def traced(db: Database, epic_id: str | None, after: int, limit: int) -> list[TracedRow]:
     """Return requirements after a number, by number."""
     sql = SELECT_TRACED if epic_id is None else SELECT_TRACED + REQUIREMENT_IN_EPIC
-    values: list[Any] = [behind] if epic_id is None else [epic_id, behind]
+    values: list[Any] = [after] if epic_id is None else [epic_id, after]
     rows = await db.fetch(
         f"{sql} AND i.number > ${len(values)} ORDER BY i.number LIMIT {limit}", *values
     )

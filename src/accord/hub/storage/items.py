@@ -458,14 +458,14 @@ WHERE i.id IN ({ids})
 """
 
 
-async def listed_resources(db: Database, kind: Kind, behind: int, limit: int) -> list[Row]:
+async def listed_resources(db: Database, kind: Kind, after: int, limit: int) -> list[Row]:
     """Return items of a kind after a number, by number, with the beginnings of their texts."""
-    return await db.fetch(RESOURCES, kind, behind, limit)
+    return await db.fetch(RESOURCES, kind, after, limit)
 
 
-async def listed_prompts(db: Database, behind: int, limit: int) -> list[Row]:
+async def listed_prompts(db: Database, after: int, limit: int) -> list[Row]:
     """Return prompts after a number, by number."""
-    return await db.fetch(LISTED_PROMPTS, behind, limit)
+    return await db.fetch(LISTED_PROMPTS, after, limit)
 
 
 async def listed_prompt(db: Database, name: str) -> Row | None:

@@ -111,10 +111,10 @@ async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
         # A forged cursor may hold a number that is too large for the column, but not for a bigint.
         value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
         clauses.append(f"({column}, i.number) {'<' if descends else '>'} ({value}, ${place + 1})")
-    way = "DESC" if descends else "ASC"
+    direction = "DESC" if descends else "ASC"
     rows = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} "
-        f"ORDER BY {column} {way}, i.number {way} LIMIT {item_filter.limit + 1}",
+        f"ORDER BY {column} {direction}, i.number {direction} LIMIT {item_filter.limit + 1}",
         *values,
     )
     return page_of(
@@ -316,8 +316,8 @@ async def rows_under(
     found: list[OutlineRow] = []
     for index, kind in enumerate(under.kinds):
         if index >= place and len(found) <= limit:
-            behind = (position, number) if index == place else _BEFORE_ALL[1:]
-            found += await _outline_page(db, under, kind, behind, limit + 1 - len(found))
+            after = (position, number) if index == place else _BEFORE_ALL[1:]
+            found += await _outline_page(db, under, kind, after, limit + 1 - len(found))
     is_all = cursor is None and len(found) <= limit
     return page_of(
         found,
@@ -352,9 +352,9 @@ async def count_children(db: Database, ids: Sequence[str]) -> dict[str, int]:
 
 
 async def _outline_page(
-    db: Database, under: OutlineFilter, kind: Kind, behind: Sequence[float], limit: int
+    db: Database, under: OutlineFilter, kind: Kind, after: Sequence[float], limit: int
 ) -> list[OutlineRow]:
-    values: list[Any] = [kind, *behind]
+    values: list[Any] = [kind, *after]
     where, matching = _outline_where(under, values)
     found = await db.fetch(
         OUTLINE_PAGE.format(under=where, matching=matching, limit=limit), *values
@@ -376,13 +376,13 @@ def _outline_where(under: OutlineFilter, values: list[Any]) -> tuple[str, str]:
     if under.parent_id is not None:
         values.append(under.parent_id)
         where = f"i.parent_id = ${len(values)}"
-    wanted = _column_conditions(under, values)
-    if not wanted:
+    conditions = _column_conditions(under, values)
+    if not conditions:
         return where, ""
     if under.matches_few:
-        itself, found = _by_index("i", wanted), _by_index("m", wanted)
+        itself, found = _by_index("i", conditions), _by_index("m", conditions)
         return where, WITH_FEW_MATCHES.format(itself=itself, found=found, kinds=OUTLINE_KINDS)
-    clauses = {name: _without_index(alias, wanted) for name, alias in _ALIASES.items()}
+    clauses = {name: _without_index(alias, conditions) for name, alias in _ALIASES.items()}
     return where, WITH_MANY_MATCHES.format(**clauses)
 
 
@@ -392,13 +392,13 @@ class _ColumnCondition(Struct, frozen=True):
     column: str
     places: list[str]
     """Placeholders of the values that match."""
-    nobody: bool = False
+    or_unassigned: bool = False
     """True if NULL matches too."""
 
 
 def _column_conditions(under: OutlineFilter, values: list[Any]) -> list[_ColumnCondition]:
     """Return the conditions on columns, and add their values to `values`."""
-    wanted: list[_ColumnCondition] = []
+    conditions: list[_ColumnCondition] = []
     for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
         places = []
         for value in some:
@@ -406,31 +406,31 @@ def _column_conditions(under: OutlineFilter, values: list[Any]) -> list[_ColumnC
                 values.append(value)
                 places.append(f"${len(values)}")
         if some:
-            wanted.append(_ColumnCondition(column, places, NO_ASSIGNEE in some))
-    return wanted
+            conditions.append(_ColumnCondition(column, places, NO_ASSIGNEE in some))
+    return conditions
 
 
-def _by_index(alias: str, wanted: Sequence[_ColumnCondition]) -> str:
+def _by_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
     """Return a condition that uses the index on the first column only."""
-    first, *others = wanted
+    first, *others = conditions
     column = f"{alias}.{first.column}"
     parts = [f"{column} {_one_of(first.places)}"] if first.places else []
-    if first.nobody:
+    if first.or_unassigned:
         parts.append(f"({column} IS NULL AND {alias}.kind IN ({OUTLINE_KINDS}))")
     found = f"({' OR '.join(parts)})"
     return f"({found} AND {_without_index(alias, others)})" if others else found
 
 
-def _without_index(alias: str, wanted: Sequence[_ColumnCondition]) -> str:
+def _without_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
     """Return a condition that uses no index on these columns, by COALESCE.
 
     Many thousand items share one value, while few share one parent.
     """
     clauses = []
-    for each in wanted:
+    for each in conditions:
         column = f"COALESCE({alias}.{each.column}, '')"
         parts = [f"{column} {_one_of(each.places)}"] if each.places else []
-        if each.nobody:
+        if each.or_unassigned:
             parts.append(f"({column} = '' AND {alias}.kind IN ({OUTLINE_KINDS}))")
         clauses.append(parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})")
     return f"({' AND '.join(clauses)})"

@@ -215,9 +215,9 @@ async def find_person(
     )
 
 
-async def active_people(db: Database, behind: str, limit: int) -> list[str]:
+async def active_people(db: Database, after: str, limit: int) -> list[str]:
     """Return active usernames after a key, in order."""
-    return [row["username"] for row in await db.fetch(ACTIVE_PEOPLE, behind, limit)]
+    return [row["username"] for row in await db.fetch(ACTIVE_PEOPLE, after, limit)]
 
 
 async def assigned_people(db: Database) -> list[str]:

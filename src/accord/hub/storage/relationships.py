@@ -261,9 +261,9 @@ async def find_type(db: Database, name: str, field: str = "type") -> TypeRow:
 
 def chosen_type(known: Sequence[TypeRow], name: str, field: str) -> TypeRow:
     """Return the type of `known` with this name. Raises InvalidError."""
-    wanted = type_key(name)
+    key = type_key(name)
     for each in known:
-        if each.name == wanted:
+        if each.name == key:
             return each
     valid = [each.name for each in known]
     raise InvalidError(field, no_such("relationship type", name, valid), valid=valid)
@@ -349,8 +349,8 @@ async def neighbour_links(
     for chunk in rows.chunks(ids, 200):
         places = rows.places(len(chunk))
         if types is None or types:
-            wanted = "" if types is None else _of_types(len(types), len(chunk) + 1)
-            sql = NEIGHBOUR_LINKS.format(places=places, types=wanted, limit=MAX_NEIGHBOUR_LINKS)
+            condition = "" if types is None else _of_types(len(types), len(chunk) + 1)
+            sql = NEIGHBOUR_LINKS.format(places=places, types=condition, limit=MAX_NEIGHBOUR_LINKS)
             found += [_neighbour(row) for row in await db.fetch(sql, *chunk, *(types or ()))]
         if with_places:
             sql = NEIGHBOUR_PLACES.format(places=places, limit=MAX_NEIGHBOUR_LINKS)
@@ -394,7 +394,7 @@ async def impact_steps_from(
     found: list[ImpactStep] = []
     for chunk in rows.chunks(ids):
         places = rows.places(len(chunk))
-        wanted = set(chunk)
+        starts = set(chunk)
         found += [
             ImpactStep(row["above"], row["below"], row["label"])
             for row in await db.fetch(AFFECTED_BELOW.format(places=places), *chunk)
@@ -409,5 +409,5 @@ async def impact_steps_from(
                 row["inverse"],
                 bool(row["is_symmetric"]),
             )
-            found += [step for step in impact_steps(link) if step.start in wanted]
+            found += [step for step in impact_steps(link) if step.start in starts]
     return found

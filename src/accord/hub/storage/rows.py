@@ -276,14 +276,14 @@ def _named_difference(
 
 async def _names_of_ids(db: Database, found: Iterable[FieldDifference]) -> dict[str, str]:
     """Return the names for the ids in these differences."""
-    wanted: dict[tuple[str, str], dict[str, None]] = {}
+    ids_by_column: dict[tuple[str, str], dict[str, None]] = {}
     for each in found:
         where = _NAME_COLUMNS.get(each.field)
         if where is not None:
-            ids = wanted.setdefault(where, {})
+            ids = ids_by_column.setdefault(where, {})
             ids.update((id, None) for id in (each.before, each.after) if id)
     names: dict[str, str] = {}
-    for (table, column), ids in wanted.items():
+    for (table, column), ids in ids_by_column.items():
         for some in chunks(list(ids)):
             statement = (
                 f"SELECT id, {column} AS name FROM {table} WHERE id IN ({places(len(some))})"
