@@ -70,7 +70,7 @@ Gap: TypeAlias = Literal[
     "open_under_cancelled",
     "steering_document_without_epics",
 ]
-"""What an item may lack."""
+"""The kinds of gaps in coverage."""
 GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
 
@@ -137,7 +137,9 @@ class SteeringDocument(Entity, kw_only=True):
     labels: list[str] | UnsetType = UNSET
 
 
-class Prompt(Entity, kw_only=True):
+class PromptItem(Entity, kw_only=True):
+    __schema_name__ = "Prompt"
+
     name: str | UnsetType = UNSET
     title: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -185,7 +187,9 @@ class Provenance(Struct, kw_only=True):
     """Who proposed it, where it came from an accepted proposal; the program is the proposal's."""
 
 
-class Comment(Changed, kw_only=True):
+class ItemComment(Changed, kw_only=True):
+    __schema_name__ = "Comment"
+
     id: str
     target_id: str
     target_reference_id: str

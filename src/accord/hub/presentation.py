@@ -17,7 +17,7 @@ from accord.hub.entities import (
     Entity,
     Epic,
     Page,
-    Prompt,
+    PromptItem,
     Relationship,
     Requirement,
     SteeringDocument,
@@ -178,7 +178,7 @@ ENTITIES: Final[dict[Kind, type[Entity]]] = {
     "acceptance_criteria": AcceptanceCriteria,
     "requirement": Requirement,
     "steering_document": SteeringDocument,
-    "prompt": Prompt,
+    "prompt": PromptItem,
 }
 
 _FIELDS: Final[dict[Kind, Callable[[ItemRow], dict[str, Any]]]] = {

@@ -11,10 +11,10 @@ from accord.hub import lifecycle, undo as undoing
 from accord.hub.bulk import StepResult, Steps, is_step, may_do, run_steps
 from accord.hub.domain.rules import KINDS, parse_reference
 from accord.hub.entities import (
-    Comment,
     Cursor,
     Difference,
     Id,
+    ItemComment,
     Limit,
     Page,
     Username,
@@ -318,7 +318,7 @@ async def compare_versions(
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
 
 
-class RestoreResult(Changed, kw_only=True):
+class VersionRestoreResult(Changed, kw_only=True):
     """An item that says again what an earlier version said."""
 
     __schema_name__ = "Restored"
@@ -339,7 +339,7 @@ async def restore_version(
     id: Id,
     version: VersionNumber,
     expected_version: Version | None = None,
-) -> RestoreResult:
+) -> VersionRestoreResult:
     """Restore the title, texts, type, priority and assignee of an item from an earlier version.
     Its status and place stay."""
     row = await items.find(work.db, id)
@@ -355,7 +355,9 @@ async def restore_version(
     if values.get("type"):
         values["type"] = await reference_data.find_requirement_type(work.db, values["type"])
     restored = await lifecycle.write(work, row, values) if values else row
-    return RestoreResult(reference_id=row.reference_id, restored=version, version=restored.version)
+    return VersionRestoreResult(
+        reference_id=row.reference_id, restored=version, version=restored.version
+    )
 
 
 news_operations: Final = Registry()
@@ -414,7 +416,7 @@ async def list_news(
 )
 async def list_comments_for_me(
     work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
-) -> Page[Comment]:
+) -> Page[ItemComment]:
     """List open comments of others on items that are assigned to you, oldest first."""
     return await comments.for_assignee(work.db, work.caller.user_id, limit, cursor)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from accord.hub.domain.rules import KINDS
-from accord.hub.entities import Comment, Cursor, Deletion, Id, Limit, Page, Version
+from accord.hub.entities import Cursor, Deletion, Id, ItemComment, Limit, Page, Version
 from accord.hub.lifecycle import check_text
 from accord.hub.storage import comments, items, rows
 from accord.hub.storage.comments import CommentRow
@@ -38,7 +38,7 @@ async def add_comment(
     reply_to: Id | None = None,
     quote: Quote = "",
     quote_position: Position | None = None,
-) -> Comment:
+) -> ItemComment:
     """Comment on an item, in answer to another comment or on a quote from its text."""
     target = await items.find(work.db, target_id)
     check_text("text", text)
@@ -64,7 +64,7 @@ async def add_comment(
 
 
 @operations.read(rest=Rest("GET", "/comments/{id}"), tag="comments")
-async def get_comment(work: OperationContext, *, id: Id) -> Comment:
+async def get_comment(work: OperationContext, *, id: Id) -> ItemComment:
     """Get a comment."""
     return await _with_provenance(work, await comments.find(work.db, id))
 
@@ -76,7 +76,7 @@ async def get_comment(work: OperationContext, *, id: Id) -> Comment:
 )
 async def update_comment(
     work: OperationContext, *, id: Id, text: CommentText, expected_version: Version | None = None
-) -> Comment:
+) -> ItemComment:
     """Change the text of a comment of yours."""
     row = await comments.find(work.db, id)
     if row.author_id != work.caller.user_id:
@@ -117,7 +117,7 @@ async def delete_comment(work: OperationContext, *, id: Id, force: bool = False)
 @operations.write(
     right="comment", rest=Rest("POST", "/comments/{id}/resolve"), tag="comments", idempotent=True
 )
-async def resolve_comment(work: OperationContext, *, id: Id, resolved: bool = True) -> Comment:
+async def resolve_comment(work: OperationContext, *, id: Id, resolved: bool = True) -> ItemComment:
     """Mark a comment as resolved, or with `resolved` false as open again."""
     row = await comments.find(work.db, id)
     if bool(row.resolved) == resolved:
@@ -141,20 +141,20 @@ async def list_comments(
     resolved: bool | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-) -> Page[Comment]:
+) -> Page[ItemComment]:
     """List comments, oldest first: all, or those on an item."""
     target = None if target_id is None else (await items.find(work.db, target_id)).id
     return await comments.page(work.db, target, resolved, limit, cursor)
 
 
-async def _write(work: OperationContext, row: CommentRow, values: dict[str, Any]) -> Comment:
+async def _write(work: OperationContext, row: CommentRow, values: dict[str, Any]) -> ItemComment:
     await rows.update(work.db, "comments", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await comments.find(work.db, row.id)
     _record_comment(work, row, changed)
     return await _with_provenance(work, changed)
 
 
-async def _with_provenance(work: OperationContext, row: CommentRow) -> Comment:
+async def _with_provenance(work: OperationContext, row: CommentRow) -> ItemComment:
     [comment] = await comments.with_provenance(work.db, [row])
     return comment
 

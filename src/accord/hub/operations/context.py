@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.domain.rules import KINDS
-from accord.hub.entities import Comment, Id, Provenance
+from accord.hub.entities import Id, ItemComment, Provenance
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import baselines, comments, coverage, items, provenance, relationships
 from accord.hub.storage.items import ItemRow
@@ -165,7 +165,7 @@ async def _comments(db: Database, row: ItemRow) -> list[str]:
     return ["\n".join([f"- {_author(each)}:", *_quoted(each.text)]) for each in page.items]
 
 
-def _author(comment: Comment) -> str:
+def _author(comment: ItemComment) -> str:
     """Return the author of a comment, with the program that wrote it for them."""
     made = comment.provenance
     if made is UNSET:

@@ -22,7 +22,7 @@ from accord.hub.entities import (
     Id,
     Limit,
     Page,
-    Prompt,
+    PromptItem,
     PromptRole,
     Since,
     SteeringDocument,
@@ -145,7 +145,7 @@ Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
 
 _PROMPT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 
-prompts: Final = ItemOperations("prompt", Prompt, write="admin", delete="admin")
+prompts: Final = ItemOperations("prompt", PromptItem, write="admin", delete="admin")
 prompt_operations: Final = prompts.operations
 
 
@@ -158,7 +158,7 @@ async def create_prompt(
     title: Title | None = None,
     description: Text = "",
     role: PromptRole = "user",
-) -> Prompt:
+) -> PromptItem:
     """Create a prompt, not yet active. Its name has letters, digits, `_`, `-` and `.` only."""
     await _check_prompt_name(work.db, name, None)
     return await prompts.create(
@@ -172,7 +172,7 @@ async def create_prompt(
 
 
 @prompt_operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
-async def get_active_prompt(work: OperationContext) -> Prompt:
+async def get_active_prompt(work: OperationContext) -> PromptItem:
     """Get the active prompt."""
     row = await items.active_prompt(work.db)
     if row is None:
@@ -183,7 +183,7 @@ async def get_active_prompt(work: OperationContext) -> Prompt:
 @prompts.declare_get()
 async def get_prompt(
     work: OperationContext, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
-) -> Prompt:
+) -> PromptItem:
     """Get a prompt by id or name."""
     row = await find_prompt(work.db, id)
     return await prompts.shown(work, row, detail=detail, fields=fields)
@@ -200,7 +200,7 @@ async def update_prompt(
     content: Content | UnsetType = UNSET,
     role: PromptRole | UnsetType = UNSET,
     expected_version: Version | None = None,
-) -> Prompt:
+) -> PromptItem:
     """Change a prompt: only what you give."""
     found = await find_prompt(work.db, id)
     if name is not UNSET:
@@ -230,7 +230,7 @@ async def delete_prompt(work: OperationContext, *, id: PromptId) -> Deletion:
     tag="prompts",
     idempotent=True,
 )
-async def activate_prompt(work: OperationContext, *, id: PromptId) -> Prompt:
+async def activate_prompt(work: OperationContext, *, id: PromptId) -> PromptItem:
     """Make a prompt the active one, in place of the one that was."""
     row = await find_prompt(work.db, id)
     if not row.active:
@@ -249,7 +249,7 @@ async def activate_prompt(work: OperationContext, *, id: PromptId) -> Prompt:
     tool=False,
     idempotent=True,
 )
-async def deactivate_prompt(work: OperationContext, *, id: PromptId) -> Prompt:
+async def deactivate_prompt(work: OperationContext, *, id: PromptId) -> PromptItem:
     """Have no prompt active, if it is this one."""
     row = await find_prompt(work.db, id)
     if row.active:
@@ -267,7 +267,7 @@ async def list_prompts(
     cursor: Cursor | None = None,
     detail: Detail | None = None,
     fields: Fields | None = None,
-) -> Page[Prompt]:
+) -> Page[PromptItem]:
     """List prompts; `active` (true or false) filters."""
     return await prompts.page(
         work,

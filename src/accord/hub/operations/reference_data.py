@@ -32,7 +32,9 @@ MAX_NAMED: Final = 20
 Colour: TypeAlias = Annotated[str, Meta(pattern="^#[0-9a-fA-F]{6}$")]
 
 
-class Label(Changed, kw_only=True):
+class ItemLabel(Changed, kw_only=True):
+    __schema_name__ = "Label"
+
     id: str
     name: str
     colour: str
@@ -52,7 +54,9 @@ class LabelledItem(Changed, kw_only=True):
 
 
 @label_operations.write(rest=Rest("POST", "/labels", 201, "/labels/{id}"), tag="labels", tool=False)
-async def create_label(work: OperationContext, *, name: Name, colour: Colour = "#6b7280") -> Label:
+async def create_label(
+    work: OperationContext, *, name: Name, colour: Colour = "#6b7280"
+) -> ItemLabel:
     """Create a label."""
     await _check_label_name(work, name)
     if await reference_data.count_labels(work.db) >= MAX_LABELS:
@@ -66,7 +70,7 @@ async def create_label(work: OperationContext, *, name: Name, colour: Colour = "
 
 
 @label_operations.read(rest=Rest("GET", "/labels/{id}"), tag="labels", tool=False)
-async def get_label(work: OperationContext, *, id: Name) -> Label:
+async def get_label(work: OperationContext, *, id: Name) -> ItemLabel:
     """Get a label, by its name or id."""
     return _label(await reference_data.find_label(work.db, id))
 
@@ -80,7 +84,7 @@ async def update_label(
     id: Name,
     name: Name | UnsetType = UNSET,
     colour: Colour | UnsetType = UNSET,
-) -> Label:
+) -> ItemLabel:
     """Rename a label, or give it another colour."""
     before = await reference_data.find_label(work.db, id)
     values: dict[str, Any] = {}
@@ -128,7 +132,7 @@ async def delete_label(work: OperationContext, *, id: Name, force: bool = False)
 @label_operations.read(rest=Rest("GET", "/labels"), tag="labels", snapshot=True)
 async def list_labels(
     work: OperationContext, *, limit: Limit = 20, cursor: Cursor | None = None
-) -> Page[Label]:
+) -> Page[ItemLabel]:
     """List labels, by name."""
     query = rows.query_hash("labels")
     (key,) = [""] if cursor is None else rows.cursor_values(cursor, query, str)
@@ -190,8 +194,8 @@ async def _check_label_name(work: OperationContext, name: str, own_id: str = "")
         raise ConflictError(f"there is a label {taken.name!r} already", label_id=taken.id)
 
 
-def _label(row: LabelRow) -> Label:
-    return Label(
+def _label(row: LabelRow) -> ItemLabel:
+    return ItemLabel(
         id=row.id, name=row.name, colour=row.colour, used=row.used, created_at=row.created_at
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
-from accord.hub.entities import Comment
+from accord.hub.entities import ItemComment
 from accord.hub.storage import provenance, rows
 from accord.operations.context import Database, is_uuid
 from accord.operations.errors import NotFoundError
@@ -72,9 +72,9 @@ class CommentRow(Struct, frozen=True):
             del values[name]
         return values
 
-    def shown(self) -> Comment:
+    def shown(self) -> ItemComment:
         """Return the comment as callers see it."""
-        return Comment(
+        return ItemComment(
             id=self.id,
             target_id=self.target_id,
             target_reference_id=self.target_reference_id,
@@ -110,7 +110,7 @@ async def count_of_item(db: Database, item_id: str) -> tuple[int, int]:
     return row["total"], int(row["unresolved"])
 
 
-async def with_provenance(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
+async def with_provenance(db: Database, found: Sequence[CommentRow]) -> list[ItemComment]:
     """Return comments with the programs that wrote and resolved them."""
     written = await provenance.of_creation(db, [row.id for row in found])
     settled = [row.id for row in found if row.resolved]
@@ -132,7 +132,7 @@ async def thread(db: Database, row: CommentRow) -> list[CommentRow]:
 
 async def page(
     db: Database, target_id: str | None, resolved: bool | None, limit: int, cursor: str | None
-) -> Page[Comment]:
+) -> Page[ItemComment]:
     """Return a page of comments, oldest first."""
     clauses, values = ["1 = 1"], []
     for column, value in (
@@ -162,7 +162,7 @@ async def page(
 
 async def for_assignee(
     db: Database, assignee_id: str, limit: int, cursor: str | None
-) -> Page[Comment]:
+) -> Page[ItemComment]:
     """Return a page of open comments by others on a person's items, oldest first."""
     total = await rows.total(db, COUNT_FOR_ASSIGNEE, assignee_id)
     query = rows.query_hash("comments for", assignee_id)

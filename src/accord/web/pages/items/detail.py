@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from accord.hub.domain.lint import FORMS
 from accord.hub.domain.rules import KINDS, PRIORITIES, TRANSITIONS, Kind, KindRules, parse_reference
-from accord.hub.entities import Comment, Relationship
+from accord.hub.entities import ItemComment, Relationship
 from accord.hub.operations.changes import Revision
 from accord.hub.operations.texts import LintFinding, LintResult
 from accord.operations.errors import NotFoundError, StaleError
@@ -178,8 +178,8 @@ class RelationshipRow(Struct, frozen=True):
 class Thread(Struct, frozen=True):
     """A comment, and the answers to it."""
 
-    comment: Comment
-    answers: list[Comment]
+    comment: ItemComment
+    answers: list[ItemComment]
 
 
 class LintHint(Struct, frozen=True):
@@ -287,7 +287,7 @@ def row_of(item: ItemView, link: Relationship) -> RelationshipRow:
     )
 
 
-def threads(comments: Iterable[Comment]) -> list[Thread]:
+def threads(comments: Iterable[ItemComment]) -> list[Thread]:
     """Comments in their order, each with the answers to it; an answer to an answer stands with
     them."""
     made: dict[str, Thread] = {}
