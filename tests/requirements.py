@@ -239,7 +239,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),
     ),
-    ("accord.operations.audit.failures", "tests"): (
+    ("accord.operations.auth.attempts", "tests"): (
         ("H-45", "Failed authentications are on record and in the log; floods fill neither."),
     ),
     ("accord.operations.audit.record", "tests"): (
@@ -254,7 +254,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.auth.operations", "tests"): (
         ("H-32", "Accounts, roles, passwords and tokens are changed by no token and by no run."),
     ),
-    ("accord.operations.auth.first_run", "tests"): (
+    ("accord.operations.auth.storage", "tests"): (
         ("H-33", "The first token, and each that nobody chose more for, reads and proposes."),
     ),
     ("accord.workflows.operations.run_control", "tests"): (

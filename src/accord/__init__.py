@@ -68,13 +68,26 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - every key is a str
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'accord' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package whose names are loaded when first used.
+
+    `homes` maps each name to the module that defines it.
+    """
+
+    def get(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, lambda: sorted(homes)
+
+
+__getattr__, _ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
@@ -82,6 +95,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from accord.jsonrpc.methods.context import Context as Context
     from accord.jsonrpc.methods.router import Router as Router, method as method
     from accord.jsonrpc.protocol.channel import (

@@ -118,23 +118,13 @@ RENAMED: Final[Mapping[str, str]] = {
     "accord.exposure.parameters:flat": "accord.exposure.find:flat_parameters",
     "accord.exposure.parameters:nested": "accord.exposure.find:nested_parameters",
     "accord.mcp.client.auth.attempt:Attempt": "accord.mcp.client.auth.registration:TokenAttempt",
-    "accord.mcp.client.auth.redirects:Redirect": (
-        "accord.mcp.client.auth.authorization_code:RedirectListener"
-    ),
-    "accord.mcp.client.auth.registering:Identity": (
-        "accord.mcp.client.auth.registration:RegisteredIdentity"
-    ),
-    "accord.mcp.server.auth.challenges:MAX_SCOPES": (
-        "accord.mcp.server.auth.authenticator:MAX_CHALLENGE_SCOPES"
-    ),
+    "accord.mcp.client.auth.redirects:Redirect": "accord.mcp.client.auth.authorization_code:RedirectListener",
+    "accord.mcp.client.auth.registering:Identity": "accord.mcp.client.auth.registration:RegisteredIdentity",
+    "accord.mcp.server.auth.challenges:MAX_SCOPES": "accord.mcp.server.auth.authenticator:MAX_CHALLENGE_SCOPES",
     "accord.mcp.server.auth.claims:Expected": "accord.mcp.server.auth.verifier:ExpectedClaims",
     "accord.mcp.server.auth.claims:MAX_SCOPES": "accord.mcp.server.auth.verifier:MAX_TOKEN_SCOPES",
-    "accord.mcp.server.auth.credentials:Credentials": (
-        "accord.mcp.server.auth.authenticator:PresentedToken"
-    ),
-    "accord.mcp.server.auth.credentials:Malformed": (
-        "accord.mcp.server.auth.authenticator:MalformedCredentials"
-    ),
+    "accord.mcp.server.auth.credentials:Credentials": "accord.mcp.server.auth.authenticator:PresentedToken",
+    "accord.mcp.server.auth.credentials:Malformed": "accord.mcp.server.auth.authenticator:MalformedCredentials",
     "accord.mcp.server.auth.places:canonical": "accord.mcp.server.auth.resource_url:canonical_url",
     "accord.mcp.server.auth.places:trusted": "accord.mcp.server.auth.resource_url:trusted_url",
     "accord.operations.work:Work": "accord.operations.context:OperationContext",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.lazy_names import lazy
+from accord import lazy_names
 
 _HOMES = {
     "Accept": "accord.transports.options",
@@ -36,7 +36,7 @@ _HOMES = {
     "NotFoundError": "accord.operations.errors",
     "NotKept": "accord.hub.exchange.project",
     "Numbered": "accord.hub.exchange.project",
-    "Operations": "accord.operations.plugins",
+    "Operations": "accord.operations.registry",
     "Options": "accord.transports.options",
     "Origin": "accord.hub.exchange.project",
     "Project": "accord.hub.exchange.project",
@@ -53,13 +53,13 @@ _HOMES = {
     "Work": "accord.operations.context",
     "listen_channel": "accord.transports.serve",
     "open_channel": "accord.transports.connect",
-    "perform": "accord.operations.plugins",
+    "perform": "accord.operations.runner",
     "step_type": "accord.workflows.step_type",
 }
 
 __all__ = list(_HOMES)
 
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.hub.exchange.formats import (
@@ -100,7 +100,8 @@ if TYPE_CHECKING:
     from accord.operations.operation import (
         Rest as Rest,
     )
-    from accord.operations.plugins import Operations as Operations, perform as perform
+    from accord.operations.registry import Operations as Operations
+    from accord.operations.runner import perform as perform
     from accord.transports.connect import (
         open_channel as open_channel,
     )

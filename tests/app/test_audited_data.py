@@ -22,8 +22,7 @@ from accord.operations.arguments import convert
 from accord.operations.audit.record import Chain
 from accord.operations.audit.verify import AuditFinding, VerificationReport, verify, verify_snapshot
 from accord.operations.auth.storage import days_after
-from accord.operations.context import Caller
-from accord.operations.identifiers import utc_now
+from accord.operations.context import Caller, utc_now
 from accord.operations.runner import Runner
 from accord.store import Transaction, open_store
 from accord.store.store import Engine

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from accord.web.pages import PAGES
 from tests.transports.http.service import Answer, RawClient
 

@@ -17,8 +17,7 @@ from accord.hub.registry import hub_operations
 from accord.hub.search_index import index
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
-from accord.operations.context import Caller, Role
-from accord.operations.identifiers import utc_now
+from accord.operations.context import Caller, Role, utc_now
 from accord.operations.operation import Outcome
 from accord.operations.runner import Recorder, Runner
 from accord.store import Store, open_store

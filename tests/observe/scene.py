@@ -20,11 +20,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from accord.a2a import Agent
+from accord.app.observers import Traffic
 from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.app.system import open_system, prepare
-from accord.app.traffic import Traffic
 from accord.operations.logs import JsonFormat
 from accord.telemetry.tracing import RequestSpans
 from accord.transports.options import Options

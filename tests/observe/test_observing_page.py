@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from accord.app.health import HEALTH_PATHS
-from accord.app.worker_metrics import WORKER_UP
+from accord.app.health import HEALTH_PATHS, WORKER_UP
 from accord.workflows.storage.tasks import Kind
 from tests.observe import documented, seen
 from tests.observe.documented import ROOT, Metric

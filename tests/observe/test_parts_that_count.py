@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from accord.app.worker_metrics import TICK_SECONDS, LoopLatency, write_process
+from accord.app.health import TICK_SECONDS, LoopLatency, write_process
 from accord.operations.errors import RateLimitedError
 from accord.operations.ratelimit.bucket import CountedLimiter, MemoryLimiter, RefusalCounts
 from accord.store import open_store

@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from accord.app.observers import Traffic
 from accord.app.site import Site
-from accord.app.traffic import Traffic
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import RequestSpans

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from accord.app.worker_metrics import WorkerMetrics, WorkerSocket, share_worker_metrics
+from accord.app.health import WorkerMetrics, WorkerSocket, share_worker_metrics
 from accord.telemetry.metrics import Exposition, Family
 from tests.app.served import serving
 from tests.store.cluster import Cluster

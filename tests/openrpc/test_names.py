@@ -47,4 +47,4 @@ def test_nothing_is_loaded_before_it_is_used() -> None:
         "print(sorted({'fastapi', 'starlette', 'pydantic'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['accord.lazy_names', 'accord.openrpc']\n[]\n"
+    assert done.stdout == "['accord.openrpc']\n[]\n"

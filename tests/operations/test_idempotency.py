@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from accord.operations import idempotency
+from accord.operations import runner
 from accord.operations.context import SYSTEM, OperationContext
 from accord.operations.errors import ConflictError
-from accord.operations.idempotency import EarlierCall
+from accord.operations.runner import EarlierCall
 from accord.store import Store, Transaction, open_store
 
 BEGIN = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -23,9 +23,9 @@ async def call(store: Store, key: str, hashed: str, *, after: timedelta) -> Earl
         work = OperationContext(
             transaction, SYSTEM, now=now, new_id=str, engine=store.engine, services={}
         )
-        before = await idempotency.find(work, key, hashed)
+        before = await runner.find_earlier_call(work, key, hashed)
         if before is None:
-            await idempotency.keep(work, key, hashed, f"change {key}", {"key": key, "token": "x"})
+            await runner.store_call(work, key, hashed, f"change {key}", {"key": key, "token": "x"})
         return before
 
     return await store.transact(body, lane="operations")

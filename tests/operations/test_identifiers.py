@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from uuid import UUID
 
-from accord.operations.identifiers import new_id, random_hex, utc_now
+from accord.operations.context import new_id, random_hex, utc_now
 
 
 def test_ids_are_uuids_in_the_order_in_which_they_are_made() -> None:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from accord.app.database import MIGRATIONS
-from accord.operations.audit.export import EXPORT_FORMATS, export_trail
+from accord.operations.audit.operations import EXPORT_FORMATS, export_trail
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
 from accord.store import open_store

@@ -8,8 +8,8 @@ from typing import get_args
 
 from opentelemetry.sdk.trace import ReadableSpan
 
+from accord.app.health import WORKER_UP
 from accord.app.settings import Settings
-from accord.app.worker_metrics import WORKER_UP
 from accord.workflows.storage.tasks import Kind
 from tests.observe import seen
 from tests.observe.documented import Metric

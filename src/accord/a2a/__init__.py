@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.lazy_names import lazy
+from accord import lazy_names
 
 _HOMES = {
     "AddressPolicy": "accord.a2a.protocol.addresses",
@@ -40,7 +40,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.a2a.client import Client as Client, Trace as Trace, call as call

@@ -41,8 +41,7 @@ from accord.operations.audit.verify import DataCheck
 from accord.operations.auth.operations import operations as accounts_operations
 from accord.operations.context import RULES
 from accord.operations.operation import Operation
-from accord.operations.plugins import Operations
-from accord.operations.registry import Registry
+from accord.operations.registry import Operations, Registry
 from accord.operations.runner import Recorder
 from accord.transports.connect import SCHEMES
 from accord.transports.plugins import Transport

@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.app.observers import Traffic
 from accord.app.settings import Settings
-from accord.app.traffic import Traffic
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.http.heads import place_below
 from accord.transports.http.replies import EXHAUSTED, Reply, text_reply

@@ -30,13 +30,24 @@ from accord.a2a.protocol.card import WELL_KNOWN
 from accord.app.composition import load_plugins
 from accord.app.database import InUseError, StoreMetrics, lock_data_directory
 from accord.app.engine import Engine, EngineError, Role, open_engine
-from accord.app.health import HEALTH_PATHS, HealthEndpoints
-from accord.app.observers import OperationMetrics, SpanMakers, log_call, make_span_makers
+from accord.app.health import (
+    HEALTH_PATHS,
+    HealthEndpoints,
+    LoopLatency,
+    WorkerSocket,
+    share_worker_metrics,
+    write_process,
+)
+from accord.app.observers import (
+    OperationMetrics,
+    SpanMakers,
+    Traffic,
+    call_observer,
+    make_span_makers,
+)
 from accord.app.runtime import Runtime, agent_secrets, open_runtime
 from accord.app.settings import Settings
 from accord.app.site import CertificateError, Site, answer_headers, tls_context
-from accord.app.traffic import Traffic
-from accord.app.worker_metrics import LoopLatency, WorkerSocket, share_worker_metrics, write_process
 from accord.entry_points import PluginError
 from accord.hub.mcp.server import hub_server
 from accord.hub.search_index import IndexMaintenance
@@ -46,14 +57,15 @@ from accord.mcp.server.http.sessions import SessionLimits
 from accord.operations.adapters.mcp_tools import TokenAuthenticator
 from accord.operations.adapters.rest import RestApp
 from accord.operations.adapters.rpc import RpcApp
-from accord.operations.audit.record import Result
 from accord.operations.auth.credentials import Addresses
 from accord.operations.auth.users import FirstRun
-from accord.operations.context import Caller
 from accord.operations.errors import Limiter
-from accord.operations.operation import Operation
-from accord.operations.ratelimit.bucket import CountedLimiter, MemoryLimiter, RefusalCounts
-from accord.operations.ratelimit.database import StoreLimiter
+from accord.operations.ratelimit.bucket import (
+    CountedLimiter,
+    MemoryLimiter,
+    RefusalCounts,
+    StoreLimiter,
+)
 from accord.store import Store
 from accord.telemetry.metrics import Exposition, Metrics
 from accord.transports.http.server import HttpListener
@@ -158,12 +170,6 @@ async def open_system(
     refusals = RefusalCounts()
     spans = tracing(settings)
 
-    def observe(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:
-        counts.observe(operation, caller, result, seconds)
-        log_call(operation, caller, result, seconds)
-        if spans is not None:
-            spans.operation(operation, caller, result, seconds)
-
     try:
         options = _options(settings, reuse_port)
     except CertificateError as error:
@@ -173,7 +179,7 @@ async def open_system(
             open_runtime(
                 settings,
                 limiter=lambda store: _count_refusals(_limiter(settings, store), refusals),
-                observe=observe,
+                observe=call_observer(counts, spans),
             ) as runtime,
             _engine(settings, runtime, spans) as engine,
         ):

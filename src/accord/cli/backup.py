@@ -29,7 +29,7 @@ from accord.cli.output import (
     printable,
     progress_of,
 )
-from accord.operations.audit.export import EXPORT_FORMATS, ExportFormat, Write, export_trail
+from accord.operations.audit.operations import EXPORT_FORMATS, ExportFormat, Write, export_trail
 from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
 from accord.operations.audit.verify import VerificationReport, verify

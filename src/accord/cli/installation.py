@@ -191,8 +191,7 @@ async def caller_named(local: Runtime, name: str | None) -> Caller:
     Raises UsageError where there is no person at all, and ServiceError.
     """
     from accord.operations.auth.storage import FIRST_ADMINISTRATOR
-    from accord.operations.context import LOCAL
-    from accord.operations.identifiers import new_correlation_id
+    from accord.operations.context import LOCAL, new_correlation_id
 
     if name is None:
         rows = await local.store.fetch(FIRST_ADMINISTRATOR)

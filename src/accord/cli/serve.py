@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from accord import __version__
 from accord.app.settings import Settings
-from accord.app.worker_metrics import WorkerSocket
 from accord.cli import exits
 from accord.cli.commands import Command, Parser
 from accord.cli.exits import UsageError, install_command, missing_for_serve
@@ -119,6 +118,7 @@ def _serve(settings: Settings, announce: Announcement) -> int:
 def _serve_one(
     settings: Settings, folder: Path, url: str, number: int, on_listen: OnListen
 ) -> None:
+    from accord.app.health import WorkerSocket
     from accord.app.system import open_system
 
     port = urlsplit(url).port

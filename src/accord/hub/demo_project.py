@@ -376,7 +376,7 @@ async def _add_person(work: OperationContext, id: str, name: str, role: Role) ->
     user = await storage.insert_user(
         work.db, id=id, username=name, email="", role=role, hashed="", now=work.now
     )
-    work.did(
+    work.record(
         Effect(
             action="created",
             kind="user",

@@ -136,7 +136,7 @@ def record_item(work: OperationContext, before: ItemRow | None, after: ItemRow |
     assert row is not None
     old = before.stored() if before else None
     new = after.stored() if after else None
-    work.did(rows.effect(row.kind, old, new, row.reference_id))
+    work.record(rows.effect(row.kind, old, new, row.reference_id))
 
 
 async def check_version(db: Database, row: ItemRow, expected: int | None) -> None:
@@ -387,7 +387,7 @@ async def _remove_comments(work: OperationContext, row: ItemRow) -> None:
 async def _take(work: OperationContext, kind: str, row: dict[str, object]) -> None:
     table = rows.TABLES[kind]
     await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
-    work.did(rows.effect(kind, row, None))
+    work.record(rows.effect(kind, row, None))
 
 
 async def create_link(work: OperationContext, source_id: str, target_id: str, type: str) -> LinkRow:
@@ -413,7 +413,7 @@ async def create_link(work: OperationContext, source_id: str, target_id: str, ty
     }
     await rows.insert(work.db, "relationships", values)
     row = await relationships.find(work.db, values["id"])
-    work.did(rows.effect("relationship", None, row.stored(), row.reference))
+    work.record(rows.effect("relationship", None, row.stored(), row.reference))
     return row
 
 
@@ -446,7 +446,7 @@ async def confirm_link(work: OperationContext, row: LinkRow, reason: str) -> Lin
 async def delete_link(work: OperationContext, row: LinkRow) -> None:
     """Delete a relationship."""
     await rows.delete(work.db, "relationships", {"id": row.id})
-    work.did(rows.effect("relationship", row.stored(), None, row.reference))
+    work.record(rows.effect("relationship", row.stored(), None, row.reference))
 
 
 async def _linkable_item(db: Database, id: str, field: str) -> ItemRow:
@@ -477,5 +477,5 @@ async def check_link(db: Database, source: ItemRow, target: ItemRow, type: TypeR
 async def _write_link(work: OperationContext, row: LinkRow, values: dict[str, Any]) -> LinkRow:
     await rows.update(work.db, "relationships", {"id": row.id}, values)
     changed = await relationships.find(work.db, row.id)
-    work.did(rows.effect("relationship", row.stored(), changed.stored(), changed.reference))
+    work.record(rows.effect("relationship", row.stored(), changed.stored(), changed.reference))
     return changed

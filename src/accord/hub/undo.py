@@ -52,7 +52,7 @@ async def undo(work: OperationContext, change_id: str) -> ChangeRow:
         raise ConflictError(
             "something that was done since stands in the way, such as a name that is taken"
         ) from error
-    work.did(Effect(action="updated", kind="change", id=change.id))
+    work.record(Effect(action="updated", kind="change", id=change.id))
     return change
 
 
@@ -103,7 +103,7 @@ async def _remove(work: OperationContext, revision: RevisionRow) -> None:
     if revision.kind in KINDS:
         await _check_alone(work.db, revision)
     await rows.delete(work.db, table.name, key)
-    work.did(_effect(revision, before, None))
+    work.record(_effect(revision, before, None))
 
 
 async def _restore(work: OperationContext, revision: RevisionRow) -> None:
@@ -114,7 +114,7 @@ async def _restore(work: OperationContext, revision: RevisionRow) -> None:
         await _check_link(work.db, values)
     await rows.insert(work.db, rows.TABLES[revision.kind].name, values)
     await _check_criteria(work.db, revision, values)
-    work.did(_effect(revision, None, values))
+    work.record(_effect(revision, None, values))
 
 
 async def _reset(work: OperationContext, revision: RevisionRow) -> None:
@@ -135,7 +135,7 @@ async def _reset(work: OperationContext, revision: RevisionRow) -> None:
     if revision.kind == "acceptance_criteria":
         row = await items.find(work.db, revision.entity_id)
         await lifecycle.check_requirements_of(work.db, row, values)
-    work.did(_effect(revision, before, after))
+    work.record(_effect(revision, before, after))
 
 
 async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) -> dict[str, Any]:

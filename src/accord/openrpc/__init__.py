@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.lazy_names import lazy
+from accord import lazy_names
 
 _HOMES = {
     "About": "accord.jsonrpc.methods.method",
@@ -27,7 +27,7 @@ _HOMES = {
 __all__ = [*_HOMES]  # noqa: PLE0604 - every key is a str
 
 
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.jsonrpc.methods.method import (

@@ -5,18 +5,19 @@
     @operations.write("create_epic", right="write", rest=Rest("POST", "/epics", status=201))
     async def create_epic(work: Work, *, title: Title) -> Epic: ...
 
-errors       refusals, with their names and codes on each interface
-context      the context of an operation: rights, caller, database, recorded effects
-operation    one operation as a value, its abilities, and the outcome of a call
-registry     the decorators, and all operations by name
-arguments    decoding and checking of arguments; `choices` has fixed sets of values
-runner       checks permission, opens the transaction, writes the audit record
-idempotency  calls repeated with the same key
-auth         users, tokens, sessions, and the way from a request to its caller
-ratelimit    token buckets: in memory, in the database, in Redis
-audit        the audit trail
-adapters     REST, JSON-RPC and MCP; they decode, run and encode, and decide nothing
-logs         structured logs without secrets
+errors     refusals, with their names and codes on each interface
+context    the context of an operation: rights, caller, database, recorded effects; ids and the time
+operation  one operation as a value, its abilities, and the outcome of a call
+registry   the decorators, and all operations by name
+arguments  decoding and checking of arguments; `choices` has fixed sets of values
+runner     checks permission, opens the transaction, writes the audit record; idempotency keys
+pages      pages of lists, and the cursors between them
+auth       users, tokens, sessions, and the way from a request to its caller
+ratelimit  token buckets: in memory, in the database, in Redis
+audit      the audit trail
+adapters   REST, JSON-RPC and MCP; they decode, run and encode, and decide nothing
+logs       structured logs without secrets
+storage    SQL of settings, idempotency keys and rate limits
 
 Nothing here knows what the operations are about.
 """

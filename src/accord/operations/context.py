@@ -1,4 +1,4 @@
-"""The context of an operation: rights, the caller, the database, and the recorded effects.
+"""The context of an operation: rights, caller, database, recorded effects; new ids and the time.
 
 The effective right is role and scope: a token may do what its owner may do, restricted to its
 scopes. An operation that knows the owner of a thing checks ownership itself.
@@ -6,12 +6,18 @@ scopes. An operation that knows the owner of a thing checks ownership itself.
 An operation that writes runs inside one transaction, with SQLite in the thread that writes, so it
 may wait for its database only. It records every change of an entity as an `Effect`; revisions, the
 audit record, the search index, `dry_run` and listeners all follow from these effects.
+
+Each call needs several ids and times, so they are cheap: random bytes are read from the system in
+batches, since each read is a system call; a forked process reads new ones.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -314,3 +320,70 @@ def is_uuid(text: str) -> bool:
         return len(text) == 36 and str(UUID(text)) == text.lower()
     except ValueError:
         return False
+
+
+_AT_ONCE: Final = 4096
+
+
+class _Randomness:
+    """Cryptographically random bytes, each used once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.forget()
+        if hasattr(os, "register_at_fork"):  # only POSIX systems have it, and fork
+            os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self) -> None:
+        self._lock = Lock()
+        self._bytes = b""
+        self._place = 0
+
+    def take(self, count: int) -> bytes:
+        with self._lock:
+            place = self._place
+            if place + count > len(self._bytes):
+                self._bytes = os.urandom(_AT_ONCE)
+                place = 0
+            self._place = place + count
+            return self._bytes[place : place + count]
+
+
+_randomness: Final = _Randomness()
+
+
+def random_hex(count: int) -> str:
+    """Return random bytes in hexadecimal. Not for secrets, which are read one by one."""
+    return _randomness.take(count).hex()
+
+
+def new_correlation_id() -> str:
+    """Return a correlation id for a request whose client sent none."""
+    return random_hex(16)
+
+
+def new_id() -> str:
+    """Return a UUID of a time and 62 random bits (RFC 9562, version 7, method 3).
+
+    Rows that are made together are neighbours in an index, so fewer pages are written.
+    """
+    nanoseconds = time.time_ns()
+    milliseconds, rest = divmod(nanoseconds, 1_000_000)
+    made = f"{milliseconds:012x}{rest * 4096 // 1_000_000:03x}"
+    digits = _randomness.take(8).hex()
+    variant = "89ab"[int(digits[0], 16) & 3]
+    return f"{made[:8]}-{made[8:12]}-7{made[12:]}-{variant}{digits[1:4]}-{digits[4:]}"
+
+
+_second: tuple[int, str] = (-1, "")
+
+
+def utc_now() -> str:
+    """Return the time in its stored form: UTC with microseconds, in a fixed width."""
+    global _second
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    known, text = _second
+    if known != seconds:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        _second = (seconds, text)
+    return f"{text}.{nanoseconds // 1000:06d}Z"

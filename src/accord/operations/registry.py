@@ -159,3 +159,20 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
         audited=options.get("audited", True),
         tag=options.get("tag", ""),
     )
+
+
+class Operations(Registry):
+    """The operations of a plugin: `read` and `write` are as those of `Registry`, but that `right`
+    must be given."""
+
+    def read(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
+        return super().read(**_with_right(options))
+
+    def write(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
+        return super().write(**_with_right(options))
+
+
+def _with_right(options: OperationOptions) -> OperationOptions:
+    if "right" not in options:
+        raise TypeError("an operation of a plugin says which right it needs: right=…")
+    return options

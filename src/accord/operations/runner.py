@@ -1,15 +1,18 @@
-"""Runs operations: the one place that checks permission, opens the transaction, writes the record.
+"""The runner of operations: checks permission, opens the transaction, writes the audit record.
 
 run(operation, arguments, caller)
-  ├─ may the caller do this, and has it calls left
+  ├─ check the caller's right, and take the cost from the rate limit
   ├─ a read:   its function, on a connection that reads
   └─ a write:  one transaction
-       ├─ an earlier call with the same idempotency key gives its result again
-       ├─ the function tells its effects
-       ├─ recorders keep what follows from them: revisions, the search index
+       ├─ an earlier call with the same idempotency key returns its result again
+       ├─ the function records its effects
+       ├─ recorders derive from them: revisions, the search index
        ├─ the audit record
-       └─ a dry run takes it all back
-  listeners are told of the effects once they are committed, and what is to be waited for is
+       └─ a dry run rolls all of it back
+  listeners get the effects once they are committed, then `finish` runs
+
+Results of calls with an idempotency key are stored for a day. Each call that is stored removes a
+few expired ones, so no other clean-up is needed.
 """
 
 from __future__ import annotations
@@ -18,15 +21,26 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
+from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from accord.operations import idempotency
+from accord.operations.arguments import convert
 from accord.operations.audit.record import AuditSink, Record, Result, hash_of_values, target_of
-from accord.operations.context import Caller, Changed, Effect, OperationContext
+from accord.operations.context import (
+    Caller,
+    Changed,
+    Effect,
+    OperationContext,
+    Work,
+    new_id,
+    utc_now,
+)
 from accord.operations.errors import (
     Allowance,
     ConflictError,
@@ -35,7 +49,6 @@ from accord.operations.errors import (
     ServiceError,
     UnavailableError,
 )
-from accord.operations.identifiers import new_id, utc_now
 from accord.operations.logs import serving
 from accord.operations.operation import (
     Abilities,
@@ -47,8 +60,77 @@ from accord.operations.operation import (
     exceeded_ability,
 )
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
-from accord.operations.storage import LANE
+from accord.operations.storage import FIND_CALL, KEEP_CALL, LANE, SWEEP_CALLS
 from accord.store.store import ConstraintError, Store, StoreUnavailableError, Transaction
+
+RETENTION: Final = timedelta(hours=24)
+MAX_SWEPT_CALLS: Final = 10
+"""Expired calls removed for each new one, at most."""
+
+
+SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password", "token"})
+"""Fields of arguments and results that are neither stored nor hashed.
+
+The result of a replayed call lacks them.
+"""
+
+
+class EarlierCall(msgspec.Struct, frozen=True):
+    """The stored result of an earlier call."""
+
+    result: Any
+    change_id: str
+
+
+def request_hash(operation: str, arguments: dict[str, Any]) -> str:
+    """Return a hash that differs between requests with the same key."""
+    told = _without_secrets(arguments)
+    return sha256(msgspec.json.encode([operation, told], order="deterministic")).hexdigest()
+
+
+async def find_earlier_call(work: OperationContext, key: str, hashed: str) -> EarlierCall | None:
+    """Return the result of the earlier call with this key, if any.
+
+    Raises ConflictError if that call had other arguments.
+    """
+    rows = await work.db.fetch(FIND_CALL, work.caller.user_id, _stored_key(key), _expiry(work))
+    if not rows:
+        return None
+    if rows[0]["request_hash"] != hashed:
+        raise ConflictError(f"the idempotency key {key!r} was used for another request")
+    return EarlierCall(msgspec.json.decode(rows[0]["result"]), rows[0]["change_id"])
+
+
+async def store_call(
+    work: OperationContext, key: str, hashed: str, change_id: str, result: Any
+) -> None:
+    """Store the result of a call."""
+    await work.db.execute(SWEEP_CALLS, _expiry(work), MAX_SWEPT_CALLS)
+    encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
+    await work.db.execute(
+        KEEP_CALL, work.caller.user_id, _stored_key(key), hashed, change_id, encoded, work.now
+    )
+
+
+def _stored_key(key: str) -> str:
+    """Return the stored form of a key: hashed, as callers may choose something secret."""
+    return sha256(key.encode()).hexdigest()
+
+
+def _expiry(work: OperationContext) -> str:
+    """Return the time before which calls are expired."""
+    return (datetime.fromisoformat(work.now) - RETENTION).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _without_secrets(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: each
+        for name, each in value.items()
+        if name not in SECRET_FIELDS and each is not msgspec.UNSET
+    }
+
 
 log = logging.getLogger("accord.operations")
 
@@ -230,7 +312,7 @@ class Runner:
     ) -> Outcome:
         dry_run = arguments.pop(DRY_RUN, False)
         key = arguments.pop(IDEMPOTENCY_KEY, None)
-        hashed = idempotency.request_hash(operation.name, arguments) if key else ""
+        hashed = request_hash(operation.name, arguments) if key else ""
         prepared = None
         if operation.prepare is not None:
             prepared = await operation.prepare(self.work(self.store, caller), arguments)
@@ -238,14 +320,14 @@ class Runner:
         async def body(transaction: Transaction) -> Outcome:
             work = self.work(transaction, caller, prepared, writes=True)
             if key and not dry_run:
-                before = await idempotency.find(work, key, hashed)
+                before = await find_earlier_call(work, key, hashed)
                 if before is not None:
                     return Outcome(result=before.result, change_id=before.change_id, replayed=True)
             outcome = await self._change(operation, arguments, work)
             if dry_run:
                 raise _DryRun(outcome)
             if key:
-                await idempotency.keep(work, key, hashed, outcome.change_id, outcome.result)
+                await store_call(work, key, hashed, outcome.change_id, outcome.result)
             return outcome
 
         try:
@@ -363,3 +445,22 @@ def _target(operation: Operation, arguments: Mapping[str, Any], result: Any = No
 
 def _targets(effects: Sequence[Effect]) -> str:
     return ", ".join(effect.reference_id or effect.id for effect in effects[:20])
+
+
+async def perform(work: Work, operation: str, /, **arguments: Any) -> Any:
+    """Run another operation as a part of this one, and return its result.
+
+    It runs in the same transaction, as the same caller, with its effects in the same record.
+    Raises ServiceError as that operation does, ForbiddenError if the caller may not call it, and
+    LookupError for an unknown operation or one that cannot be a part of this one.
+    """
+    found = work.service(Registry).get(operation)
+    if found is None or found.prepare is not None or found.finish is not None:
+        raise LookupError(f"no operation {operation!r} can be a part of another")
+    if found.writes and not work.writes:
+        raise LookupError(f"{operation!r} writes, and cannot be a part of one that only reads")
+    work.caller.require(found.right, found.name)
+    values = convert(found, arguments)
+    for name in (DRY_RUN, IDEMPOTENCY_KEY):
+        values.pop(name, None)
+    return await found.function(work, **values)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from accord.hub.recorders import CHANNEL
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.operations.adapters.responses import correlation_line
+from accord.operations.adapters.rest_messages import correlation_line
 from accord.operations.adapters.rest_routes import RouteTree, path_names
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator

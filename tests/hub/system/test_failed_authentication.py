@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from tests.hub.system.installation import Installation, Wire, password_of, running
 from tests.store.cluster import Cluster
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from tests.hub.system.installation import (
     MCP,
     REST,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from tests.hub.system.installation import Answer, Installation, running
 from tests.hub.system.things import things_of
 from tests.store.cluster import Cluster

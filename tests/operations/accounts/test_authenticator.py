@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from accord.mcp import Context, Server
 from accord.operations.adapters.mcp_tools import CALLER, TokenAuthenticator
-from accord.operations.auth.credentials import Addresses, bearer
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import Addresses, bearer, make_token
 from accord.operations.context import Caller
 from tests.mcp.server.http.service import modern_headers, request, serving, with_meta
 from tests.operations.accounts.world import PASSWORD, World

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from accord.operations.auth.credentials import BatchedLookup
 from accord.operations.auth.storage import HASH_CONDITION
-from accord.operations.auth.tokens import BatchedLookup
 from accord.store import Store, open_store
 from accord.store.store import Row, StoreError, StoreUnavailableError
 

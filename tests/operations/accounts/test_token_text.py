@@ -8,7 +8,7 @@ from zlib import crc32
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.operations.auth.tokens import make_token, shown_prefix, token_kind
+from accord.operations.auth.credentials import make_token, shown_prefix, token_kind
 
 
 @pytest.mark.req("H-15")

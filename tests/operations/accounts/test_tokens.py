@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.credentials import Credentials, make_token
 from accord.operations.auth.storage import MAX_USABLE_TOKENS, days_after
-from accord.operations.auth.tokens import make_token
 from accord.operations.auth.users import Token
 from accord.operations.context import Caller
 from accord.operations.errors import (

@@ -16,8 +16,7 @@ from accord.operations.auth.credentials import Credentials, bearer
 from accord.operations.auth.operations import operations
 from accord.operations.auth.server_key import ServerKey
 from accord.operations.auth.users import NewToken, SignedIn
-from accord.operations.context import LOCAL, Caller, Role
-from accord.operations.identifiers import utc_now
+from accord.operations.context import LOCAL, Caller, Role, utc_now
 from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
 from accord.store import Store, open_store

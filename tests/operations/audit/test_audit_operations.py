@@ -12,8 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from accord.operations.arguments import convert
-from accord.operations.audit.export import ExportFormat, export_trail
-from accord.operations.audit.operations import operations
+from accord.operations.audit.operations import ExportFormat, export_trail, operations
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.context import SYSTEM
 from accord.operations.errors import ForbiddenError, InvalidError

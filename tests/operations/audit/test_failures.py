@@ -9,8 +9,8 @@ from itertools import count
 import pytest
 from msgspec.structs import replace
 
-from accord.operations.audit.failures import MAX_KINDS, MAX_OF_ALL, MAX_OF_KIND, FailedAttempts
 from accord.operations.audit.record import Record
+from accord.operations.auth.attempts import MAX_KINDS, MAX_OF_ALL, MAX_OF_KIND, FailedAttempts
 from accord.operations.errors import UnavailableError
 from tests.operations.accounts.world import Trail
 from tests.operations.audit.trails import record

@@ -11,7 +11,7 @@ from typing import Any
 from accord.app.database import MIGRATIONS
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
-from accord.operations.identifiers import utc_now
+from accord.operations.context import utc_now
 from accord.store import Row, Store, open_store
 
 KEY = b"k" * 32

@@ -18,9 +18,16 @@ from accord.operations.adapters.rpc import RpcApp
 from accord.operations.audit.record import Record
 from accord.operations.auth import storage
 from accord.operations.auth.accounts import Accounts
-from accord.operations.auth.first_run import make_administrator
 from accord.operations.auth.server_key import ServerKey
-from accord.operations.context import Changed, Effect, Hint, OperationContext, default_scopes
+from accord.operations.auth.storage import insert_first_administrator
+from accord.operations.context import (
+    Changed,
+    Effect,
+    Hint,
+    OperationContext,
+    default_scopes,
+    utc_now,
+)
 from accord.operations.errors import (
     Allowance,
     ConflictError,
@@ -35,7 +42,6 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.identifiers import utc_now
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
@@ -165,7 +171,7 @@ async def create_pen(work: OperationContext, *, id: Id, title: Title, price: int
     if await work.db.fetch("SELECT id FROM pens WHERE id = $1", id):
         raise ConflictError(f"there is a pen {id!r} already")
     await work.db.execute("INSERT INTO pens VALUES ($1, $2, $3, 1)", id, title, price)
-    work.did(Effect(action="created", kind="pen", id=id, version=1, after={"title": title}))
+    work.record(Effect(action="created", kind="pen", id=id, version=1, after={"title": title}))
     if price > 100:
         work.hint(Hint(code="dear", message="nobody will buy it"))
     return Pen(id=id, title=title, price=price, version=1)
@@ -196,7 +202,7 @@ async def update_pen(
         "UPDATE pens SET title = $2, price = $3, version = $4 WHERE id = $1",
         *(id, pen.title, pen.price, pen.version),
     )
-    work.did(Effect(action="updated", kind="pen", id=id, version=pen.version))
+    work.record(Effect(action="updated", kind="pen", id=id, version=pen.version))
     return pen
 
 
@@ -214,7 +220,7 @@ async def delete_pen(work: OperationContext, *, id: Id, force: bool = False) -> 
     """Delete a pen."""
     await _row(work, id)
     await work.db.execute("DELETE FROM pens WHERE id = $1", id)
-    work.did(Effect(action="deleted", kind="pen", id=id))
+    work.record(Effect(action="deleted", kind="pen", id=id))
     return Gone(deleted=id)
 
 
@@ -238,7 +244,7 @@ async def deliver_pens(work: OperationContext, *, note: dict[str, int] | str) ->
         if not price.isdecimal() or len(price) > 9 or not 0 < len(title) <= 64:
             raise InvalidError("note", "has lines of a title and a price")
         await work.db.execute("INSERT INTO pens VALUES ($1, $1, $2, 1)", title, int(price))
-        work.did(Effect(action="created", kind="pen", id=title, version=1))
+        work.record(Effect(action="created", kind="pen", id=title, version=1))
     return Delivered(lines=len(lines), pens=0)
 
 
@@ -326,7 +332,7 @@ async def _administrator(store: Store, accounts: Accounts) -> str:
     """As at the first run, without the time that hashing a password takes; a token for it all."""
 
     async def work(transaction: Transaction) -> str:
-        _, user = await make_administrator(
+        _, user = await insert_first_administrator(
             transaction,
             password="",
             hashed="",

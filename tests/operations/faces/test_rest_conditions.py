@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.operations.adapters.responses import etag_of, expected_version, matches_etag
+from accord.operations.adapters.rest_messages import etag_of, expected_version, matches_etag
 from accord.operations.errors import MalformedError, StaleError
 from tests.operations.faces.shop import Shop
 

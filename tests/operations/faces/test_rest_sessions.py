@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from accord.operations.auth.first_run import USERNAME
+from accord.operations.auth.storage import FIRST_USERNAME
 from tests.operations.faces.shop import Shop, shop_at
 
 PASSWORD = "correct horse battery staple"
@@ -23,7 +23,7 @@ async def signing(shop: Shop) -> AsyncIterator[tuple[Shop, httpx.AsyncClient]]:
 
 
 async def sign_in(client: httpx.AsyncClient, password: str = PASSWORD) -> httpx.Response:
-    body = {"username": USERNAME, "password": password}
+    body = {"username": FIRST_USERNAME, "password": password}
     return await client.post("/api/v1/sessions", json=body)
 
 
@@ -86,7 +86,7 @@ async def test_signing_in_takes_a_name_and_a_password_only(
     signing: tuple[Shop, httpx.AsyncClient],
 ) -> None:
     _, client = signing
-    body = {"username": USERNAME, "password": PASSWORD, "role": "Administrator"}
+    body = {"username": FIRST_USERNAME, "password": PASSWORD, "role": "Administrator"}
     refused = await client.post("/api/v1/sessions", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/role")
     assert PASSWORD not in refused.text
@@ -98,7 +98,7 @@ async def test_signing_in_takes_a_name_and_a_password_only(
     assert (await client.post("/api/v1/sessions?password=x", json=body)).status_code == 422
     keyed = await client.post(
         "/api/v1/sessions",
-        json={"username": USERNAME, "password": PASSWORD},
+        json={"username": FIRST_USERNAME, "password": PASSWORD},
         headers={"idempotency-key": "k"},
     )
     assert keyed.status_code == 422

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.operations.adapters.request_meta import read_query
+from accord.operations.adapters.rest_messages import read_query
 from accord.operations.adapters.rest_routes import MatchedRoute, RouteTree, path_names
 from accord.operations.errors import InvalidError, MalformedError
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from accord.operations.context import LOCAL
 from accord.operations.logs import Level, LogFormat, configure_logging, log_context, serving
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from accord.operations.logs import MAX_DEPTH, MAX_TEXT, redact, redact_value
 
 PAT = "accord_pat_" + "Ab1" * 12

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from accord.operations.errors import Allowance, Limiter, RateLimitedError
-from accord.operations.ratelimit import bucket, database
-from accord.operations.ratelimit.bucket import MemoryLimiter
-from accord.operations.ratelimit.database import StoreLimiter
+from accord.operations.ratelimit import bucket
+from accord.operations.ratelimit.bucket import MemoryLimiter, StoreLimiter
 from accord.store import open_store
 from tests.operations.rates.redis_server import free_port, running_redis
 from tests.store.cluster import Cluster
@@ -156,7 +155,7 @@ async def test_full_buckets_are_swept_from_the_database(migrated_url: str, clock
         limiter = StoreLimiter(store, 1, 20, clock=clock)
         for number in range(5):
             await limiter.take((f"key {number}",), 1)
-        clock.now += database.SWEEP_SECONDS + 1
+        clock.now += bucket.SWEEP_SECONDS + 1
         await limiter.take(("another",), 1)
         rows = await store.fetch("SELECT key FROM rate_buckets")
         assert [row["key"] for row in rows] == ["another"]

@@ -69,7 +69,7 @@ async def pick_fruit(
     reference = f"F-{rows[0]['known'] + 1:03d}"
     await work.db.execute("INSERT INTO fruit VALUES ($1, $2, $3)", reference, name, note)
     stored = {"name": name, "note": note}
-    work.did(
+    work.record(
         Effect(
             action="created",
             kind="fruit",

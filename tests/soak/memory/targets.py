@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from accord import connect
-from accord.operations.auth.tokens import make_token
+from accord.operations.auth.credentials import make_token
 from tests.app.served import serving
 from tests.soak.memory.crowd import MIB, Story, Target
 

@@ -59,7 +59,7 @@ from accord.operations.adapters.mcp_tools import (
     told_to_programs,
 )
 from accord.operations.audit.record import Record, Result
-from accord.operations.auth.revocation import find_revoked
+from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError
 from accord.operations.runner import Runner

@@ -122,7 +122,7 @@ async def create_baseline(
         entries=0,
     )
     entries = await baselines.add(work.db, work.engine, row)
-    work.did(
+    work.record(
         Effect(
             action="created",
             kind="baseline",

@@ -166,7 +166,7 @@ def _record_comment(
     assert row is not None
     old = before.stored() if before else None
     new = after.stored() if after else None
-    work.did(rows.effect("comment", old, new, row.target_reference_id))
+    work.record(rows.effect("comment", old, new, row.target_reference_id))
 
 
 def _position(target: ItemRow, quote: str, position: int | None) -> int | None:

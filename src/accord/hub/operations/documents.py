@@ -131,12 +131,12 @@ async def _link(work: OperationContext, row: ItemRow, epic_ids: list[str] | Unse
     for link in linked:
         if link["epic_id"] not in chosen:
             await rows.delete(work.db, "steering_links", link)
-            work.did(rows.effect("steering_link", link, None, row.reference_id))
+            work.record(rows.effect("steering_link", link, None, row.reference_id))
     for epic_id in chosen:
         link = {"steering_id": row.id, "epic_id": epic_id}
         if link not in linked:
             await rows.insert(work.db, "steering_links", link)
-            work.did(rows.effect("steering_link", None, link, row.reference_id))
+            work.record(rows.effect("steering_link", None, link, row.reference_id))
 
 
 PromptName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]

@@ -303,7 +303,7 @@ async def _decide(
 def _record_proposal(
     work: OperationContext, before: ProposalRow | None, after: ProposalRow
 ) -> None:
-    work.did(
+    work.record(
         Effect(
             action="created" if before is None else "updated",
             kind="proposal",

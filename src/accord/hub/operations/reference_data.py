@@ -65,7 +65,7 @@ async def create_label(
         work.new_id(), " ".join(name.split()), fold(name), colour.lower(), work.now, used=0
     )
     await rows.insert(work.db, "labels", row.stored())
-    work.did(rows.effect("label", None, row.stored(), row.name))
+    work.record(rows.effect("label", None, row.stored(), row.name))
     return _label(row)
 
 
@@ -97,7 +97,7 @@ async def update_label(
         return _label(before)
     await rows.update(work.db, "labels", {"id": before.id}, values)
     after = await reference_data.find_label(work.db, before.id)
-    work.did(rows.effect("label", before.stored(), after.stored(), after.name))
+    work.record(rows.effect("label", before.stored(), after.stored(), after.name))
     return _label(after)
 
 
@@ -123,9 +123,9 @@ async def delete_label(work: OperationContext, *, id: Name, force: bool = False)
         )
     for on_item in await rows.where(work.db, "item_labels", "label_id", row.id):
         await rows.delete(work.db, "item_labels", on_item)
-        work.did(rows.effect("item_label", on_item, None))
+        work.record(rows.effect("item_label", on_item, None))
     await rows.delete(work.db, "labels", {"id": row.id})
-    work.did(rows.effect("label", row.stored(), None, row.name))
+    work.record(rows.effect("label", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 
@@ -153,7 +153,7 @@ async def label_item(work: OperationContext, *, id: Id, label: Name) -> Labelled
     if not await reference_data.has_label(work.db, item.id, row.id):
         on_item = {"item_id": item.id, "label_id": row.id}
         await rows.insert(work.db, "item_labels", on_item)
-        work.did(rows.effect("item_label", None, on_item, f"{item.reference_id} {row.name}"))
+        work.record(rows.effect("item_label", None, on_item, f"{item.reference_id} {row.name}"))
     return await _labelled(work, item)
 
 
@@ -169,7 +169,7 @@ async def unlabel_item(work: OperationContext, *, id: Id, label: Name) -> Labell
     if await reference_data.has_label(work.db, item.id, row.id):
         on_item = {"item_id": item.id, "label_id": row.id}
         await rows.delete(work.db, "item_labels", on_item)
-        work.did(rows.effect("item_label", on_item, None, f"{item.reference_id} {row.name}"))
+        work.record(rows.effect("item_label", on_item, None, f"{item.reference_id} {row.name}"))
     return await _labelled(work, item)
 
 
@@ -251,7 +251,7 @@ async def create_requirement_type(
         raise ConflictError(f"there is a requirement type {taken[0]!r} already")
     row = RequirementTypeRow(" ".join(name.split()), fold(name), description, work.now)
     await rows.insert(work.db, "requirement_types", row.stored())
-    work.did(rows.effect("requirement_type", None, row.stored(), row.name))
+    work.record(rows.effect("requirement_type", None, row.stored(), row.name))
     return _requirement_type(row)
 
 
@@ -276,7 +276,7 @@ async def update_requirement_type(
         work.db, "requirement_types", {"name": before.name}, {"description": description}
     )
     after = await _find_requirement_type(work, name)
-    work.did(rows.effect("requirement_type", before.stored(), after.stored(), after.name))
+    work.record(rows.effect("requirement_type", before.stored(), after.stored(), after.name))
     return _requirement_type(after)
 
 
@@ -294,7 +294,7 @@ async def delete_requirement_type(work: OperationContext, *, name: Name) -> Dele
     if used:
         raise ConflictError(f"{used:,} requirements have the type {row.name!r}", used=used)
     await rows.delete(work.db, "requirement_types", {"name": row.name})
-    work.did(rows.effect("requirement_type", row.stored(), None, row.name))
+    work.record(rows.effect("requirement_type", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 
@@ -333,7 +333,7 @@ async def create_relationship_type(
     if taken:
         raise ConflictError(f"there is a relationship type with the name {min(taken)!r} already")
     await rows.insert(work.db, "relationship_types", row.stored())
-    work.did(rows.effect("relationship_type", None, row.stored(), row.name))
+    work.record(rows.effect("relationship_type", None, row.stored(), row.name))
     return _relationship_type(row)
 
 
@@ -357,7 +357,7 @@ async def delete_relationship_type(work: OperationContext, *, name: Name) -> Del
     if used:
         raise ConflictError(f"{used:,} relationships have the type {row.name!r}", used=used)
     await rows.delete(work.db, "relationship_types", {"name": row.name})
-    work.did(rows.effect("relationship_type", row.stored(), None, row.name))
+    work.record(rows.effect("relationship_type", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 

@@ -375,7 +375,7 @@ async def create_view(
         "updated_at": work.now,
     }
     await rows.insert(work.db, "saved_views", values)
-    work.did(rows.effect("saved_view", None, values, name))
+    work.record(rows.effect("saved_view", None, values, name))
     return _view(await lists.find_view(work.db, work.caller.user_id, str(values["id"])))
 
 
@@ -414,7 +414,7 @@ async def update_view(
         return _view(before)
     await rows.update(work.db, "saved_views", {"id": before.id}, {**values, "updated_at": work.now})
     after = ViewRow(**{**msgspec.structs.asdict(before), **values, "updated_at": work.now})
-    work.did(rows.effect("saved_view", before.stored(), after.stored(), after.name))
+    work.record(rows.effect("saved_view", before.stored(), after.stored(), after.name))
     return _view(after)
 
 
@@ -430,7 +430,7 @@ async def delete_view(work: OperationContext, *, id: Id) -> Deletion:
     row = await lists.find_view(work.db, work.caller.user_id, id)
     work.caller.require_own(row.owner_id, f"the view {row.name!r}")
     await rows.delete(work.db, "saved_views", {"id": row.id})
-    work.did(rows.effect("saved_view", row.stored(), None, row.name))
+    work.record(rows.effect("saved_view", row.stored(), None, row.name))
     return Deletion(deleted=row.name, also_deleted=[])
 
 

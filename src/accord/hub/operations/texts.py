@@ -242,7 +242,7 @@ def _record_suppression(
     assert row is not None
     old = before.stored() if before else None
     new = after.stored() if after else None
-    work.did(rows.effect("lint_suppression", old, new, f"{item.reference_id} {row.rule}"))
+    work.record(rows.effect("lint_suppression", old, new, f"{item.reference_id} {row.rule}"))
 
 
 def _result(

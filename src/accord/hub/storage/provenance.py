@@ -111,7 +111,7 @@ async def add_source(work: OperationContext, item: ItemRow, source: str, foreign
     """Record the source of an item as an effect of `work`."""
     row = SourceRow(item.id, source, foreign_id, work.now)
     await rows.insert(work.db, "item_sources", asdict(row))
-    work.did(rows.effect("item_source", None, asdict(row), item.reference_id))
+    work.record(rows.effect("item_source", None, asdict(row), item.reference_id))
 
 
 async def installation_id(db: Database) -> str:

@@ -37,12 +37,12 @@ from accord.mcp.server.session import Principal
 from accord.operations.adapters.errors import is_for_models, mcp_error
 from accord.operations.adapters.mcp_results import MAX_ITEMS, Results, TooManyItemsError
 from accord.operations.adapters.mcp_schemas import input_schema, output_schema
-from accord.operations.adapters.responses import allowance_lines, error_lines
+from accord.operations.adapters.rest_messages import allowance_lines, error_lines
 from accord.operations.arguments import all_of
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
 from accord.operations.auth.credentials import Addresses, Credentials, bearer
-from accord.operations.context import Caller, client_name
+from accord.operations.context import Caller, client_name, new_id
 from accord.operations.errors import (
     Allowance,
     ForbiddenError,
@@ -52,7 +52,6 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.identifiers import new_id
 from accord.operations.operation import Abilities, Operation, Outcome, abilities
 from accord.operations.runner import Arguments, InternalError, Runner
 from accord.telemetry.current import current_traceparent

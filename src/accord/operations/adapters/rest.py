@@ -18,14 +18,7 @@ from typing import Any, Final
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.adapters.openapi import openapi_document
-from accord.operations.adapters.request_meta import (
-    Conditions,
-    Further,
-    RequestWords,
-    RestHead,
-    RouteTarget,
-)
-from accord.operations.adapters.responses import (
+from accord.operations.adapters.rest_messages import (
     EXPOSED,
     NO_ROUTE,
     PRIVATE,
@@ -34,7 +27,12 @@ from accord.operations.adapters.responses import (
     WRONG_ORIGIN,
     WRONG_TYPE,
     WRONG_VERB,
+    Conditions,
+    FurtherRoute,
+    RequestWords,
+    RestHead,
     RestResponse,
+    RouteTarget,
     WriteBody,
     correlation_line,
     encode,
@@ -114,7 +112,7 @@ class RestApp(LivingApp[RestHead]):
         root: str = ROOT,
         trusted_proxies: Sequence[str] = (),
         origins: tuple[str, ...] | None = None,
-        further: Sequence[Further] = (),
+        further: Sequence[FurtherRoute] = (),
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._authenticator = RequestAuthenticator(accounts, "rest", Addresses(trusted_proxies))

@@ -25,15 +25,18 @@ from msgspec.structs import replace
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.codec import is_bracketed, is_deeper
 from accord.jsonrpc.protocol.errors import RegistrationError
-from accord.operations.adapters.request_meta import Conditions, RequestWords, RestHead, read_query
-from accord.operations.adapters.responses import (
+from accord.operations.adapters.rest_messages import (
     JSON,
+    Conditions,
+    RequestWords,
+    RestHead,
     RestResponse,
     allowance_lines,
     encode,
     etag_of,
     expected_version,
     matches_etag,
+    read_query,
 )
 from accord.operations.arguments import Part, check_once
 from accord.operations.auth.accounts import MAX_PASSWORD

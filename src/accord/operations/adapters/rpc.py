@@ -39,7 +39,7 @@ from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.dispatcher import Dispatcher
 from accord.openrpc.api import Api
 from accord.operations.adapters.errors import kind_of, rpc_error, rpc_status
-from accord.operations.adapters.responses import (
+from accord.operations.adapters.rest_messages import (
     JSON,
     PRIVATE,
     allowance_lines,

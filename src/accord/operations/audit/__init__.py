@@ -5,7 +5,5 @@ storage     SQL of the trail
 trail       `AuditTrail`: the trail of a running server; seals and the head file
 states      digests of rows without revisions
 verify      finds what was changed
-failures    failed authentications, recorded at a bounded rate
-export      all events, as JSON lines or CSV
-operations  operations on the trail, for administrators
+operations  operations on the trail, for administrators; its export as JSON lines or CSV
 """

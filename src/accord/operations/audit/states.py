@@ -31,8 +31,7 @@ from accord.operations.audit.storage import (
     select_row,
 )
 from accord.operations.audit.verify import AuditFinding, Evidence
-from accord.operations.context import SYSTEM, Database, OperationContext
-from accord.operations.identifiers import new_id, utc_now
+from accord.operations.context import SYSTEM, Database, OperationContext, new_id, utc_now
 from accord.operations.operation import RecordedChange
 from accord.operations.storage import LANE
 from accord.store.store import ReadTransaction, Store, Transaction

@@ -13,17 +13,21 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from accord.operations.audit.failures import FailedAttempts
 from accord.operations.audit.record import AuditSink, Record
 from accord.operations.audit.states import TOKENS, USERS, ProvenRows, StateRecorder
-from accord.operations.auth import first_run, storage
-from accord.operations.auth.attempts import SignInAttempts
-from accord.operations.auth.credentials import Credentials
+from accord.operations.auth import storage
+from accord.operations.auth.attempts import FailedAttempts, SignInAttempts
+from accord.operations.auth.credentials import (
+    BatchedLookup,
+    Credentials,
+    LastUseWriter,
+    make_token,
+    token_kind,
+)
 from accord.operations.auth.passwords import Passwords, random_password
 from accord.operations.auth.server_key import ServerKey
-from accord.operations.auth.tokens import BatchedLookup, LastUseWriter, make_token, token_kind
 from accord.operations.auth.users import FirstRun, SignedIn, User, username_key
-from accord.operations.context import SYSTEM, Caller, Face, Via
+from accord.operations.context import SYSTEM, Caller, Face, Via, new_id, utc_now
 from accord.operations.errors import (
     KINDS,
     ForbiddenError,
@@ -33,7 +37,6 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.identifiers import new_id, utc_now
 from accord.operations.storage import LANE
 from accord.store.store import Row, Store, StoreError, StoreUnavailableError, Transaction
 from accord.telemetry.metrics import Exposition
@@ -361,15 +364,15 @@ class Accounts:
 
         The password and the token are known to nobody else.
         """
-        if not await self._store.read(first_run.is_needed):
+        if not await self._store.read(storage.needs_first_run):
             return None
         password = random_password()
         hashed = await self.passwords.hash(password)
 
         async def work(transaction: Transaction) -> FirstRun | None:
-            if not await first_run.is_needed(transaction):
+            if not await storage.needs_first_run(transaction):
                 return None
-            made, user = await first_run.make_administrator(
+            made, user = await storage.insert_first_administrator(
                 transaction,
                 password=password,
                 hashed=hashed,
@@ -379,7 +382,7 @@ class Accounts:
             )
             if self._trail is not None:
                 record = self._record("first_run", SYSTEM, target=user.username)
-                token_id = await first_run.token_id(transaction, user.id)
+                token_id = await storage.first_token_id(transaction, user.id)
                 made_of = ((USERS, user.id), (TOKENS, token_id))
                 await self._trail.write(
                     transaction, await self._proven(transaction, record, *made_of)

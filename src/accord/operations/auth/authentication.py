@@ -20,8 +20,7 @@ from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.credentials import Addresses, Credentials, bearer_in, credentials_in
 from accord.operations.auth.users import SignedIn
-from accord.operations.context import Caller, Face, client_name
-from accord.operations.identifiers import new_correlation_id
+from accord.operations.context import Caller, Face, client_name, new_correlation_id
 from accord.operations.logs import masked
 from accord.telemetry.current import current_traceparent
 from accord.transports.http.heads import WebRequest

@@ -1,4 +1,8 @@
-"""Credentials of a request: a bearer token or a cookie, and the client's address. Pure.
+"""Credentials: tokens, cookies, the credentials of a request, the client's address, look-ups.
+
+A token is a prefix that states its kind, 30 random characters and a checksum of 6. A text with a
+wrong checksum was mistyped or made up, so no look-up is needed. Scanners of leaked secrets find
+tokens by their prefix and recognize real ones by the checksum.
 
 Browsers send cookies on their own, also with requests that other sites cause. A request that
 changes something and comes with a cookie must therefore repeat, in a header that only our own pages
@@ -6,19 +10,217 @@ can set, a token of the session (CSRF).
 
 `X-Forwarded-For` can be written by anybody. It is trusted as far as trusted proxies wrote it: from
 its end, up to the first address that is not one of theirs.
+
+On PostgreSQL, look-ups of many requests share one statement. A request that arrives during a read
+waits for the next one, so it sees every change made before it arrived. The last use costs a request
+one dictionary look-up; it is written in batches, for each token at most once a minute.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import Final, Literal, TypeAlias
+from zlib import crc32
 
 from msgspec import Struct
 
 from accord.operations.context import Face
+from accord.store.store import Engine, Row, Store, StoreError, Transaction
+
+TokenKind: TypeAlias = Literal["pat", "ses"]
+"""A personal access token, or a login session."""
+
+RANDOM_LENGTH: Final = 30
+CHECKSUM_LENGTH: Final = 6
+SHOWN_LENGTH: Final = 4
+"""Random characters shown in lists of tokens."""
+
+MAX_TOKEN_DAYS: Final = 365
+DEFAULT_TOKEN_DAYS: Final = 90
+"""Lifetimes of access tokens."""
+
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
+_TOKEN: Final = re.compile(r"accord_(pat|ses)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})", re.ASCII)
+
+
+def make_token(kind: TokenKind) -> str:
+    """Return a new random token."""
+    random = "".join(secrets.choice(_DIGITS) for _ in range(RANDOM_LENGTH))
+    return f"accord_{kind}_{random}{_checksum(f'accord_{kind}_{random}')}"
+
+
+def token_kind(text: str) -> TokenKind | None:
+    """Return the kind of a token; None for a text that cannot be a token."""
+    match = _TOKEN.fullmatch(text)
+    if match is None or _checksum(text[:-CHECKSUM_LENGTH]) != match[3]:
+        return None
+    return "pat" if match[1] == "pat" else "ses"
+
+
+def shown_prefix(token: str) -> str:
+    """Return the beginning of a token, by which its owner recognizes it."""
+    return token[: len("accord_pat_") + SHOWN_LENGTH]
+
+
+def _checksum(text: str) -> str:
+    """Return the CRC32 in base 62, in 6 characters."""
+    rest, last = divmod(crc32(text.encode()), len(_PAIRS))
+    first, middle = divmod(rest, len(_PAIRS))
+    return _PAIRS[first] + _PAIRS[middle] + _PAIRS[last]
+
+
+class BatchedLookup:
+    """Batched look-ups by hash, with one statement for each engine.
+
+    The rows have a column `hash`. Belongs to one event loop.
+    """
+
+    def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
+        self._store = store
+        self._statement = statements[store.engine]
+        self.are_quick = store.engine == "sqlite"
+        """True if a read is synchronous, so that `find_now` can succeed."""
+        self._waiting: dict[str, list[asyncio.Future[Row | None]]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self, hashed: str) -> Row | None:
+        """Return the row with this hash.
+
+        Raises StoreError.
+        """
+        if self.are_quick:
+            rows = await self._store.fetch(self._statement, hashed)
+            return rows[0] if rows else None
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Row | None] = loop.create_future()
+        self._waiting.setdefault(hashed, []).append(found)
+        if self._reading is None:
+            self._reading = loop.create_task(self._read_all())
+        return await found
+
+    def find_now(self, hashed: str) -> Row | None:
+        """Return the row with this hash if it can be read without waiting, or None.
+
+        Raises StoreError.
+        """
+        rows = self._store.fetch_now(self._statement, hashed) if self.are_quick else None
+        return rows[0] if rows else None
+
+    async def _read_all(self) -> None:
+        try:
+            while self._waiting:
+                # A request that arrives during this read must not be answered by it, or it could
+                # miss a change made just before it arrived: it goes into the next batch.
+                asked, self._waiting = self._waiting, {}
+                await self._read(asked)
+        finally:
+            self._reading = None
+            for futures in self._waiting.values():
+                for future in futures:
+                    future.cancel()
+
+    async def _read(self, asked: Mapping[str, list[asyncio.Future[Row | None]]]) -> None:
+        waiting = [(hashed, future) for hashed, some in asked.items() for future in some]
+        try:
+            rows = await self._store.fetch(self._statement, list(asked))
+        except StoreError as error:
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        except BaseException:
+            for _, future in waiting:
+                future.cancel()
+            raise
+        found = {row["hash"]: row for row in rows}
+        for hashed, future in waiting:
+            if not future.done():
+                future.set_result(found.get(hashed))
+
+
+log = logging.getLogger("accord.accounts")
+
+EVERY_SECONDS: Final = 60.0
+BATCH_SECONDS: Final = 2.0
+MAX_NOTED: Final = 10_000
+
+
+class LastUseWriter:
+    """Writes last-used times of one process in batches.
+
+    `statement` writes one: `$1` is the id, `$2` the time.
+    """
+
+    def __init__(self, store: Store, statement: str, *, lane: str, now: Callable[[], str]) -> None:
+        self._store = store
+        self._statement = statement
+        self._lane = lane
+        self._now = now
+        self._noted: dict[str, float] = {}
+        """Time of the last note of each id, by the clock of the loop, oldest first."""
+        self._pending: dict[str, str] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+
+    def note(self, id: str) -> None:
+        """Note that something was used just now."""
+        loop = asyncio.get_running_loop()
+        time = loop.time()
+        if time - self._noted.get(id, -EVERY_SECONDS) < EVERY_SECONDS:
+            return
+        # Re-insert the id at the end, so that the dictionary stays ordered by age and the first key
+        # is the one to evict.
+        self._noted.pop(id, None)
+        self._noted[id] = time
+        if len(self._noted) > MAX_NOTED:
+            del self._noted[next(iter(self._noted))]
+        if len(self._pending) < MAX_NOTED:
+            self._pending[id] = self._now()
+        if self._timer is None:
+            self._timer = loop.call_later(BATCH_SECONDS, self._begin)
+
+    async def flush(self) -> None:
+        """Write all notes now, on request or at the end of the process."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._writing is not None:
+            await self._writing
+        await self._write()
+
+    def _begin(self) -> None:
+        self._timer = None
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._write())
+            self._writing.add_done_callback(self._written)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        self._writing = None
+        if self._pending and self._timer is None and not task.cancelled():
+            self._timer = task.get_loop().call_later(BATCH_SECONDS, self._begin)
+
+    async def _write(self) -> None:
+        pending, self._pending = self._pending, {}
+        if not pending:
+            return
+
+        async def work(transaction: Transaction) -> None:
+            for id, time in pending.items():
+                await transaction.execute(self._statement, id, time)
+
+        try:
+            await self._store.transact(work, lane=self._lane)
+        except StoreError as error:
+            # No call fails because of this; the next use, a minute later, notes it again.
+            log.warning("cannot write when %d tokens were used: %s", len(pending), error)
+
 
 MAX_HOPS: Final = 16
 
@@ -40,14 +242,14 @@ class Addresses:
         `peer` is the other end of the connection, with or without its port. Returns an empty string
         if the peer has no address, as with a Unix socket.
         """
-        known = _parsed(peer)
+        known = _parse_address(peer)
         if known is None:
             return ""
         address, text = known
         if not self._is_trusted(address):
             return text
         for hop in reversed(fields.get("x-forwarded-for", "").split(",")[-MAX_HOPS:]):
-            behind = _parsed(hop.strip())
+            behind = _parse_address(hop.strip())
             if behind is None:
                 break
             address, text = behind
@@ -59,7 +261,7 @@ class Addresses:
         """Return True if the client used https, to us or to a trusted proxy."""
         if scheme == "https":
             return True
-        known = _parsed(peer)
+        known = _parse_address(peer)
         if known is None or not self._is_trusted(known[0]):
             return False
         return fields.get("x-forwarded-proto", "").strip().lower() == "https"
@@ -68,7 +270,7 @@ class Addresses:
         return any(address in network for network in self._trusted)
 
 
-def _parsed(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
+def _parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
     """Parse `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`; return address and text."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from accord.operations.auth import storage
 from accord.operations.auth.accounts import Accounts
-from accord.operations.auth.tokens import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
+from accord.operations.auth.credentials import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
 from accord.operations.auth.users import (
     Email,
     LoginSession,
@@ -92,7 +92,7 @@ async def create_user(
         hashed=work.prepared,
         now=work.now,
     )
-    work.did(_user_effect("created", None, user))
+    work.record(_user_effect("created", None, user))
     return user
 
 
@@ -131,7 +131,7 @@ async def update_own_user(work: OperationContext, *, email: Email) -> User:
         storage.UPDATE_USER, before.id, email, before.role, int(before.active), work.now
     )
     after = storage.user_of(await storage.require_user_row(work.db, before.id))
-    work.did(_user_effect("updated", before, after))
+    work.record(_user_effect("updated", before, after))
     return after
 
 
@@ -181,7 +181,7 @@ async def update_user(
     )
     if not after.active:
         await work.db.execute(storage.END_SESSIONS, after.id)
-    work.did(_user_effect("updated", before, after))
+    work.record(_user_effect("updated", before, after))
     return after
 
 
@@ -238,7 +238,7 @@ async def _change_password(work: OperationContext, row: Row, *, temporary: bool)
     await work.db.execute(storage.SET_PASSWORD, before.id, work.prepared, int(temporary), work.now)
     await work.db.execute(storage.END_SESSIONS, before.id)
     after = storage.user_of(await storage.require_user_row(work.db, before.id))
-    work.did(_user_effect("updated", before, after))
+    work.record(_user_effect("updated", before, after))
     return after
 
 
@@ -346,7 +346,7 @@ async def create_token(
         key=work.service(Accounts).token_key,
         now=work.now,
     )
-    work.did(_token_effect("created", None, new))
+    work.record(_token_effect("created", None, new))
     return new
 
 
@@ -398,7 +398,7 @@ async def revoke_token(
     await work.db.execute(storage.REVOKE_TOKEN, before.id, work.now)
     [row] = await work.db.fetch(storage.TOKEN_BY_ID, before.id)
     after = storage.token_of(row)
-    work.did(_token_effect("updated", before, after))
+    work.record(_token_effect("updated", before, after))
     return after
 
 
@@ -456,7 +456,7 @@ async def _make_room(work: OperationContext, owner: Row, name: str) -> None:
             raise ConflictError(f"{owner['username']} has a token {name!r} already")
         await work.db.execute(storage.REVOKE_TOKEN, row["id"], work.now)
         [revoked] = await work.db.fetch(storage.TOKEN_BY_ID, row["id"])
-        work.did(_token_effect("updated", storage.token_of(row), storage.token_of(revoked)))
+        work.record(_token_effect("updated", storage.token_of(row), storage.token_of(revoked)))
     [count] = await work.db.fetch(storage.COUNT_USABLE_TOKENS, owner["id"], work.now)
     if count["total"] >= storage.MAX_USABLE_TOKENS:
         raise ConflictError(

@@ -1,21 +1,29 @@
 """Tables of users, access tokens, login sessions and failed sign-ins.
 
 Tokens and sessions are stored by a keyed hash of their text. A session ends when it has not been
-used for too long.
+used for too long. The administrator of a new installation is created once, however many processes
+start at once.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+import secrets
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final
 
-from accord.operations.auth.credentials import SESSION_DAYS
-from accord.operations.auth.tokens import SHOWN_LENGTH, make_token, shown_prefix
+from accord.operations.auth.credentials import (
+    DEFAULT_TOKEN_DAYS,
+    SESSION_DAYS,
+    SHOWN_LENGTH,
+    make_token,
+    shown_prefix,
+)
 from accord.operations.auth.users import (
+    FirstRun,
     LoginSession,
     NewToken,
     Token,
@@ -23,8 +31,9 @@ from accord.operations.auth.users import (
     is_username,
     username_key,
 )
-from accord.operations.context import SCOPES, Database, Scope, is_uuid
+from accord.operations.context import ASSISTANT_SCOPES, SCOPES, Caller, Database, Scope, is_uuid
 from accord.operations.errors import NotFoundError
+from accord.operations.storage import FIND_SETTING, INSERT_SETTING
 from accord.store.store import Engine, Row, Transaction
 
 HASH_CONDITION: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
@@ -335,3 +344,81 @@ async def insert_session(
     await db.execute(END_OLDEST_SESSIONS, user_id, MAX_SESSIONS_OF_USER - 1)
     await db.execute(INSERT_SESSION, hashed, user_id, client, address, now, ends)
     return ends
+
+
+MAX_IDS: Final = 500
+"""Ids in one statement, at most."""
+
+
+class RevokedCallers:
+    """Revoked tokens and deactivated users."""
+
+    def __init__(self, ids: frozenset[str]) -> None:
+        self._ids = ids
+
+    def __contains__(self, caller: Caller | None) -> bool:
+        return caller is not None and not self._ids.isdisjoint((caller.token_id, caller.user_id))
+
+
+async def find_revoked(db: Database, callers: Iterable[Caller | None]) -> RevokedCallers:
+    """Return the callers among `callers` that are revoked or deactivated."""
+    known = [caller for caller in callers if caller is not None]
+    tokens = await _ids_among(
+        db, REVOKED_TOKENS, {each.token_id for each in known if each.token_id}
+    )
+    people = await _ids_among(db, INACTIVE_USERS, {each.user_id for each in known if each.user_id})
+    return RevokedCallers(frozenset(tokens | people))
+
+
+async def _ids_among(db: Database, statement: str, ids: set[str]) -> set[str]:
+    every, found = sorted(ids), set[str]()
+    for start in range(0, len(every), MAX_IDS):
+        some = every[start : start + MAX_IDS]
+        places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
+        found |= {row["id"] for row in await db.fetch(statement.format(places=places), *some)}
+    return found
+
+
+FIRST_USERNAME: Final = "admin"
+FIRST_TOKEN_NAME: Final = "first run"
+
+FIRST_RUN_SETTING: Final = "first_run"
+
+
+async def needs_first_run(db: Database) -> bool:
+    """Return True until a first administrator has existed."""
+    return not await db.fetch(FIND_SETTING, FIRST_RUN_SETTING) and not await db.fetch(
+        ANY_ADMINISTRATOR
+    )
+
+
+async def first_token_id(db: Database, user_id: str) -> str:
+    """Return the id of the first token."""
+    [row] = await db.fetch(TOKEN_BY_NAME, user_id, FIRST_TOKEN_NAME)
+    return str(row["id"])
+
+
+async def insert_first_administrator(
+    db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
+) -> tuple[FirstRun, User]:
+    """Create the administrator, with a token for an assistant (read and propose)."""
+    username = FIRST_USERNAME
+    while await find_user_row(db, username) is not None:  # created by hand, with another role
+        username = f"{FIRST_USERNAME}-{secrets.token_hex(3)}"
+    user = await insert_user(
+        db, id=new_id(), username=username, email="", role="Administrator", hashed=hashed, now=now
+    )
+    token = await insert_token(
+        db,
+        id=new_id(),
+        user_id=user.id,
+        username=username,
+        name=FIRST_TOKEN_NAME,
+        scopes=ASSISTANT_SCOPES,
+        days=DEFAULT_TOKEN_DAYS,
+        key=key,
+        now=now,
+    )
+    await db.execute(INSERT_SETTING, FIRST_RUN_SETTING, now)
+    assert isinstance(token.token, str)
+    return FirstRun(username=username, password=password, token=token.token), user

@@ -4,7 +4,6 @@ A bucket holds `burst` and is filled with `rate` a second; a call takes the cost
 All that is stored of a bucket is the time at which it will be full (GCRA), one number that is
 changed in one step.
 
-bucket    the arithmetic, buckets in memory, metrics
-database  buckets in the database, shared by processes
-redis     buckets in Redis or a compatible server
+bucket  the arithmetic, buckets in memory and in the database, metrics
+redis   buckets in Redis or a compatible server
 """

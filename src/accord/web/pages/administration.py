@@ -13,7 +13,7 @@ from accord.operations.auth.passwords import random_password
 from accord.operations.auth.users import User
 from accord.operations.context import Role
 from accord.operations.errors import ServiceError
-from accord.operations.identifiers import utc_now
+from accord.operations.context import utc_now
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.operations.auth.users import Token
+from accord.operations.context import utc_now
 from accord.operations.errors import ServiceError
-from accord.operations.identifiers import utc_now
 from accord.web.activity import days
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse, Redirect

@@ -63,12 +63,12 @@ from accord.jsonrpc.protocol.errors import (
     InvalidRequestError,
     RpcError,
 )
-from accord.operations.adapters.responses import allowance_lines, error_lines
+from accord.operations.adapters.rest_messages import allowance_lines, error_lines
 from accord.operations.arguments import convert
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
 from accord.operations.auth.credentials import Addresses, Credentials
-from accord.operations.auth.revocation import find_revoked
+from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import (
     Allowance,

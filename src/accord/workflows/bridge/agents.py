@@ -37,7 +37,7 @@ from accord.a2a.protocol.errors import (
 from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.model import Task
 from accord.a2a.protocol.outcome import poll_intervals
-from accord.operations.identifiers import utc_now
+from accord.operations.context import utc_now
 from accord.operations.logs import REDACTED, redact
 from accord.store.store import Store, StoreError, StoreUnavailableError
 from accord.workflows.bridge.client_pool import ClientPool, PlainClient, Secrets

@@ -22,7 +22,7 @@ from accord.a2a.protocol.errors import (
     DefiniteError,
     UnknownOutcomeError,
 )
-from accord.operations.identifiers import new_id
+from accord.operations.context import new_id
 from accord.operations.logs import redact, redact_value
 from accord.store.store import StoreError
 from accord.workflows.bridge.in_flight import InFlightTask, InFlightTasks

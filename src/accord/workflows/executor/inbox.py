@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.operations.identifiers import new_id
+from accord.operations.context import new_id
 from accord.store.store import Engine, Store, Transaction
 from accord.workflows.storage.history import RunRow, encode_problem, problem_of, unreadable_message
 from accord.workflows.storage.messages import (

@@ -285,7 +285,7 @@ async def _record_change(
         work.hint(hint)
     agent = after or before
     assert agent is not None
-    work.did(
+    work.record(
         Effect(
             action=action,
             kind="agent",

@@ -113,7 +113,7 @@ async def replay_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLet
     await _replay(work, row)
     await work.db.execute(MARK_REPLAYED, id, request_time(work), work.caller.username)
     after = _shown(await _find(work, id))
-    work.did(
+    work.record(
         Effect(
             action="updated",
             kind="dead_letter",

@@ -172,7 +172,7 @@ async def send_request(
     await deliver(work.db, [RunMessage(id, run.row.id, request)])
     work.reaches("agents")
     tag = type(request).__struct_config__.tag
-    work.did(
+    work.record(
         Effect(
             action="updated",
             kind="run",

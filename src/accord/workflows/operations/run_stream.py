@@ -16,12 +16,17 @@ import msgspec
 
 from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
 from accord.operations.adapters.openapi import failure, headers
-from accord.operations.adapters.request_meta import Further, RequestWords, RestHead, read_query
-from accord.operations.adapters.responses import RestResponse
+from accord.operations.adapters.rest_messages import (
+    FurtherRoute,
+    RequestWords,
+    RestHead,
+    RestResponse,
+    read_query,
+)
 from accord.operations.arguments import convert
 from accord.operations.auth.authentication import RequestAuthenticator
 from accord.operations.auth.credentials import Credentials
-from accord.operations.auth.revocation import find_revoked
+from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import InvalidError
 from accord.operations.runner import Runner

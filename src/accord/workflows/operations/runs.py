@@ -151,7 +151,7 @@ async def start_run(work: OperationContext, id: str, name: str, input: Any) -> L
     )
     await create_run(work.db, run)
     work.reaches("agents")
-    work.did(
+    work.record(
         Effect(
             action="created",
             kind="run",

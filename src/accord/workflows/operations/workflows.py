@@ -207,7 +207,7 @@ async def create_workflow(work: OperationContext, *, definition: DefinitionInput
     )
     await save_triggers(work.db, read, version, starter_of(work.caller), request_time(work))
     saved = await _get(work.db, read.name, version)
-    work.did(
+    work.record(
         Effect(
             action="created",
             kind="workflow",
@@ -302,7 +302,7 @@ async def update_workflow(
         await work.db.execute(definitions.SET_ONE_ACTIVE, bare, int(active), version)
     await renew_triggers(work.db, bare, starter_of(work.caller), request_time(work))
     after = await find_workflow(work.db, name)
-    work.did(
+    work.record(
         Effect(
             action="updated",
             kind="workflow",

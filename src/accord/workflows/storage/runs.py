@@ -11,8 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, json
 
-from accord.operations.context import Caller
-from accord.operations.identifiers import random_hex
+from accord.operations.context import Caller, random_hex
 from accord.store.store import DATABASE_CLOCK, ReadTransaction, Row, Transaction
 from accord.workflows.core.events import RunStarted, encode_event
 from accord.workflows.core.state import RunStatus

@@ -31,8 +31,8 @@ from msgspec import Struct, json
 
 from accord.operations.audit.record import AuditSink, Record
 from accord.operations.auth.storage import USER_BY_ID
+from accord.operations.context import new_id, random_hex, utc_now
 from accord.operations.errors import ConflictError
-from accord.operations.identifiers import new_id, random_hex, utc_now
 from accord.operations.logs import redact_value
 from accord.operations.storage import LANE
 from accord.store.store import ReadTransaction, Row, Store, StoreError, Transaction

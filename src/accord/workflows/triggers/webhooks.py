@@ -18,7 +18,7 @@ from msgspec import DecodeError, Struct
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.jsonrpc.protocol.codec import decode_json
-from accord.operations.adapters.responses import (
+from accord.operations.adapters.rest_messages import (
     JSON,
     NO_ROUTE,
     PRIVATE,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.lazy_names import lazy
+from accord import lazy_names
 
 _HOMES = {
     "AuthorizationError": "accord.mcp.client.auth.errors",
@@ -28,7 +28,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.mcp.client.auth.client_credentials import (

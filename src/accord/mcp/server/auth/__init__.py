@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accord.lazy_names import lazy
+from accord import lazy_names
 
 _HOMES = {
     "Authenticator": "accord.mcp.server.auth.authenticator",
@@ -35,7 +35,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-__getattr__, __dir__ = lazy(__name__, _HOMES)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator as Authenticator
