@@ -18,7 +18,7 @@ SLOW: Final = (
     "tests/workflows/bus",
     "tests/observe",
     "tests/workflows/chaos",
-    "tests/keep",
+    "tests/app/backup",
     "tests/web",
     "tests/scale",
     "tests/plugins",

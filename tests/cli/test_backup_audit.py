@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord.cli import main
-from tests.keep.first import make_sqlite
+from tests.app.backup.first import make_sqlite
 
 
 @pytest.fixture

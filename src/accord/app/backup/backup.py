@@ -3,14 +3,19 @@
 The order matters. The head of the audit trail is read before the database, which can only be
 ahead of it; archived runs are copied after the database, since a run is in a file before it leaves
 the database. So nothing is missing, and a run that was archived just then is there twice.
+
+pg_dump and pg_restore must be of a version that fits the server. The password is in their
+environment, not in their command line.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
@@ -18,7 +23,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from msgspec import Struct
 
@@ -32,7 +38,6 @@ from accord.app.backup.archive import (
     no_progress,
     write_archive,
 )
-from accord.app.backup.postgres import dump
 from accord.app.runtime import RUN_ARCHIVE_FOLDER
 from accord.app.settings import Settings
 from accord.operations.audit.trail import HEAD_FILE_NAME as HEAD_FILE
@@ -169,7 +174,7 @@ async def _copy_database(settings: Settings, folder: Path, progress: Progress) -
         await db.fetch(NO_IDLE_TIMEOUT)
         [row] = await db.fetch(EXPORT_SNAPSHOT)
         schema, major = row["schema"], row["major"]
-        await dump(
+        await dump_postgres(
             settings.database_url, target, schema=schema, snapshot=row["snapshot"], major=major
         )
         return _DatabaseCopy(target, "postgresql", major, schema, found)
@@ -288,3 +293,90 @@ def _sync(folder: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+DEBIAN_PROGRAM: Final = "/usr/lib/postgresql/{major}/bin/{program}"
+"""The path of each version's programs on Debian and Ubuntu."""
+MAX_MESSAGE: Final = 500
+"""Maximum number of characters quoted from the error output of a program."""
+
+_VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
+
+
+async def dump_postgres(url: str, target: Path, *, schema: str, snapshot: str, major: int) -> None:
+    """Dump a schema as of `snapshot`, in the custom format of pg_dump.
+
+    Raises BackupError.
+    """
+    await _run_program(
+        _program("pg_dump", major),
+        url,
+        *("--format=custom", "--compress=0", "--no-owner", "--no-privileges"),
+        *(f"--schema={_schema_pattern(schema)}", f"--snapshot={snapshot}", f"--file={target}"),
+    )
+
+
+async def load_postgres(url: str, source: Path, *, schema: str, major: int) -> None:
+    """Load a dump into an empty schema, in one transaction. Raises BackupError."""
+    await _run_program(
+        _program("pg_restore", major),
+        url,
+        *("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"),
+        *(f"--schema={schema}", str(source)),
+    )
+
+
+def _program(name: str, major: int) -> str:
+    """Return a program that works with a server of this version. Raises BackupError."""
+    advice = f"install it (Debian and Ubuntu: apt install postgresql-client-{major})"
+    exact = DEBIAN_PROGRAM.format(major=major, program=name)
+    found = exact if os.access(exact, os.X_OK) else shutil.which(name)
+    if found is None:
+        raise BackupError(f"{name} {major} or newer is needed, and is not there: {advice}")
+    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    version = _VERSION.search(said.stdout)
+    if version is None or int(version[1]) < major:
+        has = version[1] if version else "unknown"
+        raise BackupError(
+            f"the database is PostgreSQL {major}, and {found} is of version {has}: {advice}"
+        )
+    return found
+
+
+async def _run_program(program: str, url: str, *arguments: str) -> None:
+    bare, password = _without_password(url)
+    process = await asyncio.create_subprocess_exec(
+        *(program, "--no-password", f"--dbname={bare}", *arguments),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PGPASSWORD": password} if password else None,
+    )
+    try:
+        _, said = await process.communicate()
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode:
+        last = " ".join(said.decode(errors="replace").split())[-MAX_MESSAGE:]
+        raise BackupError(f"{Path(program).name} failed: {last or process.returncode}")
+
+
+def _without_password(url: str) -> tuple[str, str]:
+    """Return the URL without its password, and the password."""
+    parts = urlsplit(url)
+    who, _, where = parts.netloc.rpartition("@")
+    user, _, password = who.partition(":")
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    password = unquote(password) or dict(query).get("password", "")
+    kept = urlencode(
+        [(name, value) for name, value in query if name != "password"], quote_via=quote
+    )
+    netloc = f"{user}@{where}" if who else where
+    return f"postgresql://{netloc}{parts.path}" + (f"?{kept}" if kept else ""), password
+
+
+def _schema_pattern(schema: str) -> str:
+    """Return a pattern of pg_dump that matches this schema only."""
+    return '"' + schema.replace('"', '""') + '"'

@@ -40,7 +40,7 @@ MAX_MESSAGE: Final = 500
 _VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
 
 
-async def dump(url: str, target: Path, *, schema: str, snapshot: str, major: int) -> None:
+async def dump_postgres(url: str, target: Path, *, schema: str, snapshot: str, major: int) -> None:
     """Dump a schema as of `snapshot`, in the custom format of pg_dump.
 
     Raises BackupError.
@@ -53,7 +53,7 @@ async def dump(url: str, target: Path, *, schema: str, snapshot: str, major: int
     )
 
 
-async def load(url: str, source: Path, *, schema: str, major: int) -> None:
+async def load_postgres(url: str, source: Path, *, schema: str, major: int) -> None:
     """Load a dump into an empty schema, in one transaction. Raises BackupError."""
     await _run_program(
         _program("pg_restore", major),
@@ -180,16 +180,18 @@ async def empty_schema(place: PostgresTarget, *, force: bool) -> AsyncIterator[s
         yield ""
         return
     aside = f"before_restore_{datetime.now(UTC):%Y%m%d_%H%M%S_%f}"
-    await _execute(place.store, rename_schema(place.schema, aside), create_schema(place.schema))
+    await _execute_all(place.store, rename_schema(place.schema, aside), create_schema(place.schema))
     try:
         yield aside
     except BaseException:
         # It is empty: it was filled in one transaction, which failed.
-        await _execute(place.store, drop_schema(place.schema), rename_schema(aside, place.schema))
+        await _execute_all(
+            place.store, drop_schema(place.schema), rename_schema(aside, place.schema)
+        )
         raise
 
 
-async def _execute(store: Store, *statements: str) -> None:
+async def _execute_all(store: Store, *statements: str) -> None:
     async def work(transaction: Transaction) -> None:
         for statement in statements:
             await transaction.execute(statement)

@@ -3,7 +3,7 @@
 The whole backup is read and its hashes compared before anything of the installation is touched.
 Then the database is migrated to this release and its audit trail verified; with SQLite all of that
 happens in a staging folder, so a failure leaves the installation as it was. Existing files are
-moved, never removed.
+moved and existing schemas renamed, never removed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from accord.app.backup.archive import (
     no_progress,
     open_archive,
 )
-from accord.app.backup.postgres import PostgresTarget, empty_schema, load
+from accord.app.backup.backup import load_postgres
 from accord.app.composition import data_checks
 from accord.app.database import LOCK_FILE, MIGRATIONS, InUseError, lock_data_directory
 from accord.app.runtime import AUDIT_PURPOSE
@@ -47,7 +47,17 @@ from accord.operations.auth.server_key import (
     load_key,
 )
 from accord.store import Store, StoreError, open_store
+from accord.store.catalog import (
+    CURRENT_SCHEMA,
+    FIRST_RELATION,
+    OTHER_CONNECTIONS,
+    SERVER_MAJOR,
+    create_schema,
+    drop_schema,
+    rename_schema,
+)
 from accord.store.migrations import migrations, pending_migrations
+from accord.store.store import Transaction
 
 ASIDE_PREFIX: Final = "before-restore-"
 """The prefix of folders with the files that were there before a restore."""
@@ -215,7 +225,7 @@ async def _restore_postgres(
         target = PostgresTarget(store, manifest.schema, manifest.engine_version)
         async with empty_schema(target, force=force) as aside:
             major = await target.major()
-            await load(settings.database_url, dumped, schema=manifest.schema, major=major)
+            await load_postgres(settings.database_url, dumped, schema=manifest.schema, major=major)
         dumped.unlink()
         migrated, audit = await _finish(store, key, place)
     moved = [f"the schema {aside} of the database"] if aside else []
@@ -342,3 +352,83 @@ def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory
     return [
         f"the settings of the backup name another database: look at {place.path / RENAMED_SETTINGS}"
     ]
+
+
+CLOSE_POLLS: Final = (25, 0.2)
+"""The number of checks for connections that are being closed, and the seconds between them."""
+
+
+class PostgresTarget(Struct, frozen=True):
+    """The schema into which a backup is restored."""
+
+    store: Store
+    schema: str
+    from_major: int
+    """The PostgreSQL version of the backup."""
+
+    async def major(self) -> int:
+        [row] = await self.store.fetch(SERVER_MAJOR)
+        major: int = row["major"]
+        return major
+
+    async def check(self, *, force: bool) -> bool:
+        """Return True if there are tables to move aside. Raises BackupError."""
+        major = await self.major()
+        if major < self.from_major:
+            raise BackupError(
+                f"the backup is of PostgreSQL {self.from_major}, and the database is of {major}: "
+                "use the same version, or a newer one"
+            )
+        [row] = await self.store.fetch(CURRENT_SCHEMA)
+        if row["schema"] != self.schema:
+            raise BackupError(
+                f"the tables of the backup are in the schema {self.schema!r}, and the database "
+                f"would look for them in {row['schema']!r}"
+            )
+        if not await self._alone():
+            raise BackupError("others use the database: stop every server, executor and bridge")
+        found = await self.store.fetch(FIRST_RELATION, self.schema)
+        if found and not force:
+            raise BackupError(
+                f"the database is not empty, there is {found[0]['name']!r}: name another "
+                "--database, or have what is there moved aside (--force)"
+            )
+        return bool(found)
+
+    async def _alone(self) -> bool:
+        times, seconds = CLOSE_POLLS
+        for _ in range(times):
+            [row] = await self.store.fetch(OTHER_CONNECTIONS)
+            if not row["others"]:
+                return True
+            await asyncio.sleep(seconds)
+        return False
+
+
+@asynccontextmanager
+async def empty_schema(place: PostgresTarget, *, force: bool) -> AsyncIterator[str]:
+    """Provide an empty schema while it is filled; yield the old one's new name, if any.
+
+    A failure restores the old one. Raises BackupError and StoreError.
+    """
+    if not await place.check(force=force):
+        yield ""
+        return
+    aside = f"before_restore_{datetime.now(UTC):%Y%m%d_%H%M%S_%f}"
+    await _execute_all(place.store, rename_schema(place.schema, aside), create_schema(place.schema))
+    try:
+        yield aside
+    except BaseException:
+        # It is empty: it was filled in one transaction, which failed.
+        await _execute_all(
+            place.store, drop_schema(place.schema), rename_schema(aside, place.schema)
+        )
+        raise
+
+
+async def _execute_all(store: Store, *statements: str) -> None:
+    async def work(transaction: Transaction) -> None:
+        for statement in statements:
+            await transaction.execute(statement)
+
+    await store.transact(work)

@@ -17,7 +17,7 @@ from accord.operations.errors import (
     UnauthenticatedError,
 )
 from accord.operations.operation import Preview
-from tests.operations.accounts.world import PASSWORD, World
+from tests.operations.auth.world import PASSWORD, World
 
 
 @pytest.mark.req("H-13", "H-14")

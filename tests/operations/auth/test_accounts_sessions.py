@@ -15,7 +15,7 @@ from accord.operations.errors import (
     UnauthenticatedError,
 )
 from accord.store import Transaction
-from tests.operations.accounts.world import PASSWORD, World
+from tests.operations.auth.world import PASSWORD, World
 
 NOW = "2026-11-15T09:30:00.000000Z"
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.operations.accounts.world import World, world_at
+from tests.operations.auth.world import World, world_at
 
 
 @pytest.fixture

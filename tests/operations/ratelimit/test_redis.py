@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.operations.errors import Allowance, RateLimitedError
-from tests.operations.rates.redis_server import command, free_port, running_redis
+from tests.operations.ratelimit.redis_server import command, free_port, running_redis
 
 pytest.importorskip("redis", reason="needs accord[redis]")
 

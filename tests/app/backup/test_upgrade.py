@@ -15,9 +15,9 @@ from accord.app.settings import Settings
 from accord.operations.audit.verify import verify
 from accord.store import open_store
 from accord.store.migrations import migrations
+from tests.app.backup import first
 from tests.app.desk import Desk, at
 from tests.app.served import accord, serving
-from tests.keep import first
 from tests.store.cluster import Cluster
 
 EDITS = {

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.operations.faces.shop import Shop, shop_at
+from tests.operations.adapters.shop import Shop, shop_at
+from tests.operations.auth.conftest import world as world
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from accord.operations.auth.authentication import RequestAuthenticator, correlat
 from accord.operations.auth.credentials import Addresses, Credentials
 from accord.operations.context import Face
 from accord.transports.http.heads import Fields, WebRequest
-from tests.operations.accounts.world import World
+from tests.operations.auth.world import World
 
 HERE = ChannelInfo(scheme="http", address="10.0.0.1:5000", duplex=False)
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

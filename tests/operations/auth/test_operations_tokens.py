@@ -20,7 +20,7 @@ from accord.operations.errors import (
     UnauthenticatedError,
 )
 from accord.store import open_store
-from tests.operations.accounts.world import KEY, World
+from tests.operations.auth.world import KEY, World
 
 NOW = "2026-11-15T09:30:00.000000Z"
 

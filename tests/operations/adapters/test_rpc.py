@@ -12,7 +12,7 @@ from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.operations.adapters.rpc import CALLER, rpc_router
 from accord.operations.context import SYSTEM
-from tests.operations.faces.shop import Bucket, Shop, operations, shop_at
+from tests.operations.adapters.shop import Bucket, Shop, operations, shop_at
 
 
 def request(method: str, id: int | None = 1, /, **params: object) -> dict[str, object]:

@@ -13,7 +13,7 @@ from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.credentials import bearer
 from accord.operations.context import RULES
 from accord.store import Store, open_store
-from tests.operations.accounts.world import KEY, Trail, World
+from tests.operations.auth.world import KEY, Trail, World
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.operations.faces.shop import Shop
+from tests.operations.adapters.shop import Shop
 from tests.patience import PATIENCE
 
 TARGETS = [

@@ -6,7 +6,7 @@ import pytest
 
 from accord.operations.adapters.rest_messages import etag_of, expected_version, matches_etag
 from accord.operations.errors import MalformedError, StaleError
-from tests.operations.faces.shop import Shop
+from tests.operations.adapters.shop import Shop
 
 
 @pytest.mark.req("H-13")

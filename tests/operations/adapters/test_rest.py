@@ -12,7 +12,7 @@ import pytest
 from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.operations.adapters.rest_routes import RestRoute, RouteTree
 from accord.operations.operation import Rest
-from tests.operations.faces.shop import Bucket, Shop, operations, shop_at
+from tests.operations.adapters.shop import Bucket, Shop, operations, shop_at
 
 
 @pytest.mark.req("H-13")

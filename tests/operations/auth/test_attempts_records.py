@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from accord.operations.audit.record import Record
 from accord.operations.auth.attempts import MAX_KINDS, MAX_OF_ALL, MAX_OF_KIND, FailedAttempts
 from accord.operations.errors import UnavailableError
-from tests.operations.accounts.world import Trail
 from tests.operations.audit.trails import record
+from tests.operations.auth.world import Trail
 
 pytestmark = pytest.mark.req("H-45")
 

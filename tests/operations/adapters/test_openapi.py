@@ -14,7 +14,7 @@ from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
-from tests.operations.faces.shop import Shop, operations
+from tests.operations.adapters.shop import Shop, operations
 
 EXAMPLES = 15
 """For each operation, of each kind."""

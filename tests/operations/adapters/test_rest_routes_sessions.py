@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from accord.operations.auth.storage import FIRST_USERNAME
-from tests.operations.faces.shop import Shop, shop_at
+from tests.operations.adapters.shop import Shop, shop_at
 
 PASSWORD = "correct horse battery staple"
 

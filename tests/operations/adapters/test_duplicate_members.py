@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.operations.faces.shop import Shop
+from tests.operations.adapters.shop import Shop
 
 JSON = {"content-type": "application/json"}
 

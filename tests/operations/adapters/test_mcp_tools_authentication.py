@@ -10,7 +10,7 @@ from accord.operations.adapters.mcp_tools import CALLER, TokenAuthenticator
 from accord.operations.auth.credentials import Addresses, bearer, make_token
 from accord.operations.context import Caller
 from tests.mcp.server.http.service import modern_headers, request, serving, with_meta
-from tests.operations.accounts.world import PASSWORD, World
+from tests.operations.auth.world import PASSWORD, World
 
 WHO = {"name": "whoami", "arguments": {}}
 BODY = request("tools/call", with_meta(WHO))

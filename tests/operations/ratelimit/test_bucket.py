@@ -12,7 +12,7 @@ from accord.operations.errors import Allowance, Limiter, RateLimitedError
 from accord.operations.ratelimit import bucket
 from accord.operations.ratelimit.bucket import MemoryLimiter, StoreLimiter
 from accord.store import open_store
-from tests.operations.rates.redis_server import free_port, running_redis
+from tests.operations.ratelimit.redis_server import free_port, running_redis
 from tests.store.cluster import Cluster
 
 

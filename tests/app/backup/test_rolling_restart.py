@@ -15,9 +15,9 @@ import pytest
 
 from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.mcp import Client
+from tests.app.backup.balancer import Balancer, balancing
 from tests.app.desk import Desk
 from tests.app.served import PATIENCE, Served, serving
-from tests.keep.balancer import Balancer, balancing
 from tests.mcp.interop.commands import python
 from tests.store.cluster import Cluster
 

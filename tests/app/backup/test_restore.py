@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from accord.app.backup import postgres
 from accord.app.backup.archive import (
     BackupError,
     DamagedBackupError,
@@ -24,7 +23,7 @@ from accord.app.backup.backup import take_backup
 from accord.app.backup.restore import RestoreResult, check_backup, restore
 from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
-from tests.keep import first
+from tests.app.backup import first
 from tests.store.cluster import Cluster
 
 
@@ -244,7 +243,7 @@ async def test_tables_of_postgresql_are_moved_aside(
     assert await people(new) == ["tilda"]
     assert restored.moved[0].startswith("the schema before_restore_")
     assert (tmp_path / "new" / "secret-key").read_text() == "k" * 64
-    monkeypatch.setattr(postgres, "DEBIAN_PROGRAM", "/nowhere")
+    monkeypatch.setattr("accord.app.backup.backup.DEBIAN_PROGRAM", "/nowhere")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BackupError, match=r"pg_dump \d+ or newer is needed, and is not there"):
         await take_backup(old, tmp_path / "other.tar.gz")

@@ -10,7 +10,7 @@ import pytest
 
 from accord.operations.adapters.mcp_text import NOTICE
 from tests.mcp.server.http.service import Reply, Site, modern_headers, request, serving, with_meta
-from tests.operations.tools.shop import Shop, shop
+from tests.operations.adapters.mcp_shop import Shop, shop
 
 MODERN, LEGACY, PLAIN = "2026-07-28", "2025-11-25", "plain"
 INFO = {"io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"}}

@@ -12,7 +12,7 @@ from accord.mcp.protocol.versions import Era
 from accord.operations.adapters.errors import is_for_models, kind_of, mcp_error
 from accord.operations.errors import KINDS, UnavailableError
 from accord.operations.runner import InternalError
-from tests.operations.faces.shop import FAILURES, Shop
+from tests.operations.adapters.shop import FAILURES, Shop
 
 TABLE = [
     # the kind, the HTTP status, the JSON-RPC code, the HTTP status of a single JSON-RPC call
