@@ -219,13 +219,13 @@ class Changed(Struct, kw_only=True):
 
 
 class Database(Protocol):
-    """The database as reading operations use it; writing ones also have `execute`."""
+    """The database of reading operations; that of writing ones also has `execute`."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]: ...
 
 
 class OperationContext:
-    """One run of an operation."""
+    """The context of one run of an operation."""
 
     __slots__ = (
         "_services",
@@ -256,41 +256,50 @@ class OperationContext:
         writes: bool = False,
     ) -> None:
         self.db = db
-        """A `Transaction` where the operation writes, else a `Database`."""
+        """A `Transaction` if the operation writes, else a `Database`."""
         self.caller = caller
         self.now = now
-        """The time, as it is stored: UTC with microseconds, such as 2026-11-15T09:30:00.000000Z."""
+        """The time in its stored form: UTC with microseconds, 2026-11-15T09:30:00.000000Z."""
         self.new_id = new_id
         self.engine = engine
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
         self.reached: list[str] = []
-        """What it has do something beyond this installation, such as `agents`."""
+        """The systems beyond this installation that act because of it, such as `agents`."""
         self.known: dict[str, Any] = {}
-        """What was just written, by its id, so that recorders need not read it again. It holds as
-        long as the effects tell of nothing but new entities."""
+        """New entities by id, so that recorders need not read them again.
+
+        Valid only while all effects are new entities.
+        """
         self.prepared = prepared
-        """What was made before the transaction began; see `Operation.prepare`."""
+        """The result of `Operation.prepare`, which runs before the transaction."""
         self.states = 0
-        """How many states of rows were kept for the audit trail."""
+        """The number of row states stored for the audit trail."""
         self.writes = writes
-        """Whether this is the transaction of an operation that writes."""
+        """True in the transaction of an operation that writes."""
         self._services = services
 
-    def did(self, effect: Effect) -> None:
-        """Tell of something that was done."""
+    def record(self, effect: Effect) -> None:
+        """Record a change of an entity."""
         self.effects.append(effect)
 
+    def did(self, effect: Effect) -> None:
+        """Record a change of an entity; the old name of `record`, which goes with a later release."""
+        self.record(effect)
+
     def reaches(self, what: str) -> None:
-        """Record that others, such as `agents`, do something because of this."""
+        """Record that other systems, such as `agents`, act because of this operation."""
         self.reached.append(what)
 
     def hint(self, hint: Hint) -> None:
+        """Add a hint to the result."""
         self.hints.append(hint)
 
     def acting(self, caller: Caller, *, now: str, new_id: Callable[[], str]) -> Work:
-        """The same run, as if somebody did a part of it at another time; what that does belongs to
-        this one."""
+        """Return a context for a part of this run, done as another caller and at another time.
+
+        Its effects and hints belong to this run.
+        """
         other = OperationContext(
             self.db,
             caller,
@@ -305,7 +314,7 @@ class OperationContext:
         return other
 
     def service(self, kind: type[T]) -> T:
-        """What the application was put together with, by its type."""
+        """Return a service of the application by its type."""
         found: T = self._services[kind]
         return found
 

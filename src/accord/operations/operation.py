@@ -54,21 +54,24 @@ Finish: TypeAlias = Callable[[OperationContext, Mapping[str, Any], Any], Awaitab
 
 
 class Rest(Struct, frozen=True):
-    """Where an operation is found over REST: a verb, and a path below `/api/v1`, whose `{names}`
-    are parameters. The others are in the query of GET and DELETE, else in the body."""
+    """The REST route of an operation: a verb, and a path below `/api/v1`.
+
+    `{names}` in the path are parameters. Other parameters are in the query of GET and DELETE, else
+    in the body.
+    """
 
     verb: Verb
     path: str
     status: int = 200
-    """Of the answer: 201 has a `Location`, 204 no body."""
+    """The status of the response: 201 has a `Location`, 204 no body."""
     location: str = ""
-    """Where what was created is found, such as `/epics/{id}`."""
+    """The path of the created entity, such as `/epics/{id}`."""
     aliases: tuple[tuple[str, str], ...] = ()
-    """Names of parameters in the query that are shorter than their own: `("q", "query")`."""
+    """Short names of parameters in the query: `("q", "query")`."""
     whole: str = ""
-    """The parameter that the whole body is, where its members are not the parameters."""
+    """The parameter whose value is the whole body, if its members are not the parameters."""
     texts: tuple[str, ...] = ()
-    """Media types beside JSON that a body may have: `whole` then is the text as it was sent."""
+    """Media types of bodies besides JSON; `whole` is then the text as it was sent."""
 
 
 class Operation(Struct, frozen=True, kw_only=True, eq=False):
@@ -81,48 +84,52 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     function: Function
     """`async def function(work, *, …)`."""
     parameters: tuple[Parameter, ...]
-    """What callers give: those of the function, and for writes `dry_run` and `idempotency_key`."""
+    """Parameters of callers: those of the function; writes add `dry_run`, `idempotency_key`."""
     returns: Any
     right: Right
     writes: bool
     prepare: Prepare | None = None
-    """Of a write: what takes too long for a transaction, such as hashing a password. It is run
-    before, may read the database, and what it gives is `work.prepared`."""
+    """The slow part of a write, such as hashing a password.
+
+    It runs before the transaction and may read the database; its result is `work.prepared`.
+    """
     prepare_optional: bool = False
-    """Whether its function does without what `prepare` gives, as where it is a step of another."""
+    """True if the function also works without `prepare`, as a step of another operation."""
     finish: Finish | None = None
-    """Of a write: what is to be waited for once it is committed. It is given the arguments and the
-    result, may read the database, and what it gives is the result."""
+    """The last part of a write, after the commit.
+
+    It gets the arguments and the result, may read the database, and returns the final result.
+    """
     rehearsed_on: tuple[str, ...] = ()
-    """Of a write that may take long: the tables whose rows it changes. A dry run of it is made on a
-    copy of them, so that nobody waits for it."""
+    """The tables that a long write changes: its dry run uses a copy, so it blocks no other write."""
     rest: tuple[Rest, ...] = ()
     cost: int = 1
-    """What a call takes from the bucket of its caller."""
+    """The cost of a call, taken from the token bucket of its caller."""
     tool: bool = True
-    """Whether assistants have it over MCP."""
+    """True if it is an MCP tool."""
     snapshot: bool = False
-    """Whether all statements of a read must see the same state."""
+    """True if all statements of a read must see the same state."""
     destructive: bool | None = None
-    """Whether it may delete something; None where its author does not say."""
+    """True if it may delete something; None if its author does not state it."""
     open_world: bool | None = None
-    """Whether it reaches beyond this installation, as a run does that calls agents; None where its
-    author does not say."""
+    """True if it reaches other systems, as a run that calls agents does; None if not stated."""
     idempotent: bool = False
     runs: Callable[[Operation], bool] | None = None
-    """Of an operation that carries out others: tells which. It can do whatever those can."""
+    """Selects the operations that this one carries out; it has all of their abilities."""
     audited: bool = True
-    """Whether its arguments may be written down; secrets never are."""
+    """True if its arguments may be recorded; secrets never are."""
     tag: str = ""
-    """What it is about, for documents: `epics`."""
+    """The subject, for documents: `epics`."""
 
 
 class Abilities(Struct, frozen=True):
     """The declared abilities of an operation; None if its author does not state one."""
 
     destructive: bool | None
-    """May delete something, including a link or a label of an item. An update keeps earlier
-    versions and does not count."""
+    """May delete something, including a link or a label of an item.
+
+    An update keeps earlier versions and does not count.
+    """
     open_world: bool | None
     """May make agents or other systems act."""
     idempotent: bool

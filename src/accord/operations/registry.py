@@ -1,4 +1,4 @@
-"""All operations, by name."""
+"""The registry of operations, and the decorators that add functions to it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OF_WRITES: Final = (
 
 
 class OperationOptions(TypedDict, total=False):
-    """What `read` and `write` can be told; see `Operation`."""
+    """Options of the decorators `read` and `write`; see `Operation`."""
 
     right: Right
     prepare: Prepare
@@ -85,12 +85,11 @@ class Registry:
         return self._operations.get(name)
 
     def read(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
-        """Add a function that only reads; a decorator. Its right is `read` unless another is
-        given."""
+        """Return a decorator that adds a reading function; its default right is `read`."""
         return self._decorator(options, writes=False)
 
     def write(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
-        """Add a function that writes; a decorator. Its right is `write` unless another is given."""
+        """Return a decorator that adds a writing function; its default right is `write`."""
         return self._decorator(options, writes=True)
 
     def include(self, other: Registry) -> None:
@@ -99,13 +98,13 @@ class Registry:
             self.add(operation)
 
     def add(self, operation: Operation) -> None:
-        """Add one. Raises RegistrationError where there is one of its name."""
+        """Add an operation. Raises RegistrationError if its name is taken."""
         if operation.name in self._operations:
             raise RegistrationError(f"there are two operations {operation.name!r}")
         self._operations[operation.name] = operation
 
     def fully_declared(self) -> Registry:
-        """Return the same operations, of which nothing can do what it does not declare."""
+        """Return the same operations; abilities that an author did not state are False."""
         found = Registry()
         for operation in self:
             found.add(
@@ -126,7 +125,7 @@ class Registry:
 
 
 def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Operation:
-    """Raises `RegistrationError` for a function that cannot be an operation."""
+    """Return the operation of a function. Raises RegistrationError if it cannot be one."""
     name = function.__name__
     if not iscoroutinefunction(function) or not function.__doc__:
         raise RegistrationError(f"operation {name!r} must be an async function with a docstring")
@@ -162,8 +161,11 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
 
 
 class Operations(Registry):
-    """The operations of a plugin: `read` and `write` are as those of `Registry`, but that `right`
-    must be given."""
+    """The operations of a plugin; each must state its right.
+
+    An operation that states none is refused when the plugin is loaded, rather than offered to
+    all callers who may read or write.
+    """
 
     def read(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
         return super().read(**_with_right(options))
