@@ -284,7 +284,7 @@ class OperationContext:
         self.effects.append(effect)
 
     def did(self, effect: Effect) -> None:
-        """Record a change of an entity; the old name of `record`, which goes with a later release."""
+        """Record a change of an entity; the old name of `record`."""
         self.record(effect)
 
     def reaches(self, what: str) -> None:

@@ -101,7 +101,7 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     It gets the arguments and the result, may read the database, and returns the final result.
     """
     rehearsed_on: tuple[str, ...] = ()
-    """The tables that a long write changes: its dry run uses a copy, so it blocks no other write."""
+    """The tables that a long write changes; its dry run uses a copy and blocks no other write."""
     rest: tuple[Rest, ...] = ()
     cost: int = 1
     """The cost of a call, taken from the token bucket of its caller."""

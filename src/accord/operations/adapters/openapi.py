@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from accord.jsonrpc.methods.signature import Parameter
 from accord.operations.adapters.errors import members
-from accord.operations.adapters.rest_messages import TOO_LARGE, WRONG_TYPE, FurtherRoute, encode
+from accord.operations.adapters.rest_messages import TOO_LARGE, WRONG_TYPE, Further, encode
 from accord.operations.adapters.rest_routes import (
     EXPECTED_VERSION,
     PARAMETERS,
@@ -386,7 +386,7 @@ def openapi_document(
     version: str,
     root: str,
     description: str = _ABOUT,
-    further: Sequence[FurtherRoute] = (),
+    further: Sequence[Further] = (),
 ) -> bytes:
     """Return the document of the operations below `root`."""
     bundle = Bundle(SCHEMAS, "2020-12", taken=("Problem",))

@@ -28,7 +28,7 @@ from accord.operations.adapters.rest_messages import (
     WRONG_TYPE,
     WRONG_VERB,
     Conditions,
-    FurtherRoute,
+    Further,
     RequestWords,
     RestHead,
     RestResponse,
@@ -112,7 +112,7 @@ class RestApp(LivingApp[RestHead]):
         root: str = ROOT,
         trusted_proxies: Sequence[str] = (),
         origins: tuple[str, ...] | None = None,
-        further: Sequence[FurtherRoute] = (),
+        further: Sequence[Further] = (),
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._authenticator = RequestAuthenticator(accounts, "rest", Addresses(trusted_proxies))

@@ -267,7 +267,7 @@ class RouteTarget(Protocol):
         """Return the response. Raises ServiceError for a refusal."""
 
 
-class FurtherRoute(Struct, frozen=True):
+class Further(Struct, frozen=True):
     """A route that is no operation."""
 
     verb: Verb

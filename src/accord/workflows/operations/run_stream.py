@@ -17,7 +17,7 @@ import msgspec
 from accord.jsonrpc.protocol.framing import KEEP_ALIVE, encode_event
 from accord.operations.adapters.openapi import failure, headers
 from accord.operations.adapters.rest_messages import (
-    FurtherRoute,
+    Further,
     RequestWords,
     RestHead,
     RestResponse,
