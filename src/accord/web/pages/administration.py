@@ -11,9 +11,8 @@ from urllib.parse import urlencode
 from accord.operations.audit.record import Result
 from accord.operations.auth.passwords import random_password
 from accord.operations.auth.users import User
-from accord.operations.context import Role
+from accord.operations.context import Role, utc_now
 from accord.operations.errors import ServiceError
-from accord.operations.context import utc_now
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 

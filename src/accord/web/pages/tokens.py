@@ -14,7 +14,15 @@ from accord.mcp.host_entries import json_entry, toml_entry
 from accord.mcp.hosts import HOSTS, Remote
 from accord.openrpc.explorer import framed_page
 from accord.operations.auth.credentials import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
-from accord.operations.context import ASSISTANT_SCOPES, RULES, SCOPES, Role, Scope, default_scopes
+from accord.operations.context import (
+    ASSISTANT_SCOPES,
+    RULES,
+    SCOPES,
+    Role,
+    Scope,
+    default_scopes,
+    utc_now,
+)
 from accord.operations.errors import ServiceError
 from accord.web.forms import Words
 from accord.web.request import THEME, PageRequest, Pages
