@@ -86,7 +86,7 @@ class Trace(Struct, frozen=True, kw_only=True):
     traceparent: str = ""
     """W3C Trace Context."""
     tell: Callable[[Direction, bytes], None] | None = None
-    """Told every body that is sent or received, for a log."""
+    """Called with every body sent or received, for a log."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -174,7 +174,7 @@ class Client:
             return self._card
 
     async def reached(self, *, trace: Trace = NO_TRACE) -> Reached:
-        """Return the interface that requests go to: the card's, unless the format was given."""
+        """Return the interface to send requests to: from the card, unless `wire` was given."""
         if self._reached is None:
             found = (await self.card(trace=trace)).interface()
             if found is None:
@@ -247,7 +247,7 @@ class Client:
         push: PushConfig | None = None,
         trace: Trace = NO_TRACE,
     ) -> ReceivedAnswer:
-        """As `send`; the answer with its result as it came, and what was wrong with it."""
+        """Send as `send` does. Return the answer with its raw result and warnings."""
         message = _message(input, message_id, context_id, task_id)
         send = Send(message=message, blocking=blocking, history_length=history_length, push=push)
         reached = await self.reached(trace=trace)
@@ -280,7 +280,10 @@ class Client:
     async def get(
         self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
     ) -> Task:
-        """Return a task. One that the agent no longer knows is an unknown outcome."""
+        """Return a task.
+
+        Raises UnknownOutcomeError if the agent no longer knows it.
+        """
         received = await self.get_task(task_id, history_length=history_length, trace=trace)
         return _task(received)
 
@@ -302,7 +305,7 @@ class Client:
             raise UnknownOutcomeError(error.code, why) from error
 
     async def cancel(self, task_id: str, *, trace: Trace = NO_TRACE) -> Task:
-        """Cancel a task; return it, which may have ended otherwise."""
+        """Cancel a task. Return it; it may have ended otherwise."""
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, tenant=reached.tenant)
         return _task(await self._ask_task(reached, Verb.CANCEL, query, trace))
@@ -310,7 +313,7 @@ class Client:
     async def subscribe(
         self, task_id: str, *, trace: Trace = NO_TRACE
     ) -> AsyncIterator[Event | Unrecognized]:
-        """Yield a task as it is, then its events."""
+        """Yield the current state of a task, then its events."""
         reached = await self.reached(trace=trace)
         id = self._next_id()
         query = TaskQuery(id=task_id, tenant=reached.tenant)

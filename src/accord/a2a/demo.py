@@ -29,13 +29,13 @@ from accord.jsonrpc.protocol.errors import InternalError
 
 MAX_DELAY_SECONDS: Final = 600.0
 MAX_REMEMBERED: Final = 10_000
-"""How many messages are remembered that were treated badly once."""
+"""How many messages are remembered, so that each one fails only once."""
 BOTH_WIRES: Final = (Wire.V10, Wire.V03)
 _ONCE: Final = ("crash", "forget")
 
 
 class DemoAgent(Agent):
-    """Serve it with `serve` or `run`, as any agent."""
+    """The demo agent; serve it with `serve` or `run`, like any agent."""
 
     def __init__(self, name: str, *, token: str = "", wires: Sequence[Wire] = BOTH_WIRES) -> None:
         super().__init__(

@@ -40,7 +40,7 @@ from accord.transports.urls import WebAddress
 
 
 class AddressRefusedError(TransportError):
-    """The address of a host must not be connected to."""
+    """The policy forbids connections to an address of the host."""
 
     default_message = "Address refused"
     recoverable = False
@@ -48,7 +48,7 @@ class AddressRefusedError(TransportError):
 
 
 class AddressGuard:
-    """Resolves for a `Requester`."""
+    """A resolver for `Requester` that returns only addresses the policy allows."""
 
     def __init__(self, policy: AddressPolicy) -> None:
         self._policy = policy
@@ -76,7 +76,7 @@ POOL: Final = 16
 
 
 class Exchanger:
-    """Sends requests, and says what became of them. Belongs to one event loop."""
+    """HTTP exchanges with agents, with errors as CallError. Bound to one event loop."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Exchanger:
         max_bytes: int,
         pool: int = POOL,
     ) -> None:
-        """At most `pool` connections are kept for later."""
+        """Keep at most `pool` idle connections."""
         options = Options(
             tls=tls,
             connect_seconds=min(timeout, CONNECT_SECONDS),
@@ -131,9 +131,9 @@ class Exchanger:
     async def open(
         self, address: WebAddress, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[Response]:
-        """Return a response to be read in pieces.
+        """Open a response, to be read piece by piece.
 
-        Raises CallError, also for errors while it is read.
+        Raises CallError, also for errors while reading.
         """
         async with _translate_errors():
             async with self._in_time():
@@ -145,7 +145,7 @@ class Exchanger:
                 response.close()
 
     async def receive(self, response: Response) -> bytes:
-        """Return the next piece of a response, nothing at its end. Raises CallError."""
+        """Return the next piece of a response, b"" at its end. Raises CallError."""
         async with self._in_time():
             return await response.receive()
 
@@ -172,7 +172,7 @@ class Exchanger:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """Translate transport errors to CallError: the one boundary."""
+    """Translate transport errors to CallError; the only place that does so."""
     try:
         yield
     except RpcError as error:
@@ -180,7 +180,7 @@ async def _translate_errors() -> AsyncIterator[None]:
 
 
 def call_error(error: RpcError) -> CallError:
-    """Return the CallError for an error of a transport."""
+    """Return the CallError for a transport error."""
     match error:
         case AddressRefusedError():
             return CallRefusedError("address_refused", error.message)
@@ -197,7 +197,7 @@ def call_error(error: RpcError) -> CallError:
 
 
 def check_status(response: Response, body: bytes, id: str) -> None:
-    """Raise CallError unless the body is worth reading."""
+    """Raise CallError unless the status is 2xx or the body answers the request `id`."""
     status = response.status
     if 200 <= status < 300 or (id and is_answer(body, id)):
         return
@@ -210,7 +210,7 @@ def check_status(response: Response, body: bytes, id: str) -> None:
 
 
 def _retry_after(text: str) -> float | None:
-    """RFC 9110, section 10.2.3, seconds only: a date would need the agent's clock."""
+    """Parse Retry-After (RFC 9110, 10.2.3); seconds only: a date needs the agent's clock."""
     return min(float(text), MAX_RETRY_AFTER) if text.isascii() and text.isdigit() else None
 
 

@@ -22,10 +22,10 @@ ITEMS: Final = frozenset(
     {"epic", "user_story", "acceptance_criteria", "requirement", "steering_document", "prompt"}
 )
 AROUND: Final = 60
-"""How many characters that stayed are shown next to what did not."""
+"""Unchanged characters shown on each side of a change."""
 MAX_REDLINES: Final = 2
 MAX_PLAIN: Final = 300
-"""Longest text that is shown where nothing of it stayed."""
+"""The longest value that is shown whole if all of it changed."""
 
 _BY_OPERATION: Final = {
     "activate_prompt": "activated",
@@ -37,7 +37,7 @@ _IN_BULK: Final = {"import_items": "imported", "load_demo": "loaded the sample p
 LASTING_OPERATIONS: Final = frozenset(
     {"propose_changes", "reject_proposal", "create_baseline", "import_items", "load_demo"}
 )
-"""Operations that nobody takes back from a list."""
+"""Operations that lists do not offer to undo."""
 _OF_ITEMS: Final = {"created": "created", "updated": "edited", "deleted": "deleted"}
 _OF_COMMENTS: Final = {
     "created": "commented on",
@@ -59,47 +59,47 @@ _ACTIONS: Final = ("created", "updated", "deleted")
 _NAME: Final = re.compile(r"(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]+")
 _PROGRAMS: Final = {"rest": "API", "rpc": "API", "a2a": "agent", "cli": "command line"}
 _HIDDEN: Final = frozenset({"status", "assignee", "epic_id", "user_story_id", "resolved"})
-"""Fields that the sentence itself tells about where they are all that changed."""
+"""Fields that the sentence itself describes if nothing else changed."""
 
 
 class SentencePart(Struct, frozen=True):
-    """A piece of a sentence; the name of an item leads to it."""
+    """A piece of a sentence; the name of an item is a link."""
 
     text: str
     href: str = ""
     is_name: bool = False
     behind: str = " "
-    """What stands between it and the next."""
+    """The separator before the next part."""
 
 
 class FieldRedline(Struct, frozen=True):
-    """How one field changed."""
+    """The redline of a changed field."""
 
     field: str
     text: Markup
 
 
 class ActivityEntry(Struct, frozen=True):
-    """One change."""
+    """A change in the activity feed."""
 
     id: str
     time: str
     actor: str
     program: str
-    """What acted for them: `assistant`, `API`, …; empty where it was a person in a browser."""
+    """The kind of program used: `assistant`, `API`, …; empty for a person in a browser."""
     client: str
-    """What that calls itself."""
+    """The program's own name."""
     token: str
-    """The name of the token that it used."""
+    """The name of the token used."""
     proposal: Any
-    """The change itself, where it carries out a proposal; else None."""
+    """The change itself if it carries out a proposal, else None."""
     parts: tuple[SentencePart, ...]
     heading: str
-    """What the one thing is about that it touched."""
+    """The title of the only object that the change touched."""
     redlines: tuple[FieldRedline, ...]
     is_undone: bool
     is_lasting: bool
-    """Whether it is nothing to take back."""
+    """True if lists do not offer to undo it."""
 
 
 class Day(Struct, frozen=True):
@@ -108,7 +108,7 @@ class Day(Struct, frozen=True):
 
 
 def days(news: Sequence[Any], today: date) -> list[Day]:
-    """What `list_news` gives, by day."""
+    """Group the result of `list_news` by day."""
     by_day = groupby(news, lambda each: formatting.parse(each.time).date())
     return [Day(_day(day, today), tuple(tell(each) for each in some)) for day, some in by_day]
 
@@ -230,7 +230,7 @@ def _names(touched: Sequence[Any], news: Any) -> Iterator[SentencePart]:
 
 
 def with_links(reference: str) -> Iterator[SentencePart]:
-    """A name such as `REQ-012 depends_on REQ-009`, with its items as links."""
+    """Split a name such as `REQ-012 depends_on REQ-009` into parts, with items as links."""
     for word in reference.split():
         is_item = _NAME.fullmatch(word) is not None
         yield _name(word) if is_item else SentencePart(word.replace("_", " "))
@@ -241,7 +241,7 @@ def _name(reference: str) -> SentencePart:
 
 
 def _name_of(one: Any) -> SentencePart:
-    """The name of an item, which leads to it where it is still there."""
+    """Return the name of an item, as a link unless the item is deleted."""
     href = "" if one.action == "deleted" else href_of(one.kind, one.reference_id)
     return SentencePart(one.reference_id, href, is_name=True)
 
@@ -282,17 +282,17 @@ _TITLES: Final[dict[str, tuple[str, str, str]]] = {
     "lint_suppression": ("Hint set aside:", "Hint set aside:", "Hint brought back:"),
     "comment": ("Comment added", "Comment edited", "Comment deleted"),
 }
-"""By kind: what was created, updated and deleted."""
+"""Titles by kind: for something created, updated and deleted."""
 _SHOWN: Final = frozenset({"text", "confirmed_reason", "reason", "type"})
-"""Fields of related things that the title does not tell."""
+"""Fields of related objects that the title does not mention."""
 
 
 class HistoryRow(Struct, frozen=True):
-    """One row of a history."""
+    """A row of an item's history."""
 
     revision: Revision
     title: tuple[SentencePart, ...]
-    """Of a change to a link, a label, a comment or a hint; empty for the item itself."""
+    """The title of a change to a link, label, comment or hint; empty for the item itself."""
     differences: list[Difference]
     may_undo: bool
 
@@ -300,9 +300,11 @@ class HistoryRow(Struct, frozen=True):
 def history_rows(
     revisions: Iterable[Revision], *, actor: str, is_administrator: bool, is_first: bool = True
 ) -> list[HistoryRow]:
-    """Return the rows of a page of history, newest first. Undo is offered for the newest change of
-    each thing; a change and its undo cancel each other. Only the first page knows the newest
-    change of the item itself."""
+    """Return the rows of a page of history, newest first.
+
+    Undo is offered for the newest change of each object; a change and its undo cancel each other.
+    Only the first page has the newest change of the item itself.
+    """
     superseded: set[str] = set() if is_first else {""}
     cancelled: set[str] = set()
     made = []

@@ -64,29 +64,29 @@ log = logging.getLogger("accord.web")
 SIGN_IN: Final = "/sign-in"
 CSRF_FIELD: Final = "csrf"
 LONG_FORM: Final = 64 * 1024
-"""Forms with more bytes are read in a thread."""
+"""Forms with more bytes than this are parsed in a thread."""
 MAX_FORM: Final = 4 * 1024 * 1024
-"""Most bytes of a form without files: texts are percent-encoded, up to nine bytes a character."""
+"""The most bytes of a form without files: percent-encoded, a character has up to nine bytes."""
 MAX_IN_FLIGHT: Final = 500
-"""Most pages that are made at once; more are answered 503."""
+"""The most pages in flight; further requests get 503."""
 
 
 class PageHead(Struct, frozen=True):
-    """The head of a request that was let in so far."""
+    """The head of a request that passed the checks so far."""
 
     request: WebRequest
     route: PageRoute | None
-    """None where there is no page."""
+    """None if there is no page at the path."""
     values: Mapping[str, str]
 
     @property
     def route_path(self) -> str:
-        """The path with names instead of values; empty where there is no page."""
+        """The path with parameter names instead of values; empty without a page."""
         return "" if self.route is None else self.route.path
 
 
 class WebPages(LivingApp[PageHead]):
-    """Serves pages at the root; implements `LivingApp`."""
+    """The application of the pages, at the root; implements `LivingApp`."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class WebPages(LivingApp[PageHead]):
         self._stop: Callable[[], None] = lambda: None
 
     def _forget(self) -> None:
-        """Something was changed: what is kept may not be so any more."""
+        """Clear the caches after a write."""
         self._services.pending_counts.forget()
         self._services.cache.forget()
 
@@ -182,11 +182,11 @@ class WebPages(LivingApp[PageHead]):
             exchange.on_gone = partial(_cancel, task)
 
     async def start(self) -> None:
-        """Hear of what other processes change."""
+        """Subscribe to changes by other processes."""
         self._stop = await self._services.runner.store.listen(CHANNEL, self._forget)
 
     async def close(self, drain: float) -> None:
-        """Let what is under way be answered for so long."""
+        """Wait up to `drain` seconds for requests in flight."""
         self._stop()
         await self._underway.close(drain)
         self._services.templates.close()
@@ -203,7 +203,7 @@ class WebPages(LivingApp[PageHead]):
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
     async def _refused(self, page_request: PageRequest, error: Exception) -> PageResponse:
-        """Return what a browser gets in place of a page."""
+        """Return the response to a request whose page raised an error."""
         if isinstance(error, UnauthenticatedError):
             return _to_sign_in(page_request)
         if not isinstance(error, ServiceError | InternalError):
@@ -243,7 +243,7 @@ class WebPages(LivingApp[PageHead]):
         return await self._authenticator.caller(credentials)
 
     async def _failure(self, page_request: PageRequest, error: Exception) -> PageResponse:
-        """What a person sees of what went wrong: what, what is safe, what to try."""
+        """Return the error page: what failed, what is unaffected, what to try."""
         kind = error.kind if isinstance(error, ServiceError) else None
         status = 500 if kind is None else kind.status
         shown: dict[str, Any] = {
@@ -287,7 +287,7 @@ def origin_of(url: str) -> str:
 
 
 async def _whole(answer: PageResponse) -> PageResponse:
-    """Return an answer with all of its body."""
+    """Return a response with its complete body."""
     if isinstance(answer, Html) and answer.rest is not None:
         return replace(answer, body=await answer.rest(), rest=None)
     return answer

@@ -1,4 +1,4 @@
-"""How pages show states, times, programs, provenance, links and search results. Pure."""
+"""Formatting of states, times, programs, provenance, links and search results. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape: TypeAlias = Literal["empty", "half", "full", "crossed"]
 
 
 class StateLook(Struct, frozen=True):
-    """What a chip looks like."""
+    """The text and tone of a state's chip."""
 
     tone: Tone
     shape: Shape
@@ -41,7 +41,7 @@ _LOOKS: Final = {word.lower(): (tone, shape) for tone, shape, words in _TABLE fo
 
 
 def look_of(state: str) -> StateLook:
-    """How to show a state by its name in the API; one that is not known is shown quietly."""
+    """Return how to show a state by its name in the API; an unknown one is idle."""
     tone, shape = _LOOKS.get(state.lower().replace("_", " "), ("idle", "empty"))
     word = state.replace("_", " ")
     return StateLook(tone, shape, word[:1].upper() + word[1:].lower())
@@ -56,14 +56,14 @@ _STEPS: Final = (
 
 
 def parse(value: str | float) -> datetime:
-    """A time as the API tells it: in ISO 8601, or in seconds since 1970."""
+    """Parse a time of the API: ISO 8601, or seconds since 1970."""
     if isinstance(value, int | float):
         return datetime.fromtimestamp(value, UTC)
     return datetime.fromisoformat(value).astimezone(UTC)
 
 
 def relative(time: datetime, now: datetime) -> str:
-    """How long ago, or how soon; the date for what is further than a month."""
+    """Return a time relative to now; the date if it is more than a month away."""
     seconds = (now - time).total_seconds()
     away = abs(seconds)
     if away < 5:
@@ -81,7 +81,7 @@ def exact(time: datetime) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long something took."""
+    """Return a duration in words."""
     if seconds < 0.001:
         return "0 s"
     if seconds < 1:
@@ -106,7 +106,7 @@ _BROWSERS: Final = (
     ("Chrome", "Chrome"),
     ("Version", "Safari"),
 )
-"""By what stands before the version; the first that is there counts."""
+"""Browsers by the word before their version; the first match counts."""
 _SYSTEMS: Final = (
     ("Android", "Android"),
     ("iPhone", "iOS"),
@@ -119,7 +119,7 @@ _SYSTEMS: Final = (
 
 
 def program_name(text: str) -> str:
-    """A browser by its name, version and system; every other program as it says."""
+    """Return a browser's name, version and system; any other program's own text."""
     if not text.startswith("Mozilla/5.0 ("):
         return text
     for word, name in _BROWSERS:
@@ -131,7 +131,7 @@ def program_name(text: str) -> str:
 
 
 ASSISTANTS: Final = frozenset({"mcp", "a2a"})
-"""Faces that programs use which write by themselves."""
+"""The interfaces that assistants use."""
 FACES: Final = {
     "mcp": "an MCP client",
     "rest": "the REST interface",
@@ -144,8 +144,10 @@ FACES: Final = {
 
 
 def through(face: str | UnsetType, client: str | UnsetType) -> str:
-    """The program, or the face where it did not tell its name; empty for the pages, which everybody
-    uses."""
+    """Return the program of a change, or its interface if the program has no name.
+
+    It is empty for the pages, which everybody uses.
+    """
     if isinstance(face, UnsetType) or face == "web":
         return ""
     return client if client and not isinstance(client, UnsetType) else FACES.get(face, face)
@@ -164,12 +166,12 @@ KINDS: Final = {
     "prompt": "Prompt",
     "comment": "Comment",
 }
-"""By the name in the API: what people call it."""
+"""Names for people, by kind in the API."""
 _MARK: Final = Markup("<mark>{}</mark>")
 
 
 class SearchResult(Struct, frozen=True):
-    """One of them."""
+    """A search result, as pages show it."""
 
     href: str
     reference_id: str
@@ -178,11 +180,11 @@ class SearchResult(Struct, frozen=True):
     status: str
     snippet: Markup
     has_marks: bool
-    """Whether the snippet has any of the words."""
+    """True if the snippet contains words of the query."""
 
 
 def search_result(found: Any) -> SearchResult:
-    """From what `search_global` gives."""
+    """Return the search result for an item of `search_global`."""
     return SearchResult(
         href=href_of(found.kind, found.reference_id, found.id),
         reference_id=found.reference_id,
@@ -195,14 +197,14 @@ def search_result(found: Any) -> SearchResult:
 
 
 def href_of(kind: str, reference_id: str, id: str = "") -> str:
-    """Where something is shown. A comment is on the page of what it is on."""
+    """Return the path of an object's page. A comment is on the page of its target."""
     if kind == "comment":
         return f"/items/{reference_id}#comment-{id}"
     return f"/prompts/{reference_id}" if kind == "prompt" else f"/items/{reference_id}"
 
 
 def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
-    """A text in which all that stands between the places of each pair is marked."""
+    """Return a text with the ranges `marks` in `<mark>`."""
     pieces: list[Markup] = []
     end = 0
     for begin, until in marks:

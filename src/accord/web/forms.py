@@ -1,6 +1,6 @@
-"""What a form sends, as words by name. Pure.
+"""Values of forms and queries, by name. Pure.
 
-Forms come as `application/x-www-form-urlencoded`, those with a file as `multipart/form-data`.
+Forms are sent as `application/x-www-form-urlencoded`, those with a file as `multipart/form-data`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from msgspec import Struct
 from accord.operations.errors import MalformedError
 
 MAX_WORDS: Final = 10_000
-"""Most fields of one form: a list of boxes to tick has many."""
+"""The most fields of a form: lists of checkboxes have many."""
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
 MAX_PARTS: Final = 1_000
-"""Most parts of a form with files: to read one takes 120 µs."""
+"""The most parts of a form with files: parsing one takes 120 µs."""
 
 _BOUNDARY: Final = re.compile(r'boundary="?([0-9A-Za-z\'()+_,\-./:=?]{1,70})"?')
 
 
 class Option(Struct, frozen=True):
-    """A box to tick in a form."""
+    """A checkbox in a form."""
 
     value: str
     text: str
@@ -38,7 +38,7 @@ class Option(Struct, frozen=True):
 def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> list[Option]:
     """Return `options`, values or pairs of a value and its text, with those in `chosen` ticked.
 
-    Letter case does not matter. A value that is chosen and not an option is added.
+    Letter case does not matter. A chosen value that is not an option is added.
     """
     pairs = [(each, each) if isinstance(each, str) else each for each in options]
     wanted = {each.lower(): each for each in chosen}
@@ -48,7 +48,7 @@ def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> l
 
 
 class Words:
-    """Words by name, as they stand in a query or a form, and the files of a form."""
+    """The values of a query or form by name, and the files of a form."""
 
     __slots__ = ("_files", "_pairs")
 
@@ -59,22 +59,22 @@ class Words:
         self._files = dict(files)
 
     def __getitem__(self, name: str) -> str:
-        """The first of this name; empty where there is none."""
+        """Return the first value of this name, "" if there is none."""
         return next((value for key, value in self._pairs if key == name), "")
 
     def __contains__(self, name: str) -> bool:
         return any(key == name for key, _ in self._pairs)
 
     def file(self, name: str) -> bytes:
-        """Return the content of a file that was chosen; empty where there is none."""
+        """Return the content of an uploaded file, b"" if there is none."""
         return self._files.get(name, b"")
 
     def every(self, name: str) -> list[str]:
-        """All of this name, in their order."""
+        """Return all values of this name, in their order."""
         return [value for key, value in self._pairs if key == name]
 
     def given(self, *names: str) -> dict[str, str]:
-        """Those of `names` that are there and not empty."""
+        """Return the non-empty values among `names`."""
         return {name: self[name] for name in names if self[name]}
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -82,7 +82,7 @@ class Words:
 
 
 def read_words(text: str) -> Words:
-    """The words of a query, or of a form that is written like one. Raises MalformedError."""
+    """Parse a query, or a form encoded like one. Raises MalformedError."""
     pairs = [each for each in text.split("&") if each]
     if len(pairs) > MAX_WORDS:
         raise MalformedError(f"a form may have {MAX_WORDS:,} fields")
@@ -91,7 +91,7 @@ def read_words(text: str) -> Words:
 
 
 def read_form(media_type: str, body: bytes) -> Words:
-    """The words of a form by its `Content-Type`. Raises MalformedError."""
+    """Parse a form by its `Content-Type`. Raises MalformedError."""
     kind = media_type.partition(";")[0].strip().lower()
     if kind == URLENCODED:
         try:

@@ -30,18 +30,18 @@ Line: TypeAlias = Literal["solid", "dashed"]
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
-    """A box."""
+    """A box of a graph."""
 
     id: str
     title: str
     subtitle: str = ""
-    """Who does it, or what it is."""
+    """The agent of a step, or the kind of an item."""
     note: str = ""
-    """At the right: a state, a time."""
+    """The text at the right: a state, a time."""
     tone: Tone = "idle"
     href: str = ""
     is_marked: bool = False
-    """Whether it stands out, as what is looked at does."""
+    """The box is highlighted, as the selected one is."""
 
 
 class Edge(Struct, frozen=True, kw_only=True):
@@ -64,12 +64,12 @@ _WIDE: Final = frozenset("mwMW@%—…")
 
 
 def text_width(text: str, size: float) -> float:
-    """The width of a text in letters of this size, rather too much than too little."""
+    """Estimate the width of a text at this font size, rather too large than too small."""
     return sum(map(_of, text)) * size
 
 
 def shortened(text: str, most: float, size: float) -> str:
-    """As much of a text as is at most so wide."""
+    """Shorten a text to the width `most`, with an ellipsis."""
     text = text[: int(most / (size * 0.3)) + 1]  # nothing is read that cannot be shown
     if text_width(text, size) <= most:
         return text
@@ -107,15 +107,15 @@ class LayeredGraph(Struct):
     """Layers from left to right, each from top to bottom."""
 
     boxes: int
-    """How many there are: a spot with a smaller number is a box, all others are places of lines."""
+    """The number of boxes: spots below this number are boxes, all others are on lines."""
     layers: list[list[int]]
     chains: list[list[int]]
-    """Each line from its source to its target, with its places between them."""
+    """The spots of each line from its source to its target."""
     is_back: list[bool]
-    """Whether a line leads back, to a box that is no further to the right."""
+    """True for each line that leads back, to a box that is not further to the right."""
 
     def links(self) -> list[Pair]:
-        """What is joined between two layers that stand side by side, the left one first."""
+        """Return the pairs of spots that are joined across neighbouring layers, left first."""
         found = []
         for chain, is_back in zip(self.chains, self.is_back, strict=True):
             inner = chain[1:-1][::-1] if is_back else chain
@@ -123,7 +123,7 @@ class LayeredGraph(Struct):
         return found
 
     def joined(self) -> tuple[list[list[int]], list[list[int]]]:
-        """What each spot is joined with in the layer to its left, and in the one to its right."""
+        """Return the neighbours of each spot in the layer to its left and to its right."""
         spots = sum(map(len, self.layers))
         before: list[list[int]] = [[] for _ in range(spots)]
         after: list[list[int]] = [[] for _ in range(spots)]
@@ -133,7 +133,7 @@ class LayeredGraph(Struct):
         return before, after
 
     def ends(self) -> dict[int, int]:
-        """The first and the last place of each line that leads back, with the box beside it."""
+        """Return the first and last spot of each line that leads back, with their boxes."""
         return {
             place: box
             for chain, is_back in zip(self.chains, self.is_back, strict=True)
@@ -143,7 +143,7 @@ class LayeredGraph(Struct):
 
 
 def in_layers(boxes: int, pairs: Sequence[Pair]) -> LayeredGraph:
-    """Put so many boxes into layers, with lines between them."""
+    """Assign boxes to layers, and lines to spots in the layers they cross."""
     back = _leading_back(boxes, pairs)
     forward = [
         (target, source) if is_back else (source, target)
@@ -169,7 +169,7 @@ def in_layers(boxes: int, pairs: Sequence[Pair]) -> LayeredGraph:
 
 
 def _leading_back(boxes: int, pairs: Sequence[Pair]) -> list[bool]:
-    """Which lines close a circle, found by going along them from the first box on."""
+    """Return which lines close a cycle, found by a depth-first walk from the first box."""
     after: list[list[int]] = [[] for _ in range(boxes)]
     for source, target in pairs:
         after[source].append(target)
@@ -223,12 +223,12 @@ def _layers(boxes: int, pairs: Sequence[Pair]) -> list[int]:
 
 ORDERING_SWEEPS: Final = 12
 LARGE_GRAPH_SPOTS: Final = 400
-"""From so many spots on there are fewer sweeps."""
+"""Graphs with more spots than this get fewer sweeps."""
 LARGE_GRAPH_SWEEPS: Final = 4
 
 
 def order_layers(layered: LayeredGraph) -> None:
-    """Sort the layers."""
+    """Sort the spots of each layer so that few lines cross."""
     _below_their_boxes(layered)
     before, after = layered.joined()
     spots = len(before)
@@ -253,7 +253,7 @@ def order_layers(layered: LayeredGraph) -> None:
 
 
 def _below_their_boxes(layered: LayeredGraph) -> None:
-    """A line that leads back begins and ends right below its boxes."""
+    """Place the first and last spot of each line that leads back right below its box."""
     for spot, box in layered.ends().items():
         layer = next(each for each in layered.layers if spot in each)
         layer.remove(spot)
@@ -272,7 +272,7 @@ def _sort(layer: list[int], beside: Sequence[int], near: Sequence[Sequence[int]]
 def _swap(
     layers: list[list[int]], before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]
 ) -> None:
-    """Let neighbours change places where fewer lines cross for it."""
+    """Swap neighbours in a layer if fewer lines cross then."""
     places = [{spot: at for at, spot in enumerate(layer)} for layer in layers]
     for column, layer in enumerate(layers):
         for at in range(len(layer) - 1):
@@ -289,7 +289,7 @@ def _swap(
 
 
 def _inverted(ups: Sequence[int], downs: Sequence[int]) -> int:
-    """How many lines cross where those of `ups` begin above those of `downs`."""
+    """Count the crossings of lines if those of `ups` start above those of `downs`."""
     return sum(len(ups) - bisect_right(ups, each) for each in downs)
 
 
@@ -313,15 +313,15 @@ GAP_X: Final = 52.0
 MAX_GAP_X: Final = 180.0
 GAP_Y: Final = 30.0
 LINE_HEIGHT: Final = 12.0
-"""Of the place that a line has in a layer it crosses."""
+"""The height of a line's spot in a layer that it crosses."""
 MARGIN: Final = 14.0
 TURN: Final = 24.0
-"""How far a line that leads back goes out to the side."""
+"""The horizontal extent of the turn of a line that leads back."""
 LABEL_SIZE: Final = 11.0
 LABEL_HEIGHT: Final = 14.0
 PLACEMENT_SWEEPS: Final = 8
 BOX_WEIGHT: Final = 8.0
-"""How much more it counts where a box stands than where a line goes through."""
+"""The weight of a box relative to the spot of a line."""
 
 
 class Point(Struct, frozen=True):
@@ -330,20 +330,20 @@ class Point(Struct, frozen=True):
 
 
 class GraphLayout(Struct, frozen=True):
-    """A graph with places."""
+    """A graph with coordinates."""
 
     boxes: Mapping[str, Point]
     """The middle of each box's left edge."""
     ways: Sequence[tuple[Edge, tuple[Point, ...]]]
-    """Each line with the points that it goes through, all of them level."""
+    """Each line with the points that it goes through horizontally."""
     labels: Sequence[Point | None]
-    """The middle of what is written on each line, below which it stands; None where nothing is."""
+    """The position of each line's label: the middle of its baseline; None without a label."""
     width: float
     height: float
 
 
 def place(graph: Graph) -> GraphLayout:
-    """Where everything goes. Lines to boxes that are not there are left out."""
+    """Compute the layout of a graph. Lines to missing boxes are dropped."""
     names = [node.id for node in graph.nodes]
     number = {name: at for at, name in enumerate(names)}
     edges = [each for each in graph.edges if each.source in number and each.target in number]
@@ -372,7 +372,7 @@ def _size(layered: LayeredGraph, spot: int) -> float:
 
 
 def _turns_at(layered: LayeredGraph, column: int) -> bool:
-    """Whether a line that leads back turns beside a layer."""
+    """Return true if a line that leads back turns beside this layer."""
     ends = (end for chain, back in zip(layered.chains, layered.is_back, strict=True) if back
             for end in (chain[0], chain[-1]))  # fmt: skip
     there = set(layered.layers[column]) if 0 <= column < len(layered.layers) else set()
@@ -380,7 +380,7 @@ def _turns_at(layered: LayeredGraph, column: int) -> bool:
 
 
 def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
-    """Where each layer begins: lines that say something need room for it before the next one."""
+    """Return the x of each layer; the gap before a layer has room for the labels of lines."""
     column = {spot: at for at, layer in enumerate(layered.layers) for spot in layer}
     gaps = [GAP_X] * len(layered.layers)
     for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True):
@@ -397,8 +397,11 @@ def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
 
 
 def _heights(layered: LayeredGraph) -> dict[int, float]:
-    """The middle of each spot: sweeps to the right and to the left move each to the middle of what
-    it is joined with there, then to the middle of all; the last two make plain lines straight."""
+    """Return the y of each spot's middle.
+
+    Sweeps to the right and to the left move each spot to the middle of its neighbours on one side,
+    then of all its neighbours; the last two sweeps straighten lines without branches.
+    """
     left, right = layered.joined()
     ends = layered.ends()
     ys: dict[int, float] = {}
@@ -427,8 +430,10 @@ def _heights(layered: LayeredGraph) -> dict[int, float]:
 def _wanted(
     spot: int, near: Sequence[Sequence[int]], ends: Mapping[int, int], ys: Mapping[int, float]
 ) -> float:
-    """Where a spot would stand if it were alone: the ends of a line that leads back stand below
-    their boxes."""
+    """Return the y of a spot if no other spot were in its way.
+
+    The ends of a line that leads back stand below their boxes.
+    """
     if spot in ends:
         return ys[ends[spot]] + (HEIGHT + LINE_HEIGHT) / 2 + GAP_Y
     found = near[spot]
@@ -442,7 +447,7 @@ def _straight(
     ends: Mapping[int, int],
     ys: Mapping[int, float],
 ) -> float:
-    """Where a spot stands so that a line without branches is straight; else where it stands."""
+    """Return the y that makes a line without branches straight, else the current y."""
     if spot in ends:
         return _wanted(spot, near, ends, ys)
     found = near[spot]
@@ -453,11 +458,13 @@ def _straight(
 def _settle(
     layered: LayeredGraph, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
 ) -> None:
-    """Move each to where it wants to be, in their order and with room between them. Those that push
-    each other stand as a block where that is best for all; boxes count for more than lines.
+    """Move each spot of a layer close to its desired y, in order and with room between them.
 
-    A block is the sum of where each of it would have it begin, by weight, the sum of the weights,
-    its height, and how many are in it; plain lists, as there are thousands in large graphs."""
+    Spots that push each other form a block at the weighted mean of their desired positions; boxes
+    weigh more than lines. A block is a list of: the weighted sum of the starts that its spots
+    desire, the sum of the weights, its height, the number of its spots. Plain lists, because large
+    graphs have thousands.
+    """
     boxes = layered.boxes
     wishes: list[float] = []
     weights: list[float] = []
@@ -492,7 +499,7 @@ def _way(
     xs: Mapping[int, float],
     ys: Mapping[int, float],
 ) -> tuple[Point, ...]:
-    """The points of a line; between the first and the last box it is level within every layer."""
+    """Return the points of a line, which is horizontal within every layer it crosses."""
     first, *between, last = chain
     points = [Point(xs[first] + WIDTH, ys[first])]
     for spot in between:
@@ -502,8 +509,11 @@ def _way(
 
 
 def _labels(ways: Sequence[tuple[Edge, tuple[Point, ...]]]) -> list[Point | None]:
-    """Where the words of each line stand: in the gap behind the box that it comes from, or on the
-    level part of one that leads back; further down where other words stand already."""
+    """Return the position of each line's label.
+
+    It is in the gap after the line's source, or on the horizontal part of a line that leads back;
+    further down if another label is in the way.
+    """
     taken: list[tuple[float, float, float]] = []
     found: list[Point | None] = []
     for edge, points in ways:

@@ -17,24 +17,24 @@ from accord.operations.errors import ServiceError
 
 CACHE_SECONDS: Final = 15.0
 MAX_CACHED_USERS: Final = 1_000
-"""For how many people."""
+"""The most users with cached counts."""
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
-"""Asks for an operation by its name, as somebody."""
+"""Run an operation by its name, as the current caller."""
 
 
 class NavigationEntry(Struct, frozen=True):
-    """One place to go to."""
+    """A link of the navigation."""
 
     name: str
     path: str
     key: str = ""
-    """The letter that follows `g`."""
+    """The letter after `g` in its keyboard shortcut."""
     waits: str = ""
-    """What counts as waiting there; see `Waiting`."""
+    """The field of `PendingCounts` to show beside it."""
     admin: bool = False
     words: str = ""
-    """Other words by which people look for it."""
+    """Other words that find it in the palette."""
 
 
 class NavigationGroup(Struct, frozen=True):
@@ -83,7 +83,7 @@ NAVIGATION: Final = (
 
 
 class PendingCounts(Struct, frozen=True):
-    """What waits for somebody, and the prompt that assistants are given."""
+    """The number of pending objects for a user, and the active prompt."""
 
     approvals: int = 0
     runs: int = 0
@@ -93,7 +93,7 @@ class PendingCounts(Struct, frozen=True):
 
 
 class PendingCountCache:
-    """What waits for whom, for as long as that is worth remembering."""
+    """A cache of pending counts, by user."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[float, PendingCounts]] = {}

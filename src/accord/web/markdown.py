@@ -1,8 +1,9 @@
 """Markdown as safe HTML.
 
-Tags in a text are shown, not meant: the renderer knows no raw HTML. Links lead to web pages and
-mail only, and pictures are links, so that reading a text tells nobody anything. Reference ids such
-as REQ-012 become links to what they name. The policy of the pages holds if all this were wrong.
+Tags in a text are shown as text: the renderer supports no raw HTML. Links lead to web pages and
+mail addresses only; images become links, so that reading a text loads nothing from elsewhere.
+Reference ids such as REQ-012 become links to their items. The Content-Security-Policy of the pages
+is the second line of defence.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 MAX_KEPT: Final = 500
-"""How many texts are remembered with what they became."""
+"""The most rendered texts in the cache."""
 MAX_TEXT: Final = 50_000
-"""Most characters of a text that is rendered, as many as any text of the hub has; a longer one, in
-a preview, is shown as it is. Rendering takes up to 10 µs for a character."""
+"""The most characters of a rendered text: the limit of texts in the hub. A longer preview is shown
+as plain text. Rendering takes up to 10 µs per character."""
 
 _SAFE: Final = re.compile(r"(?:https?://|mailto:|/(?!/)|#)", re.IGNORECASE)
 REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{1,9}\b", re.IGNORECASE)
 
 
 class MarkdownHtml:
-    """Texts that were rendered lately. May be used by several threads."""
+    """A cache of rendered texts. Safe for several threads."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Markup] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, text: str) -> Markup | None:
-        """Return what a text looks like, where that is known."""
+        """Return the HTML of a text from the cache, else None."""
         with self._lock:
             found = self._kept.get(text)
             if found is not None:
@@ -47,7 +48,7 @@ class MarkdownHtml:
             return found
 
     def render(self, text: str) -> Markup:
-        """Return what a text looks like, and remember it."""
+        """Return the HTML of a text, and cache it."""
         made = markdown(text)
         with self._lock:
             self._kept[text] = made
@@ -57,7 +58,7 @@ class MarkdownHtml:
 
 
 def markdown(text: str) -> Markup:
-    """What a text looks like."""
+    """Render a text as HTML."""
     if len(text) > MAX_TEXT:
         return Markup("<pre>{}</pre>").format(text)
     return Markup(_parser().render(text))

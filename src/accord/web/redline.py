@@ -1,8 +1,7 @@
-"""Differences as people read them: redlines, merged edits, changed fields. Pure.
+"""Differences for people: redlines, merged edits, changed fields. Pure.
 
-Lines are compared first, then the words of those that differ. Of two edits of one text, what only
-one of them changed is taken over, and so is what both added; where both changed the same lines, a
-person decides.
+Lines are compared first, then the words of lines that differ. The merge of two edits takes changes
+of only one of them, and additions of both; where both changed the same lines, a person decides.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from accord.hub.domain.text import Edit, edit_script
 from accord.hub.entities import Difference
 
 MAX_WORDS: Final = 4_000
-"""Most words, and what stands between them, that are compared in lines that differ."""
+"""The most words and separators that are compared in lines that differ."""
 
 Mark: TypeAlias = Literal["", "del", "ins"]
 Piece: TypeAlias = tuple[Mark, str]
-"""Text that stayed, was taken out, or was put in."""
+"""Unchanged, deleted or inserted text."""
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], Iterable[Piece]]
 
 _WORDS: Final = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
@@ -33,14 +32,16 @@ _MARKS: Final[dict[str, Mark]] = {" ": "", "-": "del", "+": "ins"}
 
 
 def redline(before: str, after: str, *, around: int | None = None) -> Markup:
-    """The new text with what is new in `ins` and what is gone in `del`. With `around` only so many
-    characters that stayed are shown next to what did not."""
+    """Return the new text with insertions in `ins` and deletions in `del`.
+
+    With `around` only so many unchanged characters are shown on each side of a change.
+    """
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return _marked(_between(old, new, _by_words), around)
 
 
 def unified(diff: str, *, around: int | None = None) -> Markup:
-    """The same from a unified diff, as operations give it for long texts."""
+    """Return the redline of a unified diff, which operations return for long texts."""
     hunks = (_of_hunk(each) for each in _HEAD.split(diff) if each)
     return _GAP.join(_marked(each, around) for each in hunks)
 
@@ -77,7 +78,7 @@ def _between(old: Sequence[str], new: Sequence[str], compare: Compare) -> Iterat
 
 
 def _together(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """A space between two words that changed does not part them."""
+    """Join two changes that only a space separates."""
     gone, come = "", ""
     for place, (mark, text) in enumerate(pieces):
         inside = gone + come and 0 < place < len(pieces) - 1 and not text.strip(" ")
@@ -106,7 +107,7 @@ def _marked(pieces: Iterable[Piece], around: int | None) -> Markup:
 
 
 def _shortened(text: str, around: int | None, *, is_first: bool, is_last: bool) -> Markup:
-    """Text that stayed, without what is far from any change."""
+    """Return unchanged text without the characters far from any change."""
     ends = (0 if is_first else around or 0) + (0 if is_last else around or 0)
     if around is None or len(text) <= ends + 20:
         return Markup.escape(text)
@@ -116,22 +117,22 @@ def _shortened(text: str, around: int | None, *, is_first: bool, is_last: bool) 
 
 
 MAX_MERGED_WORDS: Final = 8_000
-"""Beyond that many words, and what stands between them, texts are not put together."""
+"""The most words and separators of texts that are merged."""
 
 _WORDS_TO_MERGE: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
-"""Each with the space behind it: spaces alone are alike everywhere, and would be mistaken."""
+"""Words with the space after them: spaces alone match anywhere, which misaligns texts."""
 
 
 class MergedText(Struct, frozen=True):
-    """What came of it."""
+    """The result of a merge."""
 
     text: str
     clashes: int
-    """In how many places both stand in brackets."""
+    """The number of conflicts, with both versions in brackets."""
 
 
 def merge(base: str, mine: str, theirs: str) -> MergedText:
-    """The text with what two people did to `base`."""
+    """Merge two edits of `base`."""
     if mine == theirs or theirs == base:
         return MergedText(mine, 0)
     if mine == base:
@@ -163,7 +164,7 @@ def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 
 
 def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], list[Edit]]]:
-    """Edits that touch each other, by whose they are."""
+    """Group edits that touch each other, by author."""
     regions: list[tuple[list[Edit], list[Edit]]] = []
     end = -1
     marked = [(edit, 0) for edit in mine] + [(edit, 1) for edit in theirs]
@@ -178,7 +179,7 @@ def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], lis
 def _done(
     base: Sequence[str], new: Sequence[str], edits: Sequence[Edit], start: int, end: int
 ) -> str:
-    """What stands from `start` to `end` of the base after some edits."""
+    """Return the text of the base from `start` to `end` after some edits."""
     text, place = "", start
     for edit in edits:
         text += "".join(base[place : edit.old_start]) + "".join(new[edit.new_start : edit.new_end])
@@ -187,7 +188,7 @@ def _done(
 
 
 def _joined(first: str, second: str) -> str:
-    """What both put into the same place, one after the other."""
+    """Join two insertions at the same place."""
     is_apart = first[-1:].isspace() or not second[:1].isalnum()
     return first + second if is_apart else f"{first} {second}"
 
@@ -198,9 +199,9 @@ def _both(mine: str, theirs: str) -> str:
 
 
 LONG: Final = 60
-"""Characters from which a text stands below its name."""
+"""Values with this many characters are shown below their name."""
 AROUND: Final = 160
-"""Characters that stayed and are shown next to what did not."""
+"""Unchanged characters shown on each side of a change."""
 NAMES: Final = {
     "acceptance_criteria_id": "acceptance criteria",
     "confirmed_reason": "reason",
@@ -209,7 +210,7 @@ NAMES: Final = {
 
 
 class FieldChange(Struct, frozen=True):
-    """How one field changed."""
+    """A changed field, with its redline."""
 
     name: str
     text: Markup
@@ -217,7 +218,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def field_changes(found: Iterable[Difference]) -> list[FieldChange]:
-    """Differences as redlines, in their order."""
+    """Return differences as redlines, in their order."""
     return [_field_change(each) for each in found]
 
 

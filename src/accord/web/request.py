@@ -36,7 +36,11 @@ MAX_CACHED_RESULTS: Final = 100
 
 
 class PageCache:
-    """Results by name."""
+    """A cache of page data that is costly and the same for all users.
+
+    A write, in this process or in another one, clears it. Entries also expire, because changes
+    made by runs are not announced.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[float, Any]] = {}
@@ -44,13 +48,15 @@ class PageCache:
         self._writes = 0
 
     def forget(self) -> None:
-        """Something was changed."""
+        """Clear the cache after a write."""
         self._kept.clear()
         self._writes += 1
 
     async def get(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """What `find` gives, or gave not long ago. Raises what it raises; who asks for the same
-        meanwhile waits for it."""
+        """Return the cached result of `find`, or call it. Raises what it raises.
+
+        Concurrent calls with one name share one call of `find`.
+        """
         lock = self._locks.setdefault(name, asyncio.Lock())
         async with lock:
             kept = self._kept.get(name)
@@ -84,8 +90,7 @@ class PageServices(Struct, frozen=True):
     pending_counts: PendingCountCache
     cache: PageCache
     public_url: str
-    """Where people reach the system, for what they paste into their programs; empty where that is
-    what they asked for."""
+    """The public URL of the system, to paste into programs; empty to use each request's host."""
 
 
 NOTICE: Final = "accord_notice"
@@ -95,18 +100,18 @@ HOST_NAME: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 COOKIE_PREFIX: Final = "accord_"
 """The prefix of the names of our cookies."""
 SECURE_COOKIE_PREFIX: Final = "__Host-"
-"""Over https: browsers let no other host, and nobody without https, set such a cookie."""
+"""Over https: browsers accept such cookies only over https and from the very host."""
 MAX_COOKIES: Final = 4_096
 MAX_NOTICE: Final = 300
 """The maximum number of characters of a notice."""
 
 
 class PageRequest(Struct, kw_only=True):
-    """A request while its page answers it: caller, values, operations, and ways to respond."""
+    """A request to a page: caller, parameters, operations, and ways to respond."""
 
     services: PageServices
     caller: Caller | None
-    """None on pages for people who have not signed in."""
+    """None on public pages without a session."""
     http: WebRequest
     credentials: Credentials
     values: Mapping[str, str]
@@ -126,13 +131,13 @@ class PageRequest(Struct, kw_only=True):
 
     @property
     def is_partial(self) -> bool:
-        """Whether a script of the page asks for a partial instead of a whole page."""
+        """True if a script asks for a partial instead of a whole page."""
         fields = self.http.fields
         return fields.get("hx-request") == "true" and "hx-history-restore-request" not in fields
 
     @property
     def url(self) -> str:
-        """The base URL of the system as people reach it, to paste into their programs."""
+        """The public base URL of the system, to paste into programs."""
         if self.services.public_url:
             return self.services.public_url
         host = self.http.fields.get("host", "")
@@ -254,13 +259,13 @@ class PageRoute(Struct, frozen=True):
     path: str
     function: PageFunction
     is_public: bool
-    """Whether it is there for people who have not signed in."""
+    """True if the page needs no sign-in."""
     is_upload: bool = False
-    """Whether its form has files, and may be as large as any request."""
+    """True if the form has files, and may be as large as any request."""
 
 
 class Pages:
-    """Pages that belong together."""
+    """The routes of a module of pages."""
 
     def __init__(self) -> None:
         self._routes: Final[list[PageRoute]] = []
@@ -269,13 +274,13 @@ class Pages:
         return iter(self._routes)
 
     def get(self, path: str, *, is_public: bool = False) -> Callable[[PageFunction], PageFunction]:
-        """Have a function show a page."""
+        """Register a function that shows a page."""
         return self._add("GET", path, is_public)
 
     def post(
         self, path: str, *, is_public: bool = False, is_upload: bool = False
     ) -> Callable[[PageFunction], PageFunction]:
-        """Have a function take a form."""
+        """Register a function that takes a form."""
         return self._add("POST", path, is_public, is_upload)
 
     def _add(

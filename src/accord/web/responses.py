@@ -34,7 +34,7 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Nothing but our own files runs, and nobody puts a page of ours into theirs."""
+"""Only our own files are loaded, and no other site may frame a page."""
 SECURITY_HEADERS: Final = (
     b"x-content-type-options: nosniff\r\n"
     b"referrer-policy: same-origin\r\n"
@@ -44,7 +44,7 @@ SECURITY_HEADERS: Final = (
 
 
 def page_headers(policy: str) -> bytes:
-    """Header lines of a page under a policy."""
+    """Return the header lines of a page under a Content-Security-Policy."""
     framed = "SAMEORIGIN" if "frame-ancestors 'self'" in policy else "DENY"
     return SECURITY_HEADERS + (
         b"x-frame-options: %b\r\ncache-control: no-store\r\nvary: cookie, hx-request\r\n"
@@ -57,30 +57,30 @@ HTML_TYPE: Final = b"content-type: text/html; charset=utf-8\r\n"
 
 
 class Html(Struct, frozen=True):
-    """A page, or a piece of one."""
+    """A page or a partial."""
 
     body: str
     status: int = 200
     headers: bytes = b""
     policy: str = POLICY
     rest: Callable[[], Awaitable[str]] | None = None
-    """Gives the body of a page that takes long to make."""
+    """Renders the body of a slow page, in place of `body`."""
 
 
 class Redirect(Struct, frozen=True):
-    """Have the browser open another page of ours."""
+    """A redirect to another page of ours."""
 
     path: str
-    """Below the root, with its query."""
+    """The path from the root, with its query."""
     headers: bytes = b""
 
 
 _PLAIN: Final = frozenset(ascii_letters + digits + " .,+-_()@'")
-"""What the name of a file may have for clients that know nothing of RFC 6266."""
+"""Characters of a file name that clients without RFC 6266 understand."""
 
 
 class FileDownload(Struct, frozen=True):
-    """Something to keep."""
+    """A file to download."""
 
     body: bytes
     name: str
@@ -97,8 +97,10 @@ PageResponse = Html | Redirect | FileDownload
 
 
 def is_local_path(path: str) -> bool:
-    """Whether a path leads nowhere but to a page of this server: who sends people on by a path that
-    others may have written asks this first."""
+    """Return true if a path leads to a page of this server only.
+
+    Check this before a redirect to a path that a request contains (open redirect).
+    """
     return (
         path.startswith("/")
         and not path.startswith(("//", "/\\"))
@@ -119,7 +121,7 @@ _KEPT: Final = b"cache-control: public, max-age=31536000, immutable\r\nvary: acc
 
 
 class Asset(Struct, frozen=True):
-    """One file."""
+    """A static file, plain and compressed."""
 
     media_type: str
     plain: bytes
@@ -127,7 +129,7 @@ class Asset(Struct, frozen=True):
 
 
 class Assets:
-    """All files of the pages."""
+    """All static files."""
 
     def __init__(self, folder: Traversable | None = None) -> None:
         self._files = dict(_read(folder or files("accord.web") / "static", ""))
@@ -140,16 +142,16 @@ class Assets:
         return name in self._files
 
     def size(self, name: str) -> int:
-        """How many bytes of it are sent."""
+        """Return the compressed size of a file."""
         return len(self._files[name].compressed)
 
     def url(self, name: str) -> str:
-        """Where it is. Raises KeyError for a file that is not there."""
+        """Return the path of a file. Raises KeyError if there is none."""
         self._files[name]
         return f"/{PLACE}/{self.version}/{name}"
 
     def reply(self, request: WebRequest, place: str) -> Reply:
-        """The answer to a request for what is at `place` below all assets."""
+        """Answer a request for the file at `place` below the static folder."""
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "only GET", b"allow: GET, HEAD\r\n")
         version, _, name = place.partition("/")

@@ -25,16 +25,16 @@ from accord.web.graph_layout import (
 )
 
 TITLE_SIZE: Final = 14.5
-"""Larger than the letters are: they are bold, and wider than others in some fonts."""
+"""Larger than the font size: bold letters are wider, in some fonts much wider."""
 NOTE_SIZE: Final = 12.0
 INNER: Final = WIDTH - 26.0
-"""What is written in a box has so much room, but for the title, which has the dot before it."""
+"""The width for text in a box; the title has less, because of the dot before it."""
 DOT: Final = 14.0
 MAX_NOTE: Final = 110.0
 
 
 def draw(graph: Graph, label: str) -> Markup:
-    """The picture of a graph; `label` says what it shows to who cannot see it."""
+    """Draw a graph as SVG; `label` describes it for screen readers."""
     placed = place(graph)
     size = f"{placed.width:.0f}", f"{placed.height:.0f}"
     pieces = "".join((*_lines(placed), *_boxes(graph, placed)))
@@ -125,7 +125,7 @@ BAR_HEIGHT: Final = 8
 
 
 def bar(part: int, whole: int, width: int = 120) -> Markup:
-    """How much of a whole a part is; an empty whole is an empty bar."""
+    """Draw a bar for the share of `part` in `whole`; empty if the whole is 0."""
     filled = part / whole * width if whole else 0.0
     return Markup(
         '<svg class="share" width="{w}" height="{h}" viewBox="0 0 {w} {h}" aria-hidden="true" '
@@ -135,5 +135,5 @@ def bar(part: int, whole: int, width: int = 120) -> Markup:
 
 
 def percent(part: int, whole: int) -> str:
-    """`83 %`; rounded down, so that only all of them are 100 %."""
+    """Return a share such as `83 %`, rounded down: only a complete one is 100 %."""
     return f"{100 * part // whole} %" if whole else "none"

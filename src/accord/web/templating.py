@@ -1,8 +1,7 @@
-"""Templates: everything in them is escaped, and a name that is not there is an error.
+"""Templates: all values are escaped, and an undefined name is an error.
 
-Texts in Markdown may take long to render. A template with more of them than are rendered in no time
-is given up on the event loop, and filled again in a thread: there is one for all, so that whoever
-writes such texts keeps nobody waiting but those who read them.
+Markdown may take long to render. A template with much of it is abandoned on the event loop and
+rendered again in a thread. All slow pages share one thread, so that they delay only each other.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from accord.web.redline import field_changes, redline, unified
 from accord.web.responses import HTMX, Assets
 
 MOST_NOW: Final = 2_000
-"""Most characters of Markdown that are rendered on the event loop for one page: that takes 20 ms
-at worst, and one or two for usual texts."""
+"""The most characters of Markdown that are rendered on the event loop for a page: that takes 20 ms
+at worst, and 1 to 2 ms for usual texts."""
 
 
 class TakesLongError(Exception):
-    """A template is to be filled in a thread: there is much to be rendered in it."""
+    """A template has much Markdown and must be rendered in a thread."""
 
 
 class Templates:
-    """Fills templates of `accord.web`. Close it at the end."""
+    """The templates of `accord.web`. Close it at the end."""
 
     def __init__(self, assets: Assets) -> None:
         self._rendered = MarkdownHtml()
@@ -66,17 +65,17 @@ class Templates:
         environment.globals["has_htmx"] = HTMX in assets
 
     def fill(self, name: str, context: dict[str, Any]) -> str:
-        """Raises TakesLongError for a template that `fill_in_thread` is for."""
+        """Render a template. Raises TakesLongError if it must be rendered in a thread."""
         self._here.left = MOST_NOW
         return self._environment.get_template(name).render(context)
 
     async def fill_in_thread(self, name: str, context: dict[str, Any]) -> str:
-        """Fill a template however long it takes."""
+        """Render a template in the thread for slow ones."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._fill, name, context)
 
     def close(self) -> None:
-        """Let go of the thread."""
+        """End the thread."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _fill(self, name: str, context: dict[str, Any]) -> str:
@@ -94,7 +93,7 @@ class Templates:
 
 
 def ago(value: str | float) -> Markup:
-    """A time as people say it, with the exact one to be seen by pointing at it."""
+    """Return a relative time, with the exact one as its title."""
     time = formatting.parse(value)
     words = formatting.relative(time, datetime.now(UTC))
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
@@ -103,5 +102,5 @@ def ago(value: str | float) -> Markup:
 
 
 def pretty_json(value: Any) -> Markup:
-    """A value as it is on the wire, indented."""
+    """Return a value as indented JSON."""
     return escape(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,1 +1,1 @@
-"""Whether an agent keeps the rules of the wire format: what is asked, and how it is judged."""
+"""A checker of agents: rules of the wire formats, requests that test them, and a report."""

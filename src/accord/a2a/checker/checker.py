@@ -61,7 +61,7 @@ _RULES_AFTER_CARD: Final = ("card-type", "card-members", "card-interface", "card
 async def check_card(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], findings: FindingCollector
 ) -> AgentCard | None:
-    """Check an agent's card; return it if it can be read."""
+    """Check an agent's card. Return it, or None if it is unreadable."""
     response = await _find(probe, address, headers, findings)
     if response is None:
         for rule in _RULES_AFTER_CARD:
@@ -190,7 +190,7 @@ _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "applicati
 async def ask_plainly(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], text: str, task_id: str
 ) -> ProbeResponse | ProbeFailure:
-    """Ask in the older format."""
+    """Post `text` in the older format."""
     body = msgspec.json.encode({"task_id": task_id, "input": text})
     return await probe.ask("POST", address, {**headers, **_JSON_HEADERS}, body)
 
@@ -204,7 +204,7 @@ def is_plain(response: ProbeResponse | ProbeFailure) -> bool:
 def judge_plain(
     response: ProbeResponse | ProbeFailure, task_id: str, findings: FindingCollector
 ) -> None:
-    """Tell what is wrong with an answer, and that there is a newer format."""
+    """Record the problems of an answer, and that there is a newer format."""
     problems = _plain_problems(response, task_id)
     if problems:
         findings.failed("plain-answer", "; ".join(problems), wire=PLAIN)
@@ -245,16 +245,16 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     """Options of a check."""
 
     wires: tuple[Wire, ...] = ()
-    """The formats; those that the card names unless given."""
+    """The formats to check; those that the card names by default."""
     plain: bool = False
-    """Whether the agent is said to speak the older format."""
+    """The agent is expected to speak the older format."""
     credentials: Mapping[str, str] = {}
-    """Headers by which the agent knows who asks."""
+    """Headers that authenticate the checker."""
     headers: Mapping[str, str] = {}
     policy: AddressPolicy = AddressPolicy()
     text: str = TEXT
     long: str = ""
-    """A text that keeps the agent busy for a while, to cancel it then."""
+    """A text that keeps the agent busy for a while, to test cancellation."""
     timeout: float = TIMEOUT_SECONDS
     patience: float = STREAM_TIMEOUT_SECONDS
     tls: ssl.SSLContext | None = None
@@ -292,7 +292,7 @@ class _Checker:
         return await check_card(self._probe, self._address, headers, self._findings)
 
     async def formats(self, card: AgentCard | None) -> list[str]:
-        """Check the formats of an agent; those that were."""
+        """Check the formats of an agent. Return those that were checked."""
         named = {} if card is None else named_wires(card)
         checked: list[str] = []
         for wire in self._options.wires or tuple(named) or (Wire.V03,):
@@ -308,7 +308,7 @@ class _Checker:
         return checked
 
     async def plain(self) -> list[str]:
-        """Check the older format. Raises CallError for an agent that is not there."""
+        """Check the older format. Raises CallError for an unreachable agent."""
         response = await self._ask_plainly()
         if isinstance(response, ProbeFailure) and response.unreachable:
             raise UnknownOutcomeError("unreachable", response.why)

@@ -66,7 +66,7 @@ MAX_DEPTH: Final = 32
 
 
 def check_answer(rpc: RpcProbe, result: ResultReply) -> Answer | None:
-    """Check a result; return its task or message if it can be read at all."""
+    """Check a result. Return its task or message, or None if it is unreadable."""
     state = _state(result.value)
     if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[rpc.wire]):
         rpc.failed("send-state", f"the state is {str(state)[:80]!r}")
@@ -93,7 +93,7 @@ def read_strictly(wire: Wire, result: ResultReply) -> Event:
 
 
 def read_tolerantly(wire: Wire, result: ResultReply) -> Answer | None:
-    """Return what Accord's client makes of a result, which forgives much of what is wrong."""
+    """Read a result as Accord's client does, which forgives many faults."""
     try:
         answer = FORMATS[wire].read_answer(result.raw)
     except UNREADABLE:
@@ -151,7 +151,7 @@ _RULES_AFTER_SEND: Final = (
 
 
 class MessageChecks:
-    """Sends messages with one text, as Accord sends them."""
+    """Checks of messages with one text, sent as Accord sends them."""
 
     def __init__(self, rpc: RpcProbe, text: str, patience: float) -> None:
         self._rpc_probe = rpc
@@ -159,7 +159,7 @@ class MessageChecks:
         self._patience = patience
 
     async def check(self) -> Answer | None:
-        """Send a message and check everything; return the final answer, if there is one."""
+        """Send a message and check its answers. Return the final one, if any."""
         rpc, message_id = self._rpc_probe, str(uuid4())
         reply = await self.send(message_id)
         answer = await self._answer(reply)
@@ -218,7 +218,7 @@ class MessageChecks:
         rpc.skipped("send-output", "the task is not completed")
 
     async def _rested(self, task: Task) -> Task | None:
-        """Poll a task until it rests or time is over; return None where it cannot be read."""
+        """Poll a task until it rests or the time is over. Return None if it is unreadable."""
         waits = poll_intervals(0.05, most=2.0)
         until = time.monotonic() + self._patience
         while task.id and task.status.state not in RESTING and time.monotonic() < until:
@@ -262,7 +262,7 @@ class MessageChecks:
             rpc.failed("send-again", "it began another task, or gave another answer")
 
     def _same(self, result: ResultReply) -> object:
-        """Return the parts of an answer that must be equal when its message is repeated."""
+        """Return the parts of an answer that a repeated message must get again."""
         answer = read_tolerantly(self._rpc_probe.wire, result)
         if isinstance(answer, Task):
             return answer.id
@@ -279,7 +279,7 @@ class MessageChecks:
     # For checks of tasks
 
     async def begin(self, text: str) -> Task | None:
-        """Start a task with another text, which runs for a while."""
+        """Start a task that runs for a while, with another text."""
         other = MessageChecks(self._rpc_probe, text, self._patience)
         reply = await other.send(str(uuid4()))
         answer = check_answer(self._rpc_probe, reply) if isinstance(reply, ResultReply) else None
@@ -291,7 +291,7 @@ NO_VERSION: Final = "9.9"
 
 
 async def check_errors(rpc: RpcProbe) -> None:
-    """Requests that are wrong, each in one way."""
+    """Send invalid requests, each with one fault, and check the errors."""
     broken = await rpc.post(b'{"jsonrpc": "2.0", "id": ', None)
     _expect(rpc, "error-parse", broken, -32700)
     id = rpc.new_id()
@@ -321,7 +321,10 @@ _NO_TASKS: Final = "the agent answers with messages, and has no tasks"
 async def check_tasks(
     rpc: RpcProbe, sending: MessageChecks, answer: Answer | None, long: str
 ) -> None:
-    """`answer` is what a message was answered with; `long` a text that takes a while, if any."""
+    """Check reading and cancelling tasks.
+
+    `answer` is the answer to an earlier message; `long` a text that keeps the agent busy, if any.
+    """
     task = answer if isinstance(answer, Task) and answer.id else None
     if task is None:
         for rule in ("task-get", "cancel-over", "cancel-running"):
@@ -407,7 +410,7 @@ _REFUSAL_CODES: Final = (-32004, -32601)
 
 
 async def check_stream(rpc: RpcProbe, text: str, card: AgentCard | None) -> None:
-    """Check that streams are there, or not, as the card says."""
+    """Check that the agent streams if and only if its card says so."""
     if card is None:
         for rule in (*_STREAM_RULES, "stream-refused"):
             rpc.skipped(rule, "there is no card that says whether there are streams")

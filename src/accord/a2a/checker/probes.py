@@ -31,16 +31,16 @@ MAX_EVENTS: Final = 10_000
 
 
 class ProbeResponse(Struct, frozen=True, kw_only=True):
-    """An answer, as it came."""
+    """An unparsed answer."""
 
     status: int
     content_type: str
     headers: Mapping[str, str]
     body: bytes
     events: tuple[bytes, ...] = ()
-    """Of a stream, which has no body."""
+    """The events of a stream; a stream has no body."""
     ended: bool = True
-    """Whether a stream came to its end in time."""
+    """True if a stream ended in time."""
 
     @property
     def json(self) -> Any:
@@ -52,14 +52,17 @@ class ProbeResponse(Struct, frozen=True, kw_only=True):
 
 
 class ProbeFailure(Struct, frozen=True):
-    """There was no answer, and why."""
+    """The reason why a request got no answer."""
 
     why: str
     unreachable: bool = False
 
 
 class Probe:
-    """Asks; `async with Probe(…)`. `timeout` is for one answer, `patience` for a whole stream."""
+    """An HTTP client that never raises: `async with Probe(…)`.
+
+    `timeout` limits one answer, `patience` a whole stream.
+    """
 
     def __init__(
         self,
@@ -151,7 +154,7 @@ _UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
 
 
 class ResultReply(Struct, frozen=True):
-    """A result."""
+    """A JSON-RPC result."""
 
     value: Any
 
@@ -161,7 +164,7 @@ class ResultReply(Struct, frozen=True):
 
 
 class ErrorReply(Struct, frozen=True):
-    """An error of JSON-RPC."""
+    """A JSON-RPC error."""
 
     code: Any
     message: str
@@ -171,7 +174,7 @@ class ErrorReply(Struct, frozen=True):
 
 
 class NoReply(Struct, frozen=True):
-    """No answer of JSON-RPC at all."""
+    """An answer that is not JSON-RPC."""
 
     why: str
 
@@ -183,7 +186,7 @@ RpcReply: TypeAlias = ResultReply | ErrorReply | NoReply
 
 
 def read_reply(seen: ProbeResponse | ProbeFailure) -> RpcReply:
-    """Return the reply in a response, as far as it can be understood."""
+    """Return the JSON-RPC reply in a response, read leniently."""
     if isinstance(seen, ProbeFailure):
         return NoReply(seen.why)
     return read_reply_value(seen.json, seen)
@@ -233,7 +236,7 @@ def _status_detail(seen: ProbeResponse) -> str:
 
 
 def reply_value_faults(value: Any, id: str | None) -> list[tuple[str, str]]:
-    """Return the same for a decoded reply; nothing if it is not JSON-RPC."""
+    """Return the rules that a decoded reply breaks; none if it is not JSON-RPC."""
     if not isinstance(value, dict) or not value.keys() & {"jsonrpc", "result", "error"}:
         return []
     found = []
@@ -295,7 +298,7 @@ _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "applicati
 
 
 class RpcProbe:
-    """Asks an agent at `address`, in one format."""
+    """JSON-RPC requests to one agent in one format, with checks of the envelope."""
 
     def __init__(
         self,
@@ -324,7 +327,7 @@ class RpcProbe:
         return f"{self._key}/check[{self._asked}]"
 
     async def ask(self, verb: Verb, params: Any) -> RpcReply:
-        """Ask for something, and judge the answer's form."""
+        """Send a request and check the envelope of the answer."""
         return await self.call(METHODS[self.wire][verb], params)
 
     async def call(
@@ -337,7 +340,7 @@ class RpcProbe:
     async def post(
         self, body: bytes, id: str | None, headers: Mapping[str, str] = _NO_HEADERS
     ) -> RpcReply:
-        """Send a body, whatever it is."""
+        """Send any body and check the envelope of the answer."""
         seen = await self.look(body, headers)
         self.judge(reply_faults(seen, id))
         return read_reply(seen)
@@ -345,7 +348,7 @@ class RpcProbe:
     async def look(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, credentials: bool = True
     ) -> ProbeResponse | ProbeFailure:
-        """Send a body, and judge nothing."""
+        """Send a body without checks."""
         sent = {**self._headers, **(self._credentials if credentials else {})}
         return await self._probe.ask("POST", self._address, {**sent, **headers}, body)
 

@@ -16,7 +16,7 @@ Level: TypeAlias = Literal["must", "should"]
 
 
 class CheckRule(Struct, frozen=True):
-    """One rule: what holds, and how to make it hold."""
+    """A rule: the requirement, and how to meet it."""
 
     id: str
     level: Level
@@ -297,7 +297,7 @@ _TABLE: Final = (
 )  # fmt: skip
 
 RULES: Final = {rule.id: rule for rule in _TABLE}
-"""By id, in the order in which they are told."""
+"""All rules by id, in the order of the report."""
 
 
 Outcome: TypeAlias = Literal["pass", "fail", "warn", "skipped"]
@@ -309,10 +309,10 @@ class RuleFinding(Struct, frozen=True, kw_only=True):
 
     rule: str
     wire: str
-    """The format that it was checked in; empty for what has to do with none."""
+    """The checked format; empty for rules that do not depend on a format."""
     outcome: Outcome
     holds: str
-    """What the rule asks for."""
+    """The requirement."""
     detail: str = ""
     fix: str = ""
 
@@ -322,7 +322,7 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
     url: str
     agent: str
-    """As it calls itself."""
+    """The agent's name in its card."""
     wires: tuple[str, ...]
     findings: tuple[RuleFinding, ...]
 
@@ -331,12 +331,12 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """Tell if every rule that must hold holds."""
+        """Return true if every MUST rule holds."""
         return self.count("fail") == 0
 
 
 class FindingCollector:
-    """Collects findings during a check.
+    """The findings of a check under way.
 
     The first outcome of a rule in a format counts, except that a later failure replaces a pass.
     """
@@ -357,7 +357,7 @@ class FindingCollector:
         self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "skipped", why))
 
     def findings(self) -> tuple[RuleFinding, ...]:
-        """In the order of the rules, those of one format together."""
+        """Return the findings format by format, in the order of the rules."""
         places = {rule: place for place, rule in enumerate(RULES)}
         return tuple(sorted(self._found.values(), key=lambda each: (each.wire, places[each.rule])))
 

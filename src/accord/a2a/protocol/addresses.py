@@ -1,7 +1,7 @@
-"""Which addresses agents may have: a guard against being made to ask one's own network.
+"""Address policy for agents: a guard against requests into one's own network (SSRF). Pure.
 
-Strings in, a decision out. Whoever connects asks about the very address that is connected to,
-after the name was resolved, or the answer is worth nothing.
+Check the very address that is connected to, after the name was resolved: a name may resolve to
+another address a moment later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 Address: TypeAlias = IPv4Address | IPv6Address
 
 _METADATA: Final = frozenset((ip_address("fd00:ec2::254"), ip_address("fd20:ce::254")))
-"""Where clouds keep secrets for their machines, apart from the link-local 169.254.169.254."""
+"""Cloud metadata services beside the link-local 169.254.169.254."""
 _NAT64: Final = ip_network("64:ff9b::/96")
 
 
@@ -30,7 +30,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
     hosts: frozenset[str] = frozenset()
     networks: tuple[str, ...] = ()
     advice: str = "name its host in `hosts`, or its network in `networks`, of the AddressPolicy"
-    """How whoever runs this allows a private address: the end of a refusal."""
+    """The end of a refusal: how an operator allows a private address."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a malformed network."""
@@ -38,7 +38,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
             ip_network(network)
 
     def refusal(self, host: str, address: str) -> str:
-        """Why `address`, which `host` resolved to, is not connected to; empty if it is."""
+        """Return why `address`, to which `host` resolved, is refused; "" if it is allowed."""
         try:
             ip = _embedded(ip_address(address.partition("%")[0]))
         except ValueError:

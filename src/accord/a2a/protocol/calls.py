@@ -49,7 +49,7 @@ from accord.jsonrpc.protocol.messages import (
 )
 
 TEXT_KEYS: Final = ("text", "query")
-"""Whose value is the text of the message, the first of them that is there."""
+"""Members of an input object whose value is the text; the first one present counts."""
 
 
 def message_of(input: Any, *, message_id: str, context_id: str = "", task_id: str = "") -> Message:
@@ -103,9 +103,9 @@ def _request(wire: Wire, id: str, verb: Verb, params: Any) -> bytes:
 
 
 MAX_BODY_KEPT: Final = 64 * 1024
-"""How much of a malformed answer is kept for the log."""
+"""Bytes of a malformed answer that are kept for the log."""
 MAX_REPAIRED: Final = 1024 * 1024
-"""Bytes of the largest answer whose JSON is repaired."""
+"""The largest answer, in bytes, whose JSON is repaired."""
 BOM: Final = b"\xef\xbb\xbf"
 
 _UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
@@ -126,11 +126,11 @@ class ReceivedAnswer(Struct, frozen=True, kw_only=True):
 
     answer: Answer | Unrecognized
     result: bytes
-    """The result as it came, in the agent's own spelling."""
+    """The raw result."""
     state: str = ""
-    """The state in the agent's word, where it is none of the format's or is unknown."""
+    """The agent's own word for a state that the format does not have."""
     warnings: tuple[str, ...] = ()
-    """What is wrong with the answer and was forgiven."""
+    """Faults of the answer that were forgiven."""
 
 
 class ReceivedEvent(Struct, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> Rece
 
 
 def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
-    """Return true if a result seems to have nothing beyond its format."""
+    """Return true if a result has no members beyond its format."""
     if not isinstance(answer, Task):
         return isinstance(answer, Message) and has_text(answer)
     if not answer.context_id and b'"context_id"' in raw:
@@ -185,7 +185,7 @@ def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
 def _read_tolerantly(
     found: _Result, body: bytes, why: str = "", *, instead_of: Answer | Unrecognized | None = None
 ) -> ReceivedAnswer:
-    """Read a result without its format; `instead_of` is what the format makes of it."""
+    """Read a result tolerantly; `instead_of` is the strictly read answer, if any."""
     read = tolerant.read_answer(_value(found.raw, body))
     answer = read.answer
     warnings = (*found.warnings, *((why,) if why else ()), *read.warnings)
@@ -236,7 +236,7 @@ def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
 
 
 def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
-    """Return the result of events that were streamed without being asked for."""
+    """Return the result of an event stream that answers a plain request."""
     decoder = SseDecoder(max(len(body), 1))
     came = decoder.feed(body + b"\n\n")
     data = [message for event in came for message in messages_in(event.data)]
@@ -258,7 +258,7 @@ def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
 
 
 def messages_in(data: bytes) -> list[bytes]:
-    """Return the messages in the data of an event: several where no blank lines end events."""
+    """Return the messages in an event's data: several if the agent omits blank lines."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     if len(lines) > 1 and all(isinstance(_decoded(_decode_any, line), dict) for line in lines):
         return lines
@@ -321,7 +321,7 @@ def _is_same_number(came: Any, id: str) -> bool:
 
 
 def _message(body: bytes) -> tuple[RpcMessage | Batch, tuple[str, ...]]:
-    """Return the message in `body`, after harmless faults of its JSON were taken out."""
+    """Return the message in `body`, with harmless faults of its JSON repaired."""
     message = decode(body)
     if isinstance(message, Success | Failure | Request | Notification):
         return message, ()  # nothing is wrong with its JSON
@@ -344,7 +344,7 @@ def _without_bom(body: bytes) -> tuple[bytes, str] | None:
 
 
 def _repaired(body: bytes) -> tuple[bytes, str] | None:
-    """Mend JSON with lone surrogates, control characters, NaN or wrong UTF-8 in it."""
+    """Repair JSON with lone surrogates, control characters, NaN or invalid UTF-8."""
     if len(body) > MAX_REPAIRED or not body.lstrip().startswith(b"{"):
         return None
     try:
@@ -374,7 +374,7 @@ def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
 
 
 def _without_null(body: bytes) -> tuple[bytes, str] | None:
-    """Take out the null of "result" and "error", where both are there."""
+    """Remove the null one of "result" and "error" if both are present."""
     members = _decoded(_decode_members, body)
     if members is None or not members.keys() >= {"result", "error"}:
         return None
@@ -396,7 +396,7 @@ def _decoded(read: Callable[[bytes], T], body: bytes) -> T | None:
 
 
 def _said_error(body: bytes) -> str:
-    """Return what an error says that is no error object."""
+    """Return the message of an error that is not an error object."""
     members = _decoded(_decode_members, body) or {}
     error = _decoded(_decode_any, bytes(members.get("error", b"null")))
     said = error.get("message") if isinstance(error, dict) else error

@@ -1,7 +1,7 @@
-"""Agent cards: what an agent says about itself, in either format.
+"""Agent cards in both formats.
 
 A card is written in one format, so that it is valid there: the schema of 1.0 allows no members of
-0.3. Cards of others may have the members of both side by side; those are read, too.
+0.3. Cards of other agents may mix the members of both; those are read, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WELL_KNOWN: Final = "/.well-known/agent-card.json"
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 MAX_LISTED: Final = 1_000
-"""Most interfaces, and most skills, of a card that is read."""
+"""The most interfaces, and the most skills, that are read from a card."""
 
 
 class Interface(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Interface(Struct, frozen=True, kw_only=True):
 
 
 class Skill(Struct, frozen=True, kw_only=True):
-    """Something that an agent can do."""
+    """A capability of an agent, as its card describes it."""
 
     id: str
     name: str
@@ -66,7 +66,7 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     documentation_url: str = ""
     icon_url: str = ""
     security_schemes: dict[str, Any] = {}
-    """As they stand in the card."""
+    """Unparsed, as in the card."""
 
     def interface(self, *wires: Wire) -> tuple[Interface, Wire] | None:
         """Return the first JSON-RPC interface in one of these formats, all by default.
@@ -222,7 +222,7 @@ def _read_provider(provider: _Provider | None) -> Provider | None:
 
 
 def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
-    """Return the card in a format; without one with the members of both, for our own use."""
+    """Encode a card in a format; without one with the members of both, for our own use."""
     members = _common(card)
     if wire is not Wire.V10:
         members |= _members_03(card)
@@ -235,10 +235,9 @@ def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
 
 
 def card_wire(card: AgentCard, version: str) -> Wire:
-    """Return the format to write a card in for who asks with this version header.
+    """Return the format of the card for a request with this version header.
 
-    Without one it is the format that the agent prefers; so it is where the agent does not speak
-    the one that is asked for.
+    The agent's preferred format is the default, also for a version that the agent does not speak.
     """
     spoken = [wire for each in card.interfaces if (wire := wire_of_card(each.version)) is not None]
     asked = wire_asked(version) if version.strip() else None
@@ -307,7 +306,7 @@ def _skill(skill: Skill) -> dict[str, Any]:
 
 
 def _members_03(card: AgentCard) -> dict[str, Any]:
-    """Return the members of 0.3 alone; none for an agent that does not speak it."""
+    """Return the members that only 0.3 has; none if the agent does not speak 0.3."""
     found = card.interface(Wire.V03)
     if found is None:
         return {}
@@ -343,7 +342,7 @@ _SCHEMES: Final = {
 
 
 def _scheme_10(scheme: Any) -> Any:
-    """Return a scheme as 1.0 writes it; one that is of neither format as it is."""
+    """Return a security scheme in the form of 1.0; one of unknown form unchanged."""
     if not isinstance(scheme, dict):
         return scheme
     for member in _SCHEMES.values():
@@ -369,5 +368,5 @@ _PLACES: Final = {"location": "in"}
 
 
 def bearer_scheme() -> dict[str, Any]:
-    """Return the security scheme of bearer tokens, as 1.0 writes it."""
+    """Return the security scheme of bearer tokens in the form of 1.0."""
     return {"httpAuthSecurityScheme": {"scheme": "Bearer"}}

@@ -23,7 +23,7 @@ ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
 
 
 class ErrorKind(Struct, frozen=True):
-    """One error of the protocol."""
+    """An error code of the protocol: its name and meaning for a retry."""
 
     code: int
     reason: str
@@ -52,14 +52,14 @@ TASK_NOT_FOUND: Final = ERROR_KINDS["TASK_NOT_FOUND"].code
 INTERNAL: Final = -32603
 
 RETRY_STATUSES: Final = frozenset((408, 429))
-"""HTTP statuses below 500 after which the same may be asked again."""
+"""HTTP statuses below 500 after which a request may be repeated."""
 
 Code: TypeAlias = int | str
 """A JSON-RPC code where the agent gave one, else a name such as `timeout` or `http_503`."""
 
 
 def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
-    """Return the error that a server answers with."""
+    """Return the error for a server's answer."""
     fault = ERROR_KINDS[reason]
     # 1.0, section 9.5: details are a list of objects that say their type.
     info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
@@ -68,7 +68,7 @@ def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
 
 
 def from_wire_unmapped(code: int, message: str, data: Any = None) -> RpcError:
-    """Return an error of A2A without Accord's meanings: -32009 is no timeout here."""
+    """Return an A2A error without Accord's meaning of codes: -32009 is no timeout here."""
     if -32099 <= code <= -32000:
         return RpcError(message, code=code, data=data)
     return from_wire(code, message, data)
@@ -84,9 +84,9 @@ class CallError(AccordError):
         self.code = code
         self.message = message
         self.body = body
-        """What the agent answered, for the log; the beginning of it."""
+        """The beginning of the agent's answer, for the log."""
         self.retry_after = retry_after
-        """How many seconds the agent wants to be left alone."""
+        """Seconds to wait before the next request, from Retry-After."""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
@@ -105,18 +105,18 @@ class AgentError(DefiniteError):
 
 
 class MalformedAnswerError(DefiniteError):
-    """The agent answered something that is no valid answer."""
+    """The agent's answer is invalid."""
 
     def __init__(self, message: str, *, body: bytes = b"") -> None:
         super().__init__("malformed_answer", message, body=body)
 
 
 class CallRefusedError(DefiniteError):
-    """The agent's server, or this end, did not even begin."""
+    """The agent's server or this client refused the call: nothing was done."""
 
 
 class UnknownOutcomeError(CallError):
-    """The agent may have done it or not."""
+    """The agent may or may not have done the work."""
 
 
 def error_from_answer(code: int, message: str, data: Any = None, *, body: bytes = b"") -> CallError:

@@ -43,10 +43,9 @@ class Extracted(Struct, frozen=True, kw_only=True):
 
 
 def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Extracted:
-    """Return the output of an answer, and what is beside it.
+    """Return the output of an answer, with its data, files and warnings.
 
-    `result` is the answer as it came, which is the output where there is no text; without it the
-    answer is written in 1.0.
+    Without any text, the output is `result`, the raw answer; by default the answer encoded in 1.0.
     """
     if isinstance(answer, Unrecognized):
         return Extracted(output=answer.value, warning=UNRECOGNIZED)
@@ -74,13 +73,13 @@ def has_text(answer: Answer) -> bool:
 
 
 def has_output(answer: Answer) -> bool:
-    """Return true if the agent made anything: text, or an artifact with data or a file."""
+    """Return true if there is text, or an artifact with data or a file."""
     made = isinstance(answer, Task) and any(each.parts for each in answer.artifacts)
     return made or has_text(answer)
 
 
 def _places(answer: Answer) -> list[tuple[Part, ...]]:
-    """Return where the output may be, best first."""
+    """Return the places that may have the output, best first."""
     if isinstance(answer, Message):
         return [answer.parts]
     made = tuple(part for artifact in answer.artifacts for part in artifact.parts)
@@ -90,7 +89,7 @@ def _places(answer: Answer) -> list[tuple[Part, ...]]:
 
 
 def _best(places: list[tuple[Part, ...]]) -> str | None:
-    """Return the first text that is not empty; an empty one where all are; None without any."""
+    """Return the first non-empty text; "" if all are empty; None without any text."""
     empty = None
     for place in places:
         text = _text(place)

@@ -28,14 +28,14 @@ VERSION: Final = "A2A-Version"
 
 
 class Wire(StrEnum):
-    """A wire format."""
+    """The version of a wire format."""
 
     V03 = "0.3"
     V10 = "1.0"
 
 
 class Verb(Enum):
-    """A request that an agent takes."""
+    """A request to an agent, whatever its method is called in a version."""
 
     SEND = "send"
     STREAM = "stream"
@@ -83,7 +83,7 @@ VERBS: Final = {
 
 _MAJOR_MINOR: Final = re.compile(r"(\d{1,4}\.\d{1,4})(?:\.[0-9A-Za-z.+-]{1,40})?")
 _WIRES_OF_CARDS: Final = {"0.2": Wire.V03, "0.3": Wire.V03, "1.0": Wire.V10}
-"""What 0.2 sends is what 0.3 sends, as far as it goes."""
+"""Versions in cards. A 0.2 interface is read as 0.3, of which it is a subset."""
 
 
 def wire_asked(version: str) -> Wire | None:
@@ -111,7 +111,7 @@ T = TypeVar("T", bound=JsonObject)
 
 
 class KindObject(JsonObject, frozen=True, kw_only=True):
-    """An object that says in 0.3 of what kind it is."""
+    """An object with a member `kind` in 0.3."""
 
     kind: str = ""
 
@@ -187,7 +187,7 @@ class ArtifactUpdateObject(KindObject, frozen=True, kw_only=True):
 
 
 class EventObject(JsonObject, frozen=True, kw_only=True):
-    """An event as 1.0 wraps it: one of these members."""
+    """An event in 1.0, wrapped: exactly one of these members."""
 
     task: TaskObject | None = None
     message: MessageObject | None = None
@@ -210,7 +210,7 @@ class PushObject(JsonObject, frozen=True, kw_only=True):
 
 
 class TaskPushObject(JsonObject, frozen=True, kw_only=True):
-    """The webhook of a task as 0.3 has it; 1.0 has the task's id in the webhook."""
+    """The webhook of a task in 0.3; 1.0 has the task's id in the webhook itself."""
 
     task_id: str
     config: PushObject
@@ -334,7 +334,7 @@ V10: Final = FieldTable(
 
 
 class Codec:
-    """The classes that are encoded and decoded in one version, built from its table."""
+    """Classes to encode and decode one version, built from its table."""
 
     def __init__(self, table: FieldTable) -> None:
         self._readable: dict[str, type[JsonObject]] = {}
@@ -356,20 +356,23 @@ class Codec:
         return fields(self._readable[declared.__name__])
 
     def writer(self, declared: type[T]) -> type[T]:
-        """Return the class to encode objects of. It writes `kind` without being given it."""
+        """Return the class for encoding; it adds the member `kind`."""
         return cast("type[T]", self._writable[declared.__name__])
 
     def decoder(self, declared: type[T]) -> Callable[[bytes], T]:
-        """Return the function that decodes objects.
+        """Return the decoder of an object.
 
-        It ignores members that the version does not have: they have their defaults.
+        It ignores members that the version does not have: those get their defaults.
         """
         built = cast("type[T]", self._readable[declared.__name__])
         return msgspec.json.Decoder(built).decode
 
 
 class _Member(Struct, frozen=True):
-    """One word of a table."""
+    """A member of an object, parsed from one word of a field table.
+
+    `attribute`, `attribute=name`, or either with `!`: null is refused.
+    """
 
     attribute: str
     name: str
@@ -390,7 +393,7 @@ def _defaults(declared: type[JsonObject]) -> dict[str, Any]:
 
 
 def _readable(declared: type[T], members: list[_Member], within: Mapping[str, type]) -> type[T]:
-    """Build a class to decode; `within` has those of the objects that are inside of it."""
+    """Build a class for decoding; `within` has the classes of nested objects."""
     types, defaults = get_type_hints(declared, localns=dict(within)), _defaults(declared)
     read: list[tuple[str, Any, Any]] = []
     for member in members:
@@ -404,10 +407,10 @@ def _readable(declared: type[T], members: list[_Member], within: Mapping[str, ty
 
 
 def _writable(declared: type[T], members: list[_Member], kind: str | None) -> type[T]:
-    """Build a class to encode: it has all that is declared, in the order of the table.
+    """Build a class for encoding: all declared members, in the order of the table.
 
-    What is not in the table is left at its default, and therefore not encoded. A `kind` that is
-    always the same is msgspec's tag.
+    Members outside the table keep their default and are therefore not encoded. A constant `kind`
+    is msgspec's tag.
     """
     defaults = _defaults(declared)
     listed = [member.attribute for member in members]
@@ -446,7 +449,7 @@ def _snake_case(name: str) -> str:
 
 _SNAKE_MEMBER: Final = re.compile(rb'"[a-z]+(?:_[a-z]+)+"\s*:')
 _FREE: Final = frozenset(("metadata", "data"))
-"""Members whose content is not the protocol's."""
+"""Members with free content, whose names are left as they are."""
 _PROTO_NAMES: Final = {
     _snake_case(name): name
     for words in V10.members.values()

@@ -84,7 +84,7 @@ _decode_wrapped: Final = msgspec.json.Decoder(_EventWrapper).decode
 
 
 class _Format03(WireFormat):
-    """Objects say by `kind` what they are."""
+    """The format of 0.3: objects have a member `kind`."""
 
     __slots__ = (
         "_decode_artifact_update",
@@ -215,7 +215,7 @@ class _Format03(WireFormat):
 
 
 def _with_kind(part: PartObject) -> PartObject:
-    """Return a part of a client, who may leave out what kind it is."""
+    """Return a part with its `kind`, which clients may leave out."""
     for kind in ("text", "file", "data"):
         if not part.kind and getattr(part, kind) is not UNSET:
             return replace(part, kind=kind)
@@ -235,9 +235,9 @@ def _read_file(file: FileObject, metadata: dict[str, Any]) -> FilePart:
 
 
 class _Format10(WireFormat):
-    """ProtoJSON: the member that is there says what an object is.
+    """The format of 1.0, ProtoJSON: the member present tells the kind of an object.
 
-    Requests may have the names of the proto file, too.
+    Requests may also use the names of the proto file.
     """
 
     __slots__ = (
@@ -395,7 +395,7 @@ def _with_proto_names(decode: Callable[[bytes], T]) -> Callable[[bytes], T]:
 
 
 def _check_base64(text: str) -> None:
-    """Raise ValueError unless ProtoJSON reads it: standard or URL-safe, padded or not."""
+    """Raise ValueError unless this is ProtoJSON base64: standard or URL-safe, padded or not."""
     padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
     try:
         b64decode(padded, validate=True)

@@ -35,16 +35,16 @@ class TaskState(StrEnum):
 TERMINAL: Final = frozenset(
     (TaskState.COMPLETED, TaskState.FAILED, TaskState.REJECTED, TaskState.CANCELED)
 )
-"""Nothing more will happen."""
+"""States in which a task is over."""
 INTERRUPTED: Final = frozenset((TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED))
-"""Nothing more will happen until somebody says something."""
+"""States in which a task waits for a message."""
 RESTING: Final = TERMINAL | INTERRUPTED
-"""A blocking call returns, and a stream may end."""
+"""States in which a blocking call returns and a stream may end."""
 
 STATE_NAMES_10: Final = {
     state: "TASK_STATE_" + state.name for state in TaskState if state is not TaskState.UNKNOWN
 } | {TaskState.UNKNOWN: "TASK_STATE_UNSPECIFIED"}
-"""How 1.0 writes them."""
+"""The names of the states in 1.0."""
 
 
 _STATE_WORDS: Final[dict[TaskState, str]] = {
@@ -75,13 +75,13 @@ _STATE_NUMBERS: Final = (
     TaskState.REJECTED,
     TaskState.AUTH_REQUIRED,
 )
-"""By their numbers in a2a.proto: ProtoJSON readers take numbers for enumerations, too."""
+"""States by their numbers in a2a.proto: ProtoJSON allows numbers for enumerations."""
 _STATE_PREFIX: Final = re.compile(r"^(?:task)?state")
 _PUNCTUATION: Final = re.compile(r"[\s_.\-]+")
 
 
 def state_of(said: Any) -> TaskState | None:
-    """Return the state that a word or number means; None for one that nobody knows.
+    """Return the state for a word or number; None for an unknown one.
 
     Words that end in "ing" (pending, thinking, running) are work in progress. A number may be
     written as 3, 3.0 or "3".
@@ -102,7 +102,7 @@ def state_of(said: Any) -> TaskState | None:
 
 
 MAX_WHOLE_NUMBER: Final = 2**53
-"""Up to here every whole number is a float exactly."""
+"""The largest integer up to which floats represent every integer exactly."""
 
 
 class _Part(Struct, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class TextPart(_Part, frozen=True):
 
 
 class FilePart(_Part, frozen=True):
-    """A file: its content in base64, or where it is. One of the two, never both."""
+    """A file: either its content in base64 or its URL."""
 
     content: str | None = None
     url: str = ""
@@ -136,7 +136,7 @@ Part: TypeAlias = TextPart | FilePart | DataPart
 
 
 def whole_numbers(value: Any) -> Any:
-    """`value` with integers where agents made floats of them: ProtoJSON has no other numbers."""
+    """Turn whole floats in `value` into integers: ProtoJSON makes floats of all numbers."""
     match value:
         case float() if value.is_integer() and abs(value) <= MAX_WHOLE_NUMBER:
             return int(value)
@@ -177,7 +177,7 @@ class TaskStatus(Struct, frozen=True, kw_only=True):
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
-    """Something that a task made."""
+    """An output of a task."""
 
     artifact_id: str
     parts: tuple[Part, ...]
@@ -196,14 +196,14 @@ class Task(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
     def with_history(self, length: int | None) -> Task:
-        """Return the task with its latest messages only; None keeps all of them."""
+        """Return the task with its latest `length` messages only; None keeps all."""
         if length is None or length >= len(self.history):
             return self
         return replace(self, history=self.history[len(self.history) - length :])
 
 
 class StatusUpdate(Struct, frozen=True, kw_only=True):
-    """A task is in another state, or has more to say about it."""
+    """An event: a task has another state, or a new message about it."""
 
     task_id: str
     context_id: str
@@ -223,14 +223,14 @@ class ArtifactUpdate(Struct, frozen=True, kw_only=True):
 
 
 class Unrecognized(Struct, frozen=True):
-    """A result that is neither a task nor a message, as it came."""
+    """A raw result that is neither a task nor a message."""
 
     value: Any
 
 
 Answer: TypeAlias = Task | Message
 Event: TypeAlias = Task | Message | StatusUpdate | ArtifactUpdate
-"""What a stream tells, one at a time."""
+"""An event of a stream."""
 
 
 def updated(task: Task, event: StatusUpdate | ArtifactUpdate) -> Task:
@@ -256,7 +256,7 @@ def _with(artifacts: tuple[Artifact, ...], event: ArtifactUpdate) -> tuple[Artif
 
 
 def _joined(old: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Parts after more of them came: a text that is written piece by piece stays one text."""
+    """Append parts to a list: adjacent pieces of a text become one text."""
     if old and new and isinstance(old[-1], TextPart) and isinstance(new[0], TextPart):
         last = replace(old[-1], text=old[-1].text + new[0].text)
         return (*old[:-1], last, *new[1:])
@@ -264,23 +264,23 @@ def _joined(old: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:
 
 
 class PushConfig(Struct, frozen=True, kw_only=True):
-    """A webhook, and how the agent shows there who it is."""
+    """A webhook, and how the agent authenticates there."""
 
     url: str
     id: str = ""
     token: str = ""
-    """Sent along, for whoever receives it to compare."""
+    """Sent with each event, for the receiver to compare."""
     scheme: str = ""
-    """Of the Authorization header, such as `Bearer`."""
+    """The scheme of the Authorization header, such as `Bearer`."""
     credentials: str = ""
 
 
 class Send(Struct, frozen=True, kw_only=True):
-    """A message, and how it is to be answered."""
+    """A message to an agent, with options for the answer."""
 
     message: Message
     blocking: bool = True
-    """Whether to wait until the task rests."""
+    """Wait until the task rests."""
     history_length: int | None = None
     accepted_output_modes: tuple[str, ...] = ()
     push: PushConfig | None = None

@@ -40,14 +40,14 @@ class DoneOutcome(Struct, frozen=True):
 
 
 class FailedOutcome(Struct, frozen=True):
-    """The agent worked on it and failed, or would not."""
+    """The task failed, or the agent rejected it."""
 
     code: Code
     message: str
 
 
 class WorkingOutcome(Struct, frozen=True):
-    """The task is not over: poll it again."""
+    """The task is in progress: poll it again."""
 
     task_id: str
 
@@ -74,13 +74,13 @@ class WaitingOutcome(Struct, frozen=True):
 Outcome: TypeAlias = DoneOutcome | FailedOutcome | WorkingOutcome | UnclearOutcome | WaitingOutcome
 
 MAX_UNCLEAR: Final = 5
-"""How often a task in an unknown state is asked about before its output is taken."""
+"""Polls of a task in an unknown state before its output is taken as final."""
 
 
 def outcome_of(received: ReceivedAnswer | Answer | Unrecognized) -> Outcome:
-    """Return what an answer means.
+    """Return the outcome of an answer.
 
-    No state that is work in progress, a failure or unknown is ever a success by itself.
+    A state that is work in progress, a failure or unknown is never a success by itself.
     """
     if not isinstance(received, ReceivedAnswer):
         received = ReceivedAnswer(answer=received, result=b"", state=TaskState.UNKNOWN.value)
@@ -158,7 +158,7 @@ MAX_POLL_SECONDS: Final = 30.0
 def poll_intervals(
     first: float = FIRST_POLL_SECONDS, growth: float = POLL_GROWTH, most: float = MAX_POLL_SECONDS
 ) -> Iterator[float]:
-    """Seconds to wait, growing up to `most`, without end."""
+    """Yield seconds to wait, growing up to `most`, without end."""
     while True:
         yield min(first, most)
         first = min(first * growth, most)

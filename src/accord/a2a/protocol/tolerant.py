@@ -35,9 +35,9 @@ from accord.a2a.protocol.model import (
 )
 
 MAX_WARNINGS: Final = 8
-"""How many departures of one answer are named; further ones are left out."""
+"""The most departures that are reported for one answer."""
 MAX_SHOWN: Final = 40
-"""Characters of the agent's words in a warning."""
+"""The most characters of an agent's text in a warning."""
 
 _CAMEL: Final = (
     "artifactId",
@@ -72,7 +72,7 @@ class TolerantAnswer(Struct, frozen=True, kw_only=True):
 
     answer: Answer | Unrecognized
     state: str = ""
-    """The state in the agent's own word; empty where it gave none."""
+    """The agent's own word for the state; "" without one."""
     warnings: tuple[str, ...] = ()
 
 
@@ -84,7 +84,7 @@ class TolerantEvent(Struct, frozen=True, kw_only=True):
 
 
 def read_answer(value: Any) -> TolerantAnswer:
-    """Return the task or message in a result that was decoded."""
+    """Return the task or message in a decoded result."""
     reader = _Reader()
     answer = reader.answer(value)
     return TolerantAnswer(
@@ -95,7 +95,7 @@ def read_answer(value: Any) -> TolerantAnswer:
 
 
 def read_event(value: Any) -> TolerantEvent:
-    """Return the event in a result that was decoded."""
+    """Return the event in a decoded result."""
     reader = _Reader()
     event = reader.event(value)
     return TolerantEvent(
@@ -104,7 +104,7 @@ def read_event(value: Any) -> TolerantEvent:
 
 
 class _Reader:
-    """Reads one result, and collects what is wrong with it."""
+    """A reader of one result, which collects its faults as warnings."""
 
     def __init__(self) -> None:
         self.warnings: dict[str, None] = {}
@@ -115,7 +115,7 @@ class _Reader:
             self.warnings[text] = None
 
     def _members(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Return the members that are not null, by their names in lower case and one word."""
+        """Return the non-null members, by their names in lower case without separators."""
         members: dict[str, Any] = {}
         for name, each in value.items():
             if each is None:
@@ -236,7 +236,7 @@ class _Reader:
         return members.get("history")
 
     def _beside(self, members: dict[str, Any]) -> Artifact | None:
-        """Return the output that a task has in members of its own, instead of artifacts."""
+        """Return the output that a task has in non-standard members instead of artifacts."""
         for name in _OUTPUT_MEMBERS:
             value = members.get(name)
             if isinstance(value, str) or (
@@ -289,7 +289,7 @@ class _Reader:
         return tuple(self._artifact(each) for each in made if each is not None)
 
     def _flat(self, values: list[Any], what: str) -> list[Any]:
-        """Return a list without lists in it."""
+        """Flatten nested lists."""
         while any(isinstance(each, list) for each in values):
             self._warn(f"the {what} are a list of lists")
             values = [inner for each in values for inner in _as_list(each)]
@@ -345,7 +345,7 @@ class _Reader:
     # Parts
 
     def _contained(self, value: dict[str, Any], members: dict[str, Any]) -> tuple[Part, ...]:
-        """Return the parts of a message or artifact, wherever it has them."""
+        """Return the parts of a message or artifact, in standard or other members."""
         for name in ("parts", "part"):
             if name in members:
                 return self._parts(members[name])
@@ -366,7 +366,7 @@ class _Reader:
         return tuple(part for each in parts for part in self._part(each))
 
     def _part(self, value: Any) -> tuple[Part, ...]:
-        """Return what is in one part: nothing for null, both where it has text and a file."""
+        """Return the parts in one part: none for null, two if it has text and a file."""
         if value is None:
             return ()
         if not isinstance(value, dict):
@@ -451,7 +451,7 @@ def _is_artifact(members: dict[str, Any]) -> bool:
 
 
 def _file(members: dict[str, Any], kind: str) -> FilePart | None:
-    """Return the file in a part of either format, or of none."""
+    """Return the file in a part of either format, or of a similar one."""
     file = members.get("file", members.get("image"))
     inner = {_plain(name): each for name, each in file.items()} if isinstance(file, dict) else {}
     both: dict[str, Any] = {**members, **inner}
@@ -471,7 +471,7 @@ def _file(members: dict[str, Any], kind: str) -> FilePart | None:
 
 
 def _reason(members: dict[str, Any]) -> Any:
-    """Return why a task failed, where it is said in another place than a message."""
+    """Return why a task failed, from places other than its message."""
     for name in ("error", "reason", "details", "detail"):
         value = members.get(name)
         if isinstance(value, dict):

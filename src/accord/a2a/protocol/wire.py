@@ -52,7 +52,7 @@ from accord.a2a.protocol.model import (
 class WireFormat(ABC):
     """Writer and reader of one version.
 
-    Writing returns what is encoded. Reading raises one of UNREADABLE, saying what is wrong.
+    Writers return objects for the encoder. Readers raise one of UNREADABLE with the reason.
     """
 
     # more attributes than CPython finds quickly in a dict

@@ -1,1 +1,1 @@
-"""Being an agent: written in a few lines, or any backend, served in both wire formats."""
+"""Agents as servers: a few lines of code or any backend, served in both wire formats."""

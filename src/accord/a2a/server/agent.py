@@ -112,12 +112,12 @@ class Agent:
         examples: Sequence[str] = (),
         direct: bool = False,
     ) -> Any:
-        """Have a function do what the agent is asked for.
+        """Register a function as a skill.
 
-        A parameter that is a `str` gets the text of the message, a `Message` all of it, a
-        `TaskContext` the task; any other type gets the message's data. What is returned
-        becomes an artifact, and what a generator yields an artifact piece by piece; with
-        `direct` it is the answer, without a task.
+        A parameter of type `str` gets the text of the message, a `Message` all of it, a
+        `TaskContext` the task; any other type gets the message's data. The return value becomes an
+        artifact; a generator yields an artifact piece by piece. With `direct` the return value is
+        the answer, without a task.
         """
 
         def add(function: F) -> F:

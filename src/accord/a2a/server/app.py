@@ -54,10 +54,12 @@ from accord.transports.urls import names_server, origin_allowed
 from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 
 Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]
-"""Who asks, by the headers of a request; None for somebody who may not."""
+"""Return the caller for the headers of a request; None refuses the request."""
 MakeCard: TypeAlias = Callable[[str], AgentCard]
-"""Make the agent's card, for clients that reach it at this scheme, host and port; they stand at the
-start of a URL, and are empty where the card has a URL of its own."""
+"""Make the agent's card for clients that reach it at this origin (scheme, host and port).
+
+The origin is empty if the card has a URL of its own.
+"""
 
 CARD_SECONDS: Final = 300
 MISDIRECTED: Final = text_reply(
@@ -65,22 +67,22 @@ MISDIRECTED: Final = text_reply(
     "this server does not know the host that was asked for: ask by the address that it listens on, "
     "or configure the URL that clients use",
 )
-"""The answer to a request for the card by a name that anybody could have made up."""
+"""The answer to a card request with a host name that the client could have made up."""
 _CONTENT_TYPES: Final = frozenset(("application/json", "application/a2a+json"))
 CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
 
 
 class AdmittedCall(Struct, frozen=True):
-    """A request that was let in."""
+    """The facts about an admitted request."""
 
     version: str
-    """Of the protocol, as the client says it."""
+    """The protocol version that the client names."""
     caller: str
     correlation_id: str
 
 
 class RequestGate:
-    """Judges heads."""
+    """Admits or refuses requests by their heads."""
 
     def __init__(
         self, cards: MakeCard, authenticate: Authenticate | None, *, has_url: bool = False
@@ -157,7 +159,7 @@ def by_token(token: str) -> Authenticate:
 log = logging.getLogger("accord.a2a")
 
 MAX_IN_FLIGHT: Final = 1_000
-"""Most requests being answered at once."""
+"""The most requests in flight."""
 KEEP_ALIVE_SECONDS: Final = 15.0
 _STREAM_HEADERS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
 BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
@@ -167,7 +169,7 @@ _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
 
 
 class AgentApp(LivingApp[AdmittedCall]):
-    """Serves a backend; implements `LivingApp`."""
+    """A web application that serves a backend; implements `LivingApp`."""
 
     def __init__(
         self,
@@ -196,16 +198,16 @@ class AgentApp(LivingApp[AdmittedCall]):
         self._answering.answer(self._backend, judged, body, exchange)
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Do nothing: there is nothing to start."""
 
     async def close(self, drain: float) -> None:
-        """End what is under way: tasks first, with which streams end too."""
+        """End tasks first, which ends their streams, then the requests in flight."""
         await self._backend.close(drain)
         await self._answering.close()
 
 
 class RequestRunner:
-    """Requests that are being answered, each by a backend."""
+    """The requests in flight, each answered by a backend."""
 
     def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
         self._wires = wires
@@ -219,7 +221,7 @@ class RequestRunner:
         exchange: Exchange,
         lines: Callable[[], bytes] = bytes,
     ) -> None:
-        """Answer a request; `lines` gives further header lines once it is known how."""
+        """Answer a request; `lines` returns further header lines for the answer."""
         message = decode(body, max_items=0)
         visit = AgentExchange(backend, self._wires, entered, exchange, lines)
         match message:
@@ -246,7 +248,7 @@ class RequestRunner:
         exchange.on_gone = gone
 
     async def close(self) -> None:
-        """Let what is about to end do so, and end the rest."""
+        """Wait briefly for requests in flight, then cancel them."""
         if self._under_way:
             _, late = await asyncio.wait(self._under_way, timeout=1.0)
             for task in late:
@@ -254,7 +256,7 @@ class RequestRunner:
 
 
 class AgentExchange:
-    """One request, from its body to the end of its answer."""
+    """One request: reading its body, running it, writing the answer or stream."""
 
     def __init__(
         self,
@@ -407,7 +409,7 @@ class AgentExchange:
         self._reply(encode(Failure(id, ErrorObject(told.code, told.message, data))))
 
     def _told(self, error: Exception) -> RpcError:
-        """Return the error that a client gets: Accord's own codes mean other things in A2A."""
+        """Return the error for a client: Accord's own codes have other meanings in A2A."""
         if isinstance(error, RpcError):
             if error.code in _OWN_CODES or isinstance(error.data, list):
                 return error
@@ -432,7 +434,7 @@ class AgentExchange:
 
 
 class _KeepAlive:
-    """Shows, by a comment now and then, that a silent stream is alive."""
+    """A keep-alive: sends a comment now and then on a silent stream."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -454,7 +456,7 @@ async def _single_event(answer: Answer) -> AsyncGenerator[Event, None]:
 async def _with_history(
     events: AsyncGenerator[Event, None], length: int | None
 ) -> AsyncGenerator[Event, None]:
-    """Give the tasks in a stream as much history as was asked for."""
+    """Limit the history of the tasks in a stream to `length` messages."""
     async with aclosing(events):
         async for event in events:
             yield event.with_history(length) if isinstance(event, Task) else event

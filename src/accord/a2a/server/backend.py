@@ -38,7 +38,7 @@ from accord.jsonrpc.protocol.errors import InvalidParamsError, own_error
 
 
 class TaskPage(Struct, frozen=True, kw_only=True):
-    """Some of the tasks there are."""
+    """A page of tasks."""
 
     tasks: tuple[Task, ...]
     next_page: str
@@ -48,10 +48,10 @@ class TaskPage(Struct, frozen=True, kw_only=True):
 class Backend(Protocol):
     @property
     def takes_webhooks(self) -> bool:
-        """Tell if webhooks are supported."""
+        """True if webhooks are supported."""
 
     async def send(self, send: Send, caller: str) -> Answer:
-        """Take a message: answer directly, or return the task that it began or continues.
+        """Answer a message, or return the task that it starts or continues.
 
         Do not wait for the task.
         """
@@ -61,22 +61,22 @@ class Backend(Protocol):
     async def cancel(self, task_id: str, caller: str) -> Task: ...
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:
-        """Return a page of tasks, the latest first."""
+        """Return a page of tasks, newest first."""
 
     def follow(
         self, task_id: str, caller: str, until: frozenset[TaskState]
     ) -> AsyncGenerator[Event, None]:
-        """Yield the task as it is, then its events until it is in one of these states."""
+        """Yield the current task, then its events until it has one of the states `until`."""
 
     async def set_push(self, push: TaskPush, caller: str) -> TaskPush: ...
 
     async def list_push(self, query: PushQuery, caller: str) -> Sequence[TaskPush]:
-        """Return the webhooks of a task, or the one that is asked for."""
+        """Return the webhooks of a task, or the one that the query names."""
 
     async def delete_push(self, query: PushQuery, caller: str) -> None: ...
 
     async def close(self, drain: float) -> None:
-        """Let what is under way come to its end for so long."""
+        """Wait up to `drain` seconds for tasks to end, then cancel them."""
 
 
 MAX_TASKS: Final = 10_000
@@ -97,7 +97,7 @@ class Entry:
         self.task = task
         self.caller = caller
         self.number = number
-        """Grows with every change of any task."""
+        """The number of the last change: grows with every change of any task."""
         self.pushes: dict[str, PushConfig] = {}
         self.followers: set[asyncio.Queue[Event]] = set()
 
@@ -107,7 +107,7 @@ class Entry:
 
 
 class Board:
-    """All tasks."""
+    """All tasks of an agent."""
 
     def __init__(
         self,
@@ -117,13 +117,13 @@ class Board:
     ) -> None:
         self._entries: dict[str, Entry] = {}
         self._over: deque[str] = deque()
-        """Tasks that are over, in the order in which they ended."""
+        """Finished tasks, in the order in which they ended."""
         self._max_tasks = max_tasks
         self._on_event = on_event
         self._changes = 0
 
     def begin(self, message: Message, caller: str) -> Entry:
-        """Add a task for a message. Raises BusyError."""
+        """Add a task for a message. Raises BusyError if there are too many."""
         if len(self._entries) >= self._max_tasks:
             self._forget()
         context = message.context_id or str(uuid4())
@@ -144,7 +144,7 @@ class Board:
         del self._entries[self._over.popleft()]
 
     def find(self, task_id: str, caller: str) -> Entry:
-        """Return a task of the caller. Raises RpcError for any other one."""
+        """Return a task of the caller. Raises RpcError if there is none."""
         entry = self._entries.get(task_id)
         if entry is None or entry.caller != caller:
             # 1.0, section 13.1: one must not learn of tasks of others.

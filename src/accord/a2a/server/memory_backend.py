@@ -50,14 +50,14 @@ log = logging.getLogger("accord.a2a")
 
 TIMEOUT_SECONDS: Final = 10.0
 RETRY_DELAYS: Final = (0.0, 1.0, 5.0)
-"""How long to wait before each try."""
+"""Seconds to wait before each attempt."""
 MAX_QUEUED: Final = 1_000
 MAX_RESPONSE_BYTES: Final = 64 * 1024
 TOKEN_HEADER: Final = "X-A2A-Notification-Token"
 
 
 class WebhookSender:
-    """Delivers events. Belongs to one event loop."""
+    """Delivers events to webhooks. Bound to one event loop."""
 
     def __init__(self, policy: AddressPolicy) -> None:
         self._policy = policy
@@ -67,7 +67,7 @@ class WebhookSender:
         self._underway = Underway()
 
     async def check(self, config: PushConfig) -> None:
-        """Raise InvalidParamsError for a URL that must not be called."""
+        """Raise InvalidParamsError for a URL that the policy forbids."""
         try:
             await AddressGuard(self._policy).resolve(_parse(config.url))
         except (AddressRefusedError, ConnectError) as error:
@@ -78,7 +78,7 @@ class WebhookSender:
             raise InvalidParamsError("a token has no line breaks")
 
     def tell(self, task_id: str, config: PushConfig, event: StatusUpdate | ArtifactUpdate) -> None:
-        """Deliver an event, later."""
+        """Queue an event for delivery."""
         if self._queued >= MAX_QUEUED:
             log.warning("too many webhooks wait to be told: %s is not", config.url)
             return
@@ -139,13 +139,13 @@ def _parse(url: str) -> WebAddress:
 
 
 SKILL_MEMBER: Final = "skill"
-"""The member of a message's or a request's metadata that chooses a skill; else it is the first."""
+"""The member of a message's or request's metadata that names the skill."""
 MAX_REMEMBERED_MESSAGES: Final = 10_000
-"""How many messages are remembered, so that one that comes again is not worked on again."""
+"""How many messages are remembered, to recognise repeated ones."""
 
 
 class MemoryBackend:
-    """Runs skills. Belongs to one event loop; `close` ends what is under way."""
+    """A backend that runs skills. Bound to one event loop; `close` ends running tasks."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class MemoryBackend:
         self._contexts: dict[str, TaskContext] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: OrderedDict[tuple[str, bytes], str] = OrderedDict()
-        """Messages of callers, and the tasks that they began."""
+        """Messages of callers by their keys, with the tasks that they started."""
 
     # Messages
 
@@ -348,7 +348,7 @@ class MemoryBackend:
 
 
 async def _add_pieces(given: Any, skill: SkillFunction, context: TaskContext) -> None:
-    """Add what a generator yields to one artifact, piece by piece."""
+    """Add the values of a generator to one artifact, piece by piece."""
     artifact_id = str(uuid4())
     first = True
     async for piece in given:
@@ -367,5 +367,5 @@ def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
 
 
 def _message_key(caller: str, message: Message) -> tuple[str, bytes]:
-    """Return a key of the caller and the whole message: clients may reuse message ids."""
+    """Return a key made of the caller and the whole message: clients may reuse ids."""
     return caller, sha256(encode(V10.message(message))).digest()

@@ -1,4 +1,4 @@
-"""An agent at an address: listening, and ending in order."""
+"""Serving an agent at an address, with a graceful shutdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accord.transports.urls import parse_served_address
 from accord.transports.web.server import listen_web
 
 LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
-"""Files come inside of messages."""
+"""Limits of messages, which may contain files."""
 
 
 class Servable(Protocol):
@@ -27,7 +27,7 @@ class Servable(Protocol):
 
 
 class Serving:
-    """An agent being served."""
+    """A running server of an agent."""
 
     def __init__(self, app: AgentApp, listener: Listener, drain: float) -> None:
         self._app = app
@@ -41,7 +41,7 @@ class Serving:
         return self._listener.url
 
     async def close(self) -> None:
-        """Stop listening, let tasks come to their end for a while, end all."""
+        """Stop listening, wait a while for tasks to end, then cancel them."""
         try:
             await close_listener(self._listener, self._app.close(self._drain))
         finally:
@@ -61,8 +61,8 @@ class AgentServeOptions(ChannelOptions, total=False):
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, url)`
     """Serve `agent` at `url`: use it as `async with serve(…) as serving`, or await it.
 
-    `public_url` is where clients find it, for the card; else that is wherever they ask.
-    `options` are those of the listener. Raises ConnectError when it cannot listen.
+    `public_url` is the URL for clients, which the card names; the default is the address of each
+    request. `options` are those of the listener. Raises ConnectError if it cannot listen.
     """
 
     def __init__(

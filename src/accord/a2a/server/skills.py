@@ -31,14 +31,11 @@ from accord.jsonrpc.protocol.errors import AccordError, RegistrationError
 
 
 class RejectedError(AccordError):
-    """Raised by a skill that refuses a request; the client gets the message."""
+    """A skill refuses a request; the client gets the message."""
 
 
 class FailedError(AccordError):
-    """Raised by a skill that could not do it.
-
-    The client gets the message, unlike that of any other exception.
-    """
+    """A skill failed; the client gets the message, unlike that of other exceptions."""
 
 
 class TaskContext:
@@ -49,24 +46,24 @@ class TaskContext:
         self._entry = entry
         self._heard: asyncio.Future[Message] | None = None
         self.message = message
-        """What was said last."""
+        """The client's latest message."""
 
     @property
     def task(self) -> Task:
-        """The task as it is."""
+        """The current task."""
         return self._entry.task
 
     @property
     def is_asking(self) -> bool:
-        """Tell if the task waits for a message of the client."""
+        """True if the task waits for a message of the client."""
         return self._heard is not None and not self._heard.done()
 
     def say(self, text: str) -> None:
-        """Tell how it goes."""
+        """Report progress to the client."""
         self.set_state(TaskState.WORKING, text)
 
     async def ask(self, question: str, *, state: TaskState = TaskState.INPUT_REQUIRED) -> Message:
-        """Ask the client, and wait for what it answers."""
+        """Ask the client a question, and return the answer."""
         self._heard = asyncio.get_running_loop().create_future()
         self.set_state(state, question)
         self.message = await self._heard
@@ -81,9 +78,9 @@ class TaskContext:
         append: bool = False,
         last: bool = False,
     ) -> str:
-        """Add an artifact, or with `append` more of one; return its id.
+        """Add an artifact, or with `append` more to one. Return its id.
 
-        A text, a part, a list of parts; any other value becomes a data part.
+        `content` is a text, a part or a list of parts; any other value becomes a data part.
         """
         artifact_id = artifact_id or str(uuid4())
         task = self._entry.task
@@ -152,19 +149,19 @@ MAX_REASON: Final = 300
 
 
 class SkillFunction(Struct, frozen=True, kw_only=True):
-    """A function that does what is asked for."""
+    """A function of an agent that works on messages."""
 
     card: card.Skill
     function: Callable[..., Any]
     arguments: dict[str, Any]
-    """The types of its parameters."""
+    """The types of the function's parameters."""
     direct: bool
-    """Whether it answers with a message, at once, without there being a task."""
+    """The function answers with a message at once, without a task."""
 
     async def call(self, message: Message, context: TaskContext | None) -> Any:
-        """Return the function's result; an async generator is returned as it is.
+        """Call the function and return its result; an async generator is returned unstarted.
 
-        Raises RejectedError for a message that it cannot take.
+        Raises RejectedError for a message whose content does not fit the parameters.
         """
         arguments = {
             name: _argument(kind, message, context) for name, kind in self.arguments.items()
@@ -181,7 +178,7 @@ def make_skill(
 ) -> SkillFunction:
     """Return the skill for a function.
 
-    Raises RegistrationError for one that cannot be called with a message.
+    Raises RegistrationError if the function cannot be called with a message.
     """
     id = id or function.__name__
     hints = get_type_hints(function)

@@ -27,7 +27,7 @@ SET_UP: Final = "/set-up"
 THEMES: Final = ("light", "dark", "")
 YEAR: Final = 365 * 86_400
 FORGET: Final = b'clear-site-data: "storage"\r\n'
-"""What scripts kept of what somebody looked at is gone with their session."""
+"""Clears what scripts stored about visited pages when the session ends."""
 
 pages: Final = Pages()
 
@@ -66,7 +66,7 @@ async def end(request: PageRequest) -> PageResponse:
 
 @pages.post("/theme", is_public=True)
 async def choose_theme(request: PageRequest) -> PageResponse:
-    """Light, dark, or whatever the system asks for."""
+    """Choose the light theme, the dark one, or that of the operating system."""
     chosen = request.form["theme"]
     theme = chosen if chosen in THEMES else ""
     back = request.form["next"] if is_local_path(request.form["next"]) else "/"
@@ -74,13 +74,13 @@ async def choose_theme(request: PageRequest) -> PageResponse:
 
 
 def signed_out(request: PageRequest, notice: str) -> Redirect:
-    """Where somebody goes whose session is over."""
+    """Redirect to the sign-in page after the end of a session."""
     headers = _gone(request) + FORGET + request.cookie(NOTICE, notice, seconds=60)
     return Redirect("/sign-in", headers)
 
 
 async def signed_in_anew(request: PageRequest, password: str, path: str, notice: str) -> Redirect:
-    """Begin another session of whoever asks, as a password that was changed ends all of them."""
+    """Begin a new session for the caller: a changed password ends all sessions."""
     try:
         signed_in = await _signed_in(request, request.user.username, password)
     except ServiceError:
@@ -118,7 +118,10 @@ async def _form(request: PageRequest, *, next: str, error: ServiceError | None =
 
 
 async def change_password(request: PageRequest, path: str, notice: str) -> PageResponse:
-    """Do it as the form says, and go on to `path` with a new session. Raises ServiceError."""
+    """Change the caller's password, and go to `path` with a new session.
+
+    Raises ServiceError.
+    """
     form = request.form
     check_repeated(request)
     await request.run(
@@ -130,7 +133,7 @@ async def change_password(request: PageRequest, path: str, notice: str) -> PageR
 
 
 def check_repeated(request: PageRequest) -> None:
-    """Raises InvalidError for two passwords that are not the same."""
+    """Raise InvalidError if the two passwords differ."""
     if request.form["new_password"] != request.form["repeated"]:
         raise InvalidError("repeated", "is not the same as the new password")
 

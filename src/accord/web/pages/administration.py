@@ -23,7 +23,7 @@ ROLES: Final[dict[Role, str]] = {
     "User": "read, write, propose, comment, start and approve runs",
     "Commenter": "read and comment",
 }
-"""What each role is for."""
+"""The rights of each role in words."""
 
 pages: Final = Pages()
 
@@ -63,7 +63,7 @@ async def user(request: PageRequest) -> PageResponse:
 
 @pages.post(f"{USERS_PATH}/{{id}}")
 async def update_user(request: PageRequest) -> PageResponse:
-    """The role, the email, or whether they are let in."""
+    """Change a user's role or email, or deactivate the user."""
     try:
         changed = await request.run(
             "update_user",
@@ -184,7 +184,7 @@ async def change_label(request: PageRequest) -> PageResponse:
 
 @pages.post(f"{SETTINGS_PATH}/labels/{{id}}/delete")
 async def delete_label(request: PageRequest) -> PageResponse:
-    """Off all items that have it, too: the page says on how many it is."""
+    """Delete a label, also from the items that have it: the page shows their number."""
     return await _change_settings(
         request, "delete_label", "is deleted", id=request.values["id"], force=True
     )
@@ -219,7 +219,7 @@ async def _settings(request: PageRequest, error: ServiceError | None = None) -> 
 AUDIT_PATH: Final = "/audit"
 EVENTS_PER_PAGE: Final = 50
 MAX_COUNTED: Final = 1_000
-"""How many are counted: of more than these it is not said how many there are."""
+"""Events are counted up to this number; the page shows no total beyond it."""
 AUDIT_FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until", "reads")
 OUTCOMES: Final = {
     "done": "done",

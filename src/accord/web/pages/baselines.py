@@ -1,4 +1,4 @@
-"""Baselines: what everything said at one moment, kept, and compared."""
+"""Baselines: snapshots of all items, their comparison and export."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from accord.web.responses import FileDownload, PageResponse
 pages: Final = Pages()
 
 NOW: Final = "current"
-"""What comparisons call the present."""
+"""The name of the current state in comparisons."""
 PER_PAGE: Final = 50
 OFFERED: Final = 100
 COMPARED: Final = 30
 SHORTENED: Final = 1_000
-"""Characters of a text that the list of a baseline shows; the page of an entry shows all of it."""
+"""Characters of a text in the list of a baseline; the page of an entry shows all of it."""
 
 
 @pages.get("/baselines")
@@ -53,7 +53,7 @@ async def create(request: PageRequest) -> PageResponse:
 
 @pages.get("/baselines/compare")
 async def choose(request: PageRequest) -> PageResponse:
-    """The form of the list: go to where the comparison of two is."""
+    """Redirect from the form of the list to the comparison of two baselines."""
     a, b = request.query["a"], request.query["b"]
     one = await request.run("get_baseline", id=a, limit=1)
     other = NOW if b == NOW else (await request.run("get_baseline", id=b, limit=1)).id
@@ -73,7 +73,7 @@ async def baseline(request: PageRequest) -> PageResponse:
 
 @pages.get("/baselines/{id}/items/{reference}")
 async def entry(request: PageRequest) -> PageResponse:
-    """The agreed text of one item, beside a link to what it says today."""
+    """Show the text of an item in a baseline, with a link to its current text."""
     one = await request.run("get_baseline", id=request.values["id"], limit=1)
     kept = await request.run(
         "get_baseline_entry", id=one.id, reference_id=request.values["reference"]

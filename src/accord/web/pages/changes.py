@@ -18,7 +18,7 @@ pages: Final = Pages()
 
 PER_PAGE: Final = 50
 LASTING: Final = frozenset({"proposal", "baseline"})
-"""Kinds of things that nobody takes back: a proposal is decided on, a baseline stays."""
+"""Kinds that cannot be undone: proposals are decided, baselines stay."""
 
 
 @pages.get("/changes")
@@ -64,7 +64,7 @@ async def undo(request: PageRequest) -> PageResponse:
 
 
 def _may_undo(request: PageRequest, change: ChangeListed) -> bool:
-    """Return whether a list offers to undo a change; whether it still can be is found out then."""
+    """Return true if a list offers to undo a change; the undo itself may still be refused."""
     who = request.user
     is_own = who.is_administrator or change.actor == who.username
     is_left = not change.undone_by and change.operation not in LASTING_OPERATIONS
@@ -143,8 +143,11 @@ async def _proposal_page(request: PageRequest, error: ServiceError | None = None
 async def _check_proposal(
     request: PageRequest, found: Proposal
 ) -> ProposalCheck | ServiceError | None:
-    """What accepting it would lead to; None where that is not to be asked. What was changed since
-    is told anyway."""
+    """Return the effects of accepting a proposal, or the error.
+
+    Return None if it is decided, is stale (the page shows what changed since), or the caller may
+    not write.
+    """
     if found.state != "open" or found.stale or not request.user.may("write"):
         return None
     try:

@@ -1,6 +1,6 @@
-"""What changed, what waits for me, how runs are; and for a new installation, what to do first.
+"""The home page: recent changes, pending work, runs, and first steps of a new installation.
 
-A part that somebody may not ask for is left out; the others are there all the same.
+Parts that the caller may not read are left out.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ pages: Final = Pages()
 
 CHANGES: Final = 20
 WAITING: Final = 4
-"""How many of each kind that waits are shown."""
+"""The most pending objects of each kind that are shown."""
 FAILURES: Final = 3
 HIDDEN: Final = "accord_steps"
-"""The cookie of somebody who wants no first steps."""
+"""The cookie of users who hid the first steps."""
 YEAR: Final = 365 * 86_400
 STATES: Final = ("completed", "running", "waiting", "pending", "paused", "cancelled", "failed")
-"""Of runs, in the order of the bar."""
+"""States of runs, in the order of the bar."""
 
 
 class FirstStep(Struct, frozen=True):
-    """Something to do in a new installation."""
+    """A first step in a new installation."""
 
     title: str
     text: str
@@ -43,7 +43,7 @@ class FirstStep(Struct, frozen=True):
 
 
 class RunStateShare(Struct, frozen=True):
-    """The runs in one state, as a part of a bar that is 100 wide."""
+    """The share of runs in one state, as a part of a bar of width 100."""
 
     state: str
     count: int
@@ -61,7 +61,7 @@ async def home(request: PageRequest) -> PageResponse:
 
 @pages.get("/home/changes")
 async def changes(request: PageRequest) -> PageResponse:
-    """What changed: again, or further back."""
+    """Show recent changes: refreshed, or the next page."""
     return request.piece("home/_changes.html", **await _changes(request))
 
 
@@ -118,7 +118,7 @@ async def _runs(request: PageRequest) -> dict[str, Any]:
 
 
 def shares(counts: dict[str, int]) -> list[RunStateShare]:
-    """The parts of the bar, none so small that nobody would see it."""
+    """Return the parts of the bar, each at least wide enough to be visible."""
     present = [(state, counts[state]) for state in STATES if counts.get(state)]
     total = sum(count for _, count in present)
     wide = [max(100 * count / total, 2.0) for _, count in present]
@@ -132,7 +132,7 @@ def shares(counts: dict[str, int]) -> list[RunStateShare]:
 
 
 async def _steps(request: PageRequest) -> list[FirstStep]:
-    """What is to be done first; nothing once all of it is done."""
+    """Return the first steps; none once all of them are done."""
     if request.cookies.get(HIDDEN) or not request.user.may("write"):
         return []
     epics, tokens, workflows = await asyncio.gather(
@@ -163,7 +163,7 @@ async def _steps(request: PageRequest) -> list[FirstStep]:
 
 
 def _connecting(tokens: Sequence[Token]) -> FirstStep:
-    """The step that connects an assistant; a token that waits to be used needs no other one."""
+    """Return the step that connects an assistant; it offers an unused token before a new one."""
     now = utc_now()
     unused = [
         each.name
@@ -179,7 +179,7 @@ def _connecting(tokens: Sequence[Token]) -> FirstStep:
 
 
 async def _asked(request: PageRequest, operation: str, **arguments: Any) -> Any:
-    """What an operation gives; None to who may not ask for it."""
+    """Return the result of an operation, None if the caller may not run it."""
     try:
         return await request.run(operation, **arguments)
     except ServiceError:

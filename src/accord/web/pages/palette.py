@@ -25,20 +25,20 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class PaletteCommand(Struct, frozen=True, kw_only=True):
-    """One thing to do, or one place to go to."""
+    """An action or a page in the palette."""
 
     label: str
     href: str = ""
-    """Where it leads to; empty of what is posted."""
+    """The path of a page; empty for an action."""
     post: str = ""
-    """Where it is posted to."""
+    """The path that an action posts to."""
     fields: tuple[tuple[str, str], ...] = ()
-    """What is posted."""
+    """The posted fields."""
     words: str = ""
-    """Other words by which people look for it."""
+    """Other words that find the command."""
     right: Right = "read"
     keys: str = ""
-    """Which keys do the same, as they are pressed."""
+    """The keyboard shortcut for the same."""
 
 
 PLACES: Final = (
@@ -54,7 +54,7 @@ PLACES: Final = (
     PaletteCommand(label="Baselines", href="/baselines", words="compare release"),
     PaletteCommand(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
-"""Beside those of the rail."""
+"""Pages that are not in the navigation."""
 ACTIONS: Final = (
     PaletteCommand(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
     PaletteCommand(
@@ -106,11 +106,11 @@ _BELOW: Final[dict[Kind, tuple[tuple[str, str], ...]]] = {
         ("Create acceptance criteria in {}", "acceptance_criteria"),
     ),
 }
-"""By kind: what is created below one."""
+"""Actions that create something below an item, by the item's kind."""
 
 
 def places(caller: Caller) -> Iterator[PaletteCommand]:
-    """Where somebody can go."""
+    """Yield the pages that a user can open."""
     for group in NAVIGATION:
         for entry in group.entries:
             if caller.is_administrator or not entry.admin:
@@ -121,7 +121,7 @@ def places(caller: Caller) -> Iterator[PaletteCommand]:
 
 
 def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
-    """What somebody can do, on the page at the path `at` first."""
+    """Yield the actions that a user can do, those for the page `at` first."""
     yield from _allowed(caller, _about_item(at))
     yield from _allowed(caller, ACTIONS)
     for label, theme in PERSONAL:
@@ -135,8 +135,10 @@ def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
 
 
 def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
-    """Those for which every word of the query begins a word of theirs; first those whose label has
-    them, and begins with the query."""
+    """Return the commands in which each word of the query is the beginning of a word.
+
+    Commands named by the query come first, then those with all the words in their label.
+    """
     asked = split_words(query)
 
     def rank(each: PaletteCommand) -> tuple[bool, bool]:
@@ -149,7 +151,7 @@ def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteComm
 
 
 def is_meant(command: PaletteCommand, query: str) -> bool:
-    """Whether somebody types its name: its beginning, or some words of it."""
+    """Return true if the query names a command: its beginning, or several of its words."""
     asked = split_words(query)
     begins = command.label.casefold().startswith(" ".join(asked))
     return begins or (len(asked) > 1 and _matches(asked, split_words(command.label)))
@@ -168,7 +170,7 @@ def _allowed(caller: Caller, commands: Iterable[PaletteCommand]) -> Iterator[Pal
 
 
 def _about_item(at: str) -> Iterator[PaletteCommand]:
-    """What is done to the item that a page is about."""
+    """Yield the actions for the item of a page."""
     name = at.partition("?")[0].split("/")[2] if at.startswith("/items/") else ""
     reference = parse_reference(name)
     if reference is None:
@@ -191,9 +193,9 @@ pages: Final = Pages()
 
 MAX_QUERY: Final = 200
 MAX_EACH: Final = 6
-"""How many of a group are shown once something was typed."""
+"""The most commands of a group that are shown for a query."""
 MAX_NAMED: Final = 50
-"""How many prompts and workflows are looked through."""
+"""The most prompts and workflows that are searched."""
 
 
 @pages.get("/palette")
@@ -217,7 +219,7 @@ async def palette(request: PageRequest) -> PageResponse:
 
 
 def _group_order(query: str, to_do: list[PaletteCommand], to_go: list[PaletteCommand]) -> list[str]:
-    """Which group comes first: one that was meant by its name, else items."""
+    """Return the order of the groups: first those that the query names, then items."""
     if not query:
         return ["actions", "places"]
     meant = {
@@ -233,7 +235,7 @@ async def _items(request: PageRequest, query: str) -> list[Any]:
 
 
 async def _named(request: PageRequest, query: str) -> list[PaletteCommand]:
-    """What can be done with things that have names."""
+    """Return the actions for workflows and prompts, by their names."""
     found = await asyncio.gather(_runs(request, query), _prompts(request, query))
     return [command for some in found for command in some]
 
@@ -273,7 +275,7 @@ async def _listed(request: PageRequest, operation: str, **arguments: Any) -> lis
 
 
 class Key(Struct, frozen=True):
-    """What keys do; more than one are pressed one after the other, or with `+` together."""
+    """A keyboard shortcut: keys pressed in sequence, or together if joined with `+`."""
 
     keys: str
     meaning: str

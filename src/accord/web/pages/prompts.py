@@ -1,4 +1,4 @@
-"""Prompts for assistants: the one that is active is handed to them when they connect."""
+"""Prompts for assistants; they get the active one when they connect."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def delete(request: PageRequest) -> PageResponse:
 
 
 def _shown(difference: Difference) -> Markup:
-    """How one field changed."""
+    """Return the redline of a changed field."""
     if difference.diff:
         return unified(difference.diff)
     before, after = difference.before, difference.after
@@ -109,7 +109,7 @@ def _shown(difference: Difference) -> Markup:
 async def _form(
     request: PageRequest, prompt: Any, error: ServiceError | None = None
 ) -> PageResponse:
-    """To write one, or to change one; with what was typed, if something is wrong with it."""
+    """Show the form for a new or changed prompt, with the values sent if there is an error."""
     shown = {name: request.form[name] for name in FIELDS}
     if error is None and prompt is not None:
         shown = {name: getattr(prompt, name) for name in FIELDS}

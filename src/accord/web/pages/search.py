@@ -19,30 +19,30 @@ from accord.web.responses import PageResponse
 pages: Final = Pages()
 
 FILTERS: Final = ("kind", "status", "priority", "type", "assignee", "label", "epic")
-"""As they stand in the address."""
+"""The filters, as named in the query."""
 STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
 PRIORITIES: Final = (("1", "1 Critical"), ("2", "2 High"), ("3", "3 Medium"), ("4", "4 Low"))
 ITEMS: Final = [kind for kind in KINDS if kind != "comment"]
 EVERYTHING: Final = "*"
 SHOWN: Final = 25
 MAX_CHOICES: Final = 100
-"""How many names a filter suggests; others can be typed."""
+"""The most names that a filter suggests; others can be typed."""
 MAX_VIEWS: Final = 50
 
 
 class SearchQuery(Struct, frozen=True):
-    """What somebody looks for."""
+    """A search: words and filters."""
 
     query: str
     filters: dict[str, list[str]]
-    """The values of each field, sorted; items have any of them."""
+    """The values of each field, sorted; an item matches any of them."""
 
     @property
     def is_empty(self) -> bool:
         return not self.query and not self.filters
 
     def arguments(self) -> dict[str, Any]:
-        """For `search_global`."""
+        """Return the arguments of `search_global`."""
         given = self._values()
         if "kind" in given:
             given["kinds"] = self.filters["kind"]
@@ -52,16 +52,16 @@ class SearchQuery(Struct, frozen=True):
         return {"query": self.query or EVERYTHING, **given}
 
     def view(self) -> dict[str, Any]:
-        """The filter of a saved view."""
+        """Return the filter of a saved view for this search."""
         return {**({"query": self.query} if self.query else {}), **self._values()}
 
     def path(self, **more: str) -> str:
-        """Where this is found."""
+        """Return the path of the results."""
         words = {**({"q": self.query} if self.query else {}), **self.filters, **more}
         return f"/search?{urlencode(words, doseq=True)}" if words else "/search"
 
     def _values(self) -> dict[str, Any]:
-        """The filters as operations name them, with a single value as itself."""
+        """Return the filters as operations name them; a single value is no list."""
         return {
             "epic_id" if name == "epic" else name: one_or_list(values)
             for name, values in self.filters.items()
@@ -69,12 +69,12 @@ class SearchQuery(Struct, frozen=True):
 
 
 def sought(words: Words) -> SearchQuery:
-    """What the words of a query, or of a form, look for."""
+    """Return the search in the values of a query or form."""
     return _sought(words["q"], {name: words.every(name) for name in FILTERS})
 
 
 def sought_by_view(filter: Any) -> SearchQuery:
-    """What a saved view looks for."""
+    """Return the search of a saved view."""
     given = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
     return _sought(filter.query or "", {name: each_of(value) for name, value in given.items()})
 
@@ -103,7 +103,7 @@ async def search(request: PageRequest) -> PageResponse:
 
 
 def _exact(asked: SearchQuery, found: Any) -> str:
-    """Where the one thing is whose id was typed."""
+    """Return the path of the item whose reference id is the query, "" if there is none."""
     reference = parse_reference(asked.query) if not asked.filters else None
     for each in found.items[:1] if reference else ():
         if each.reference_id == str(reference) and each.kind != "comment":
@@ -136,7 +136,7 @@ async def _page(
 
 
 async def _view(request: PageRequest) -> Any:
-    """The saved view that was opened; None where there is none."""
+    """Return the opened saved view, None if there is none."""
     try:
         return (
             await request.run("get_view", id=request.query["view"])
@@ -148,7 +148,7 @@ async def _view(request: PageRequest) -> Any:
 
 
 def _left_out(view: Any) -> list[str]:
-    """What a view asks for that a search cannot."""
+    """Return the filters of a view that a search does not support."""
     if view is None:
         return []
     asked = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
@@ -157,7 +157,7 @@ def _left_out(view: Any) -> list[str]:
 
 
 async def _choices(request: PageRequest) -> dict[str, Any]:
-    """What filters offer."""
+    """Return the choices of the filters."""
     views, types, labels, epics, people = await asyncio.gather(
         request.run("list_views", limit=MAX_VIEWS),
         request.run("list_requirement_types"),
@@ -202,7 +202,7 @@ async def show(request: PageRequest) -> PageResponse:
 
 @pages.post("/views/{id}/filter")
 async def change(request: PageRequest) -> PageResponse:
-    """Have a view show what was searched for last."""
+    """Update a saved view to the current search."""
     asked = sought(request.form)
     view = await request.run("update_view", id=request.values["id"], filter=asked.view())
     return _back(request, asked, view.id, f"{view.name} shows this now")

@@ -29,7 +29,7 @@ from accord.web.request import THEME, PageRequest, Pages
 from accord.web.responses import POLICY, Html, PageResponse
 
 NAME: Final = "accord"
-"""What programs call the hub."""
+"""The name of the hub in the settings of programs."""
 MCP_PATH: Final = "/api/v1/mcp"
 REST_PATH: Final = "/api/v1"
 FILES: Final = {
@@ -42,11 +42,11 @@ FILES: Final = {
     "gemini": "Put this into ~/.gemini/settings.json, or into .gemini/settings.json of a project.",
     "windsurf": "Put this into ~/.codeium/windsurf/mcp_config.json.",
 }
-"""Where each program has its servers from, for those that are told by a file."""
+"""The settings file of each program that is configured by a file."""
 
 
 class ConnectionRecipe(Struct, frozen=True):
-    """One program, and what to paste where."""
+    """Instructions for one program: the text to paste, and its place."""
 
     key: str
     title: str
@@ -55,7 +55,7 @@ class ConnectionRecipe(Struct, frozen=True):
 
 
 def connection_recipes(url: str, token: str) -> tuple[ConnectionRecipe, ...]:
-    """For each program that is known; `url` is where people reach the system."""
+    """Return the instructions for each known program; `url` is the public URL."""
     return (
         _claude_code(url, token),
         *(_file(key, url, token) for key in FILES),
@@ -96,9 +96,9 @@ ALLOWS: Final[dict[Scope, str]] = {
     "approve": "Approve and reject where a run waits for somebody",
     "admin": "Administrate prompts, types, agents and workflows; see people and the audit log",
 }
-"""What each scope lets a program do."""
+"""The rights of each scope in words."""
 CHOSEN: Final = "chosen"
-"""The preset of those who tick scopes themselves."""
+"""The preset for scopes chosen one by one."""
 
 pages: Final = Pages()
 
@@ -160,7 +160,7 @@ async def _form(request: PageRequest, error: ServiceError | None = None) -> Page
 
 
 class Preset(Struct, frozen=True):
-    """Scopes that go together, for the forms that make tokens."""
+    """A named set of scopes, for the forms that create tokens."""
 
     key: str
     title: str
@@ -169,7 +169,7 @@ class Preset(Struct, frozen=True):
 
 
 def presets(role: Role) -> list[Preset]:
-    """Return what a token of somebody with this role is made for, the recommended one first."""
+    """Return the presets for tokens of this role, the recommended one first."""
     if "propose" not in allowed(role):
         return [
             Preset("read", "Read only", "It changes nothing.", ("read",)),
@@ -199,7 +199,7 @@ def presets(role: Role) -> list[Preset]:
 
 
 def scopes_of(form: Words, role: Role) -> list[str]:
-    """Return the scopes that a form asks for: those of a preset, or those ticked."""
+    """Return the scopes that a form asks for: those of a preset, or the selected ones."""
     for preset in presets(role):
         if form["preset"] == preset.key:
             return list(preset.scopes)
@@ -207,7 +207,7 @@ def scopes_of(form: Words, role: Role) -> list[str]:
 
 
 def allowed(role: Role) -> list[Scope]:
-    """Scopes that a token of somebody with this role can have."""
+    """Return the scopes that tokens of this role can have."""
     scopes = {rule.scope for rule in RULES.values() if role in rule.roles}
     return [scope for scope in SCOPES if scope in scopes]
 

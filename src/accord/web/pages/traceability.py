@@ -21,25 +21,25 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
 MAX_OFFERED: Final = 100
-"""More are found by typing their ids."""
+"""The most epics in a menu; ids of others can be typed."""
 
 
 async def epics_offered(request: PageRequest) -> Sequence[Epic]:
-    """The first epics, by what they are called."""
+    """Return the first epics, for a menu."""
     found = await request.run("list_epics", limit=MAX_OFFERED, fields=["title"])
     epics: Sequence[Epic] = found.items
     return epics
 
 
 class Remedy(Struct, frozen=True):
-    """A gap in words, and what to do about it."""
+    """A kind of gap in words, and how to close it."""
 
     title: str
     why: str
     label: str
-    """Of the link that leads to where it is closed."""
+    """The text of the link to the page that closes the gap."""
     path: str
-    """With `{id}` for the item."""
+    """The path of that page, with `{id}` for the item."""
     needs_write: bool = True
 
     def href(self, item: LackingItem) -> str:
@@ -110,13 +110,13 @@ REMEDIES: Final[dict[Gap, Remedy]] = {
         "/items/{id}",
     ),
 }
-"""The worst first."""
+"""Remedies by kind of gap, the worst first."""
 
 
 pages: Final = Pages()
 
 FIRST: Final = 3
-"""How many items of a gap the overview names."""
+"""The most items of a gap that the overview lists."""
 EPICS: Final = 12
 MAX_PAGE: Final = 50
 
@@ -173,7 +173,7 @@ async def suspects(request: PageRequest) -> PageResponse:
 
 @pages.post("/traceability/suspects")
 async def confirm(request: PageRequest) -> PageResponse:
-    """Confirm those that are ticked, or the one whose button was pressed."""
+    """Confirm the selected links, or the one whose button was pressed."""
     form = request.form
     ids = [form["one"]] if form["one"] else form.every("id")
     try:
@@ -215,7 +215,7 @@ async def _suspects_page(request: PageRequest, error: ServiceError | None = None
 
 MATRIX_ROWS: Final = 50
 MAX_COLUMNS: Final = 40
-"""Most columns where each is an item; more of them nobody reads."""
+"""The most columns if each column is an item."""
 VERIFIED_BY: Final = "is_verified_by"
 DEFAULT_COLUMNS: Final = (
     VERIFIED_BY,
@@ -224,11 +224,11 @@ DEFAULT_COLUMNS: Final = (
     "is_depended_on_by",
     "refines",
 )
-"""The columns where nobody chose any."""
+"""The columns by default."""
 
 
 class Cell(Struct, frozen=True):
-    """One item in a cell, or one relationship."""
+    """An entry of a cell: an item or a relationship."""
 
     text: str
     href: str = ""
@@ -236,7 +236,7 @@ class Cell(Struct, frozen=True):
 
 
 class MatrixRow(Struct, frozen=True):
-    """A requirement, and its cells in the order of the columns."""
+    """A requirement with its cells, in the order of the columns."""
 
     traced: TracedRequirement
     cells: tuple[tuple[Cell, ...], ...]
@@ -286,15 +286,18 @@ async def matrix(request: PageRequest) -> PageResponse:
 
 
 def offered_columns(types: Iterable[RelationshipType]) -> list[str]:
-    """The names of relationships as a requirement sees them: of each type both directions, a
-    symmetric one once. What verifies and what satisfies come first."""
+    """Return the names of relationships from a requirement's view.
+
+    Each type has a name for both directions, a symmetric one a single name. Verification and
+    satisfaction come first.
+    """
     names = dict.fromkeys(name for each in types for name in (each.name, each.inverse))
     first = [name for name in DEFAULT_COLUMNS if name in names]
     return [*first, *sorted(name for name in names if name not in first)]
 
 
 def label(name: str) -> str:
-    """`Verified by` for `is_verified_by`."""
+    """Return the label of a relationship: `Verified by` for `is_verified_by`."""
     return name.removeprefix("is_").replace("_", " ").capitalize()
 
 
@@ -316,7 +319,7 @@ async def _types(request: PageRequest) -> Sequence[RelationshipType]:
 def _table(
     traced: Sequence[TracedRequirement], chosen: Sequence[str], *, is_crossed: bool
 ) -> tuple[list[MatrixRow], list[Column], int]:
-    """Rows, columns, and how many columns were left out."""
+    """Return the rows, the columns, and the number of omitted columns."""
     if not is_crossed:
         rows = [MatrixRow(each, tuple(_ends(each, name) for name in chosen)) for each in traced]
         return rows, [Column(name, label(name)) for name in chosen], 0
@@ -330,7 +333,7 @@ def _table(
 
 
 def _linked(traced: TracedRequirement, name: str) -> list[str]:
-    """What is at the other ends; acceptance criteria verify what belongs to them."""
+    """Return the linked items; acceptance criteria verify their requirements."""
     found = list(traced.links.get(name, ()))
     if name == VERIFIED_BY and traced.acceptance_criteria:
         found = [
@@ -362,7 +365,7 @@ def _order(reference_id: str) -> tuple[str, int]:
 
 
 def _more(request: PageRequest, found: Any) -> str:
-    """Where the rows behind these are."""
+    """Return the path of the next rows, "" after the last."""
     if found is None or not found.has_more:
         return ""
     kept = [(name, value) for name, value in request.query.pairs() if name != "cursor" and value]

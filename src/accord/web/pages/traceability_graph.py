@@ -1,4 +1,4 @@
-"""What an item is connected with, drawn, and what a change of it affects."""
+"""The graph around an item, and the impact of a change of it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from accord.web.svg import draw
 pages: Final = Pages()
 
 MAX_NEIGHBOURS: Final = 40
-"""Boxes in one picture; what is beyond is told as a number."""
+"""The most boxes in a graph; the page shows the number of the others."""
 MAX_AFFECTED: Final = 100
 DEPTHS: Final = ("1", "2", "3")
 PLACES: Final = frozenset({"has", "steers"})
-"""Lines that are places in the hierarchy: so many and so plain that they need no words."""
+"""Lines of the hierarchy, which need no labels."""
 
 
 class KindName(Struct, frozen=True):
-    """What one of a kind is called, and more of them."""
+    """The singular and plural name of a kind."""
 
     one: str
     plural: str
@@ -46,17 +46,17 @@ KINDS: Final = {
 
 
 class GraphQuery(Struct, frozen=True):
-    """What a picture shall show."""
+    """The options of a graph."""
 
     item: str
     depth: str
     types: tuple[str, ...]
-    """None chosen: all."""
+    """Empty for all types."""
     hierarchy: bool
     impact: bool
 
     def path(self, **other: Any) -> str:
-        """Where it is shown, with something else in place."""
+        """Return the path of the graph with some options replaced."""
         values = {name: getattr(self, name) for name in self.__struct_fields__} | other
         pairs = [("item", values["item"]), ("depth", values["depth"])]
         pairs += [("type", each) for each in values["types"]]
@@ -136,7 +136,7 @@ async def _impact(request: PageRequest, asked: GraphQuery) -> Any:
 
 
 def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> Graph:
-    """Boxes and lines; with an impact those that a change affects stand out."""
+    """Return the graph; with an impact the affected items are highlighted."""
     affected = {each.reference_id for each in impact.items} if impact else set()
     ways = _ways(impact)
     return Graph(
@@ -146,7 +146,7 @@ def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> G
 
 
 def _drawn(found: Neighbourhood) -> list[NeighbourLink]:
-    """All lines but those from a story to a requirement whose criteria stand between them."""
+    """Return all lines but those from a story to a requirement if its criteria are between them."""
     above: dict[str, set[str]] = {}
     for line in found.lines:
         if line.type == "has":
@@ -160,7 +160,7 @@ def _drawn(found: Neighbourhood) -> list[NeighbourLink]:
 
 
 def _ways(impact: Impact | None) -> set[frozenset[str]]:
-    """The pairs of items that the effect of a change goes along."""
+    """Return the pairs of items along which a change has effects."""
     paths: Sequence[str] = [each.path for each in impact.items] if impact else ()
     # A path is `REQ-001 is_depended_on_by REQ-002 has REQ-003`.
     return {frozenset(pair) for path in paths for pair in pairwise(path.split()[::2])}

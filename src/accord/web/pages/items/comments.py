@@ -24,7 +24,7 @@ pages: Final = Pages()
 
 @pages.get("/items/{id}/comments")
 async def more(request: PageRequest) -> PageResponse:
-    """Comments from a cursor on."""
+    """Show the comments after a cursor."""
     item = await find_item(request, request.values["id"])
     comments = await request.run(
         "list_comments",
@@ -120,7 +120,7 @@ async def _form(
     version: str = "",
     error: ServiceError | None = None,
 ) -> PageResponse:
-    """Where a comment is written: in its thread, or on a page of its own."""
+    """Show the form for a comment: in its thread, or on a page of its own."""
     context: dict[str, Any] = {
         "item": item,
         "action": f"{item.path}/{place}",

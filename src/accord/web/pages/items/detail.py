@@ -25,18 +25,18 @@ PARENTS: Final[dict[Kind, str]] = {
     "acceptance_criteria": "user_story",
     "requirement": "user_story",
 }
-"""What the fields that name the parent begin with."""
+"""The prefixes of fields that name the parent."""
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
-    """What there is to see of it; what its kind does not have is None."""
+    """An item for a page; fields that its kind does not have are None."""
 
     kind: KindRules
     reference_id: str
     version: int
     title: str | None
     heading: str
-    """What it is about, in one line; acceptance criteria have no title."""
+    """The title, or the first line of acceptance criteria, which have no title."""
     text: str
     creator: str
     created_at: str
@@ -48,7 +48,7 @@ class ItemView(Struct, frozen=True, kw_only=True):
     parent: str | None
     criteria: str | None
     epics: tuple[str, ...] | None
-    """Of a steering document: those that it guides."""
+    """The epics that a steering document guides."""
 
     @property
     def path(self) -> str:
@@ -60,17 +60,17 @@ class ItemView(Struct, frozen=True, kw_only=True):
 
     @property
     def following(self) -> tuple[str, ...]:
-        """The statuses that may follow."""
+        """The statuses that may follow the current one."""
         return TRANSITIONS.get(self.kind.kind, {}).get(self.status or "", ())
 
     @property
     def label(self) -> str:
-        """What it is, in a word or two."""
+        """The kind of the item in words."""
         return self.type or self.kind.title
 
 
 async def find_item(request: PageRequest, id: str) -> ItemView:
-    """The item that a path names. Raises NotFoundError."""
+    """Return the item with this reference id. Raises NotFoundError."""
     reference = parse_reference(id)
     if reference is None:
         raise NotFoundError(f"there is no item {id[:64]!r}")
@@ -81,7 +81,7 @@ async def find_item(request: PageRequest, id: str) -> ItemView:
 
 
 def item_of(kind: KindRules, entity: Any) -> ItemView:
-    """What an operation gave, as an item."""
+    """Return the entity that an operation returned as an item."""
 
     def given(name: str) -> Any:
         value = getattr(entity, name, None)
@@ -110,8 +110,11 @@ def item_of(kind: KindRules, entity: Any) -> ItemView:
 
 
 async def save(request: PageRequest, item: ItemView, version: str, **values: Any) -> ItemView:
-    """Write fields of an item, of which somebody saw `version`. What others did to other fields in
-    between is no conflict. Raises ServiceError; StaleError where they changed the same ones."""
+    """Update fields of an item, based on `version`.
+
+    Later changes of other fields are no conflict. Raises ServiceError; StaleError if the same
+    fields changed meanwhile.
+    """
     operation = f"update_{item.kind.kind}"
     asked = {"id": item.reference_id, **values}
     try:
@@ -128,7 +131,7 @@ async def save(request: PageRequest, item: ItemView, version: str, **values: Any
 async def show(
     request: PageRequest, piece: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
 ) -> PageResponse:
-    """A page with `items/<piece>.html` where the detail stands; `item` is in the context."""
+    """Return a page with `items/<piece>.html` in place of the detail; `item` is in the context."""
     context["piece"] = f"items/{piece}.html"
     if request.is_partial:
         # A form that comes back with what was typed goes where it was, whatever is wrong with it.
@@ -143,7 +146,7 @@ pages: Final = Pages()
 MAX_LINKS: Final = 50
 MAX_COMMENTS: Final = 50
 AROUND: Final = 32
-"""Characters of a text that are shown on each side of what the linter found."""
+"""Characters of the text shown on each side of a lint finding."""
 PATTERNS: Final = {
     "ubiquitous": "ubiquitous",
     "event": "event-driven",
@@ -152,7 +155,7 @@ PATTERNS: Final = {
     "unwanted": "unwanted behaviour",
     "complex": "complex",
 }
-"""What people call the patterns of EARS."""
+"""The names of the EARS patterns."""
 
 
 ADVICE: Final[dict[Kind, str]] = {
@@ -162,11 +165,11 @@ ADVICE: Final[dict[Kind, str]] = {
     "requirement": "one sentence that says what shall be",
     "steering_document": "what holds for all that it guides",
 }
-"""By kind: what its text is best."""
+"""Advice on the text, by kind."""
 
 
 class RelationshipRow(Struct, frozen=True):
-    """A relationship as it is seen from one of its ends."""
+    """A relationship, from the view of one of its ends."""
 
     link: Relationship
     name: str
@@ -176,24 +179,24 @@ class RelationshipRow(Struct, frozen=True):
 
 
 class Thread(Struct, frozen=True):
-    """A comment, and the answers to it."""
+    """A comment with its replies."""
 
     comment: ItemComment
     answers: list[ItemComment]
 
 
 class LintHint(Struct, frozen=True):
-    """What the linter found, with what stands around it."""
+    """A lint finding, with the text around it."""
 
     finding: LintFinding
     before: str
     after: str
     said: str
-    """What is wrong with it, as it follows on the quote."""
+    """The message, as a continuation of the quote."""
 
 
 class Lint(Struct, frozen=True):
-    """What the linter says about an item."""
+    """The lint result of an item."""
 
     hints: list[LintHint]
     patterns: str
@@ -209,7 +212,7 @@ async def detail(request: PageRequest) -> PageResponse:
 
 
 async def done(request: PageRequest, id: str, said: str) -> PageResponse:
-    """What a form that changed an item is answered with: its page, which says what was done."""
+    """Respond to a form that changed an item: show its page with a notice."""
     if not request.is_partial:
         return request.go(f"/items/{id}", said)
     context = await detail_context(request, id) | await row_context(request, id)
@@ -226,7 +229,7 @@ def saying(text: str, *, undo: str = "") -> bytes:
 
 
 async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
-    """All that `items/_detail.html` needs to show an item."""
+    """Return the context of `items/_detail.html` for an item."""
     item = await find_item(request, id)
     id = item.reference_id
     around, lint, links, history, comments = await asyncio.gather(
@@ -256,7 +259,7 @@ async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
 def entries_of(
     request: PageRequest, revisions: Iterable[Revision], *, is_first: bool = True
 ) -> list[HistoryRow]:
-    """Return the rows of a history, as the caller may undo them."""
+    """Return the rows of a history, with the undos that the caller may do."""
     who = request.user
     return history_rows(
         revisions, actor=who.username, is_administrator=who.is_administrator, is_first=is_first
@@ -264,7 +267,7 @@ def entries_of(
 
 
 def rights(request: PageRequest, item: ItemView) -> dict[str, Any]:
-    """What who asks may do, for what a page offers them."""
+    """Return the caller's rights on an item, for the template."""
     who = request.user
     return {
         "may_write": who.may("write"),
@@ -288,8 +291,10 @@ def row_of(item: ItemView, link: Relationship) -> RelationshipRow:
 
 
 def threads(comments: Iterable[ItemComment]) -> list[Thread]:
-    """Comments in their order, each with the answers to it; an answer to an answer stands with
-    them."""
+    """Group comments into threads, in their order.
+
+    A reply to a reply belongs to the thread of the first comment.
+    """
     made: dict[str, Thread] = {}
     for each in comments:
         thread = made.get(each.reply_to or "")
@@ -302,8 +307,10 @@ def threads(comments: Iterable[ItemComment]) -> list[Thread]:
 
 
 def lint_of(item: ItemView, result: LintResult, texts: dict[str, str]) -> Lint:
-    """What the linter said about texts, by the names that it gave them. Only requirements are to
-    follow a pattern."""
+    """Return the lint result of texts, by their names.
+
+    Only requirements should follow a pattern.
+    """
     is_requirement = FORMS.get(item.kind.kind) == "requirement"
     return Lint(
         [_hint(each, texts[each.field]) for each in result.findings],
@@ -323,7 +330,7 @@ def _hint(finding: LintFinding, text: str) -> LintHint:
 
 
 def _said(finding: LintFinding) -> str:
-    """The message without the words that it begins with, where those are the quote."""
+    """Return the message without the quote that it may begin with."""
     for named in (repr(finding.quote), finding.quote):
         if finding.message.startswith(f"{named} "):
             return finding.message.removeprefix(named)

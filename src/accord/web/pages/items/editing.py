@@ -31,7 +31,7 @@ pages: Final = Pages()
 
 
 class Draft(Struct, frozen=True):
-    """What somebody types, and what they began with."""
+    """The edited fields in a form, and their original values."""
 
     version: str
     title: str
@@ -40,7 +40,7 @@ class Draft(Struct, frozen=True):
     base_text: str
 
     def changes(self) -> dict[str, str]:
-        """The fields that they changed, by their names in the API."""
+        """Return the changed fields, by their names in the API."""
         found = {}
         if self.title != self.base_title:
             found["title"] = self.title
@@ -50,7 +50,7 @@ class Draft(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """One field of a conflict: what it was, and what two people made of it."""
+    """A field in conflict: the original value and both new ones."""
 
     field: str
     base: str
@@ -82,7 +82,7 @@ async def change_text(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/merge")
 async def edit_merged(request: PageRequest) -> PageResponse:
-    """The form again, with what both did."""
+    """Show the form with both edits merged."""
     item = await find_item(request, request.values["id"])
     draft = _typed(request)
     title = merge(draft.base_title, draft.title, item.title or "")
@@ -93,7 +93,7 @@ async def edit_merged(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/preview")
 async def preview(request: PageRequest) -> PageResponse:
-    """What the text will look like."""
+    """Show the rendered text."""
     if request.is_partial:
         return request.piece("items/_preview.html", text=request.form["description"])
     item = await find_item(request, request.values["id"])
@@ -102,7 +102,7 @@ async def preview(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/hints")
 async def hints(request: PageRequest) -> PageResponse:
-    """What the linter says about what is being typed."""
+    """Show the lint findings in the edited text."""
     item = await find_item(request, request.values["id"])
     return request.piece("items/_hints.html", lint=await _hints(request, item, _typed(request)))
 
@@ -131,7 +131,7 @@ async def _form(
 async def _conflict(
     request: PageRequest, item: ItemView, draft: Draft, error: StaleError
 ) -> PageResponse:
-    """What somebody typed beside what is there now."""
+    """Show the edited values beside the stored ones."""
     sides = [
         Side("title", draft.base_title, draft.title, item.title or ""),
         Side("description", draft.base_text, draft.text, item.text),
@@ -156,7 +156,7 @@ async def _conflict(
 
 
 async def _hints(request: PageRequest, item: ItemView, draft: Draft) -> Any:
-    """The linter on texts that are not saved, without the rules that were put aside."""
+    """Lint unsaved texts, without the item's suppressed rules."""
     form = FORMS.get(item.kind.kind, "prose")
     text = draft.text if draft.text.strip() else draft.title
     if form == "story":
@@ -185,7 +185,7 @@ def _typed(request: PageRequest) -> Draft:
 
 
 def _lines(text: str) -> str:
-    """As it is kept: browsers end lines in a form with two characters."""
+    """Return a text with Unix line ends: browsers send CRLF."""
     return text.replace("\r\n", "\n")
 
 
@@ -193,7 +193,7 @@ MAX_OFFERED: Final = 100
 
 
 class Choice(Struct, frozen=True):
-    """One value of a menu; an empty one takes the fact away."""
+    """A value of a menu; an empty one clears the field."""
 
     value: str
     label: str
@@ -201,16 +201,16 @@ class Choice(Struct, frozen=True):
 
 
 class Menu(Struct, frozen=True, kw_only=True):
-    """What can be chosen for a fact."""
+    """The menu for a field."""
 
     field: str
     title: str
     choices: tuple[Choice, ...] = ()
     current: str = ""
     typed: str = ""
-    """What one may type instead; empty where only the choices are possible."""
+    """The label of the text field for other values; empty if only the choices are allowed."""
     value: str = ""
-    """What stands there to be changed."""
+    """The current value of the text field."""
 
 
 @pages.get("/items/{id}/set/{field}")
@@ -249,7 +249,7 @@ async def remove_label(request: PageRequest) -> PageResponse:
 
 
 async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageResponse:
-    """Put a label on an item; one that there is not yet is made."""
+    """Add a label to an item. Create the label if there is none."""
     said = f"Label {name} was added."
     try:
         await request.run("label_item", id=item.reference_id, label=name)
@@ -261,7 +261,7 @@ async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageRes
 
 
 def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:
-    """What was chosen, as an operation takes it."""
+    """Return the chosen value as the operation's argument."""
     match field:
         case "parent":
             return {f"{PARENTS[item.kind.kind]}_id": value}
@@ -276,7 +276,7 @@ def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:
 
 
 async def _menu(request: PageRequest, item: ItemView, field: str) -> Menu:
-    """What can be chosen for a fact. Raises NotFoundError where the item has no such."""
+    """Return the menu for a field. Raises NotFoundError if the item has no such field."""
     match field:
         case "status" if item.status is not None:
             return _statuses(item)

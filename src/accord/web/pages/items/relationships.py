@@ -21,7 +21,7 @@ LINKABLE: Final = [
     "steering_document",
 ]
 INVERSE: Final = "~"
-"""Stands before the type of a link that leads to the item instead of from it."""
+"""The prefix of a type whose link leads to the item instead of from it."""
 
 
 @pages.get("/items/{id}/link")
@@ -32,7 +32,7 @@ async def choose(request: PageRequest) -> PageResponse:
 
 @pages.get("/items/{id}/link/found")
 async def found(request: PageRequest) -> PageResponse:
-    """Items that could be the other end."""
+    """Show items that may be the other end."""
     item = await find_item(request, request.values["id"])
     return request.piece("items/_found.html", found=await _found(request, item, request.query["q"]))
 
@@ -94,7 +94,7 @@ async def _form(
 
 
 async def _types(request: PageRequest) -> list[tuple[str, str]]:
-    """All types, from both ends."""
+    """Return all types with their labels, in both directions."""
     made = []
     for each in (await request.run("list_relationship_types")).items:
         made.append((each.name, each.name.replace("_", " ")))
@@ -104,7 +104,7 @@ async def _types(request: PageRequest) -> list[tuple[str, str]]:
 
 
 async def _found(request: PageRequest, item: ItemView, query: str) -> list[tuple[str, str, str]]:
-    """Reference ids, titles and states of what a query finds."""
+    """Return the reference ids, titles and states of the items that match a query."""
     if not query.strip():
         return []
     page = await request.run(

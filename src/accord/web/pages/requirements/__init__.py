@@ -1,4 +1,4 @@
-"""The tree of epics, stories, criteria and requirements, and what is done with many of them."""
+"""The tree of requirements, bulk changes, import and export."""
 
 from __future__ import annotations
 

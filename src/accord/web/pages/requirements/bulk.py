@@ -17,15 +17,15 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
 NOBODY: Final = "-"
-"""What a form says for nobody: no username is so short."""
+"""The value for "nobody" in a form: no username is so short."""
 OFFERED: Final = 100
-"""How many names a field offers; others can be typed."""
+"""The most names that a field suggests; others can be typed."""
 
 pages: Final = Pages()
 
 
 class BulkStep(Struct, frozen=True):
-    """What shall be done to one item."""
+    """A change of one item."""
 
     name: str
     operation: str
@@ -33,7 +33,7 @@ class BulkStep(Struct, frozen=True):
 
 
 class RefusedChange(Struct, frozen=True):
-    """Why something cannot be done to one item."""
+    """The reason why one item cannot be changed."""
 
     name: str
     reason: str
@@ -41,7 +41,7 @@ class RefusedChange(Struct, frozen=True):
 
 @pages.post(f"{ROOT}/bulk")
 async def change_many(request: PageRequest) -> PageResponse:
-    """Give all items that are ticked a status or an assignee, or put them under another."""
+    """Set the status or assignee of all selected items, or move them to another parent."""
     names = list(dict.fromkeys(request.form.every("id")))
     try:
         steps = _steps(request, names)
@@ -82,7 +82,7 @@ async def move(request: PageRequest) -> PageResponse:
 
 
 def _steps(request: PageRequest, names: Sequence[str]) -> list[BulkStep]:
-    """What was asked for. Raises InvalidError."""
+    """Return the changes that the form asks for. Raises InvalidError."""
     form = request.form
     if not names:
         raise InvalidError("", "nothing is selected: tick some rows first")
@@ -107,7 +107,7 @@ def _update(name: str, values: dict[str, Any]) -> BulkStep:
 
 
 def _said(request: PageRequest, count: int) -> str:
-    """What was done, in a line."""
+    """Return a notice of the changes."""
     form = request.form
     told = [
         *([f"status {form['status']}"] if form["status"] else ()),
@@ -122,7 +122,7 @@ def _who(assignee: str) -> str:
 
 
 async def _refusal(request: PageRequest, names: list[str], error: ServiceError) -> PageResponse:
-    """The tree with the same rows ticked, and beside it what stands in the way."""
+    """Show the tree with the same rows selected, and the reasons for the refusal."""
     try:
         steps = _steps(request, names)
         refused = [each for step in steps if (each := await _trial(request, step)) is not None]
@@ -141,7 +141,7 @@ async def _refusal(request: PageRequest, names: list[str], error: ServiceError) 
 
 
 async def _trial(request: PageRequest, step: BulkStep) -> RefusedChange | None:
-    """Why a step could not be done by itself; None where it could."""
+    """Return why a change alone would be refused, None if it would not."""
     reference = parse_reference(step.name)
     if reference is not None and reference.kind not in STATUSES:
         kind = KINDS[reference.kind].title
@@ -189,7 +189,7 @@ async def _move_page(
 
 
 async def parents_for(request: PageRequest, kind: Kind) -> list[Any]:
-    """What something of a kind may stand under: those that were changed last."""
+    """Return possible parents of a kind: those changed last."""
     parent = KINDS[kind].parent
     if parent is None:
         return []
@@ -210,15 +210,15 @@ CREATED: Final[dict[Kind, tuple[str, ...]]] = {
     "acceptance_criteria": ("description",),
     "steering_document": ("title", "description"),
 }
-"""By kind: what can be said of a new one, beside its parent."""
+"""The fields of a new item beside its parent, by kind."""
 PARENT_FIELD: Final[dict[Kind, str]] = {
     "user_story": "epic_id",
     "requirement": "user_story_id",
     "acceptance_criteria": "user_story_id",
 }
-"""By kind: what operations name the parent by."""
+"""The argument that names the parent, by kind."""
 BELOW: Final[dict[Kind, Kind]] = {"epic": "user_story", "user_story": "requirement"}
-"""By kind: what is created below it, if nothing is said."""
+"""The kind that is created below an item by default, by its kind."""
 
 
 @pages.get("/new")
@@ -254,8 +254,10 @@ def _kind(name: str) -> Kind | None:
 
 
 async def _meant(request: PageRequest, kind: str, parent: str) -> tuple[Kind, str]:
-    """The kind of what shall be created, and what it stands under: below what somebody looks at,
-    or beside it where nothing can be below."""
+    """Return the kind of the new item, and its parent.
+
+    It is created below the item of the page, or beside it if nothing can be below.
+    """
     wanted = _kind(kind)
     reference = parse_reference(parent)
     if reference is None:

@@ -1,4 +1,4 @@
-"""Import and export: a file is tried first, with a report for each of its rows."""
+"""Import and export. An import starts with a dry run and a report on each row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import FileDownload, PageResponse
 
 SHOWN: Final = 500
-"""How many rows of a report are shown."""
+"""The most rows of a report that are shown."""
 TITLES: Final = {
     "markdown": "Markdown",
     "csv": "CSV",
@@ -37,13 +37,13 @@ An expired card is refused with an error at its field.
 
 When a guest submits an expired card, the checkout shall refuse it.
 """
-"""What a file in Markdown looks like."""
+"""An example of a file in Markdown."""
 CONFLICTS: Final = (
     ("refuse", "Refuse the row"),
     ("update", "Update the item"),
     ("create", "Create a new item"),
 )
-"""What to do with a row about an item of another source."""
+"""The choices for a row about an item from another source."""
 _URGENCY: Final = {"failed": 0, "updated": 2, "created": 2, "unchanged": 3}
 
 pages: Final = Pages()
@@ -57,7 +57,7 @@ async def import_form(request: PageRequest) -> PageResponse:
 
 @pages.post("/import", is_upload=True)
 async def import_file(request: PageRequest) -> PageResponse:
-    """Tell what an import would do; or do it, where somebody has seen that."""
+    """Show the dry run of an import, or run the import once it was confirmed."""
     asked = request.form.given("source", "on_conflict")
     try:
         text = _text(request)
@@ -100,8 +100,7 @@ async def export_file(request: PageRequest) -> PageResponse:
 
 
 def _text(request: PageRequest) -> str:
-    """Return the content that was chosen or pasted, with the line ends of a file on Unix. Raises
-    InvalidError."""
+    """Return the uploaded or pasted content, with Unix line ends. Raises InvalidError."""
     try:
         text = content_of(request.form.file("file")) or request.form["content"]
     except FormatError as error:
@@ -110,13 +109,13 @@ def _text(request: PageRequest) -> str:
 
 
 def _titles(request: PageRequest) -> dict[str, str]:
-    """What the formats are called; those of plugins by their names."""
+    """Return the titles of the formats; those of plugins are their names."""
     formats = request.services.runner.service(Formats)
     return TITLES | {name: name for name in formats if name not in TITLES}
 
 
 def _format(request: PageRequest, text: str) -> str:
-    """The format that was asked for, or else the one that the text looks like."""
+    """Return the chosen format, or detect it from the text."""
     asked = request.form["format"]
     if asked in _titles(request):
         return asked
@@ -176,5 +175,5 @@ async def _report(
 
 
 def _urgency(row: ImportRow) -> tuple[int, int]:
-    """What somebody has to look at comes first."""
+    """Return the sort key of a row: problems come first."""
     return (1 if row.notes and row.action != "failed" else _URGENCY[row.action], row.row)

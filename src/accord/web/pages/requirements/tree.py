@@ -1,7 +1,7 @@
-"""The tree, in pieces: the page of it, and what is under an item when somebody opens it there.
+"""The tree of requirements: the page, and the rows below an item that is opened.
 
-Which items are open is said by the address (`?open=EP-001,US-004`), or else by a cookie, which a
-script keeps so that the tree stays as it is from page to page.
+The open items are in the query (`?open=EP-001,US-004`), else in a cookie, which a script updates so
+that the tree stays the same from page to page.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from accord.web.responses import PageResponse
 ROOT: Final = "/requirements"
 OPEN_COOKIE: Final = "accord_open"
 MAX_OPEN: Final = 60
-"""How many items of a tree somebody may have open; those opened first are closed."""
+"""The most open items of a tree; opening more closes those opened first."""
 ROWS: Final = 50
-"""How many rows of one parent come at once."""
+"""The most rows of one parent in a response."""
 STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
 MAX_PEOPLE: Final = 100
-"""How many names a choice offers."""
+"""The most names that a menu offers."""
 
 pages: Final = Pages()
 
 
 class Tree(Struct, frozen=True, kw_only=True):
-    """The tree as somebody sees it, and where its links lead."""
+    """The visible part of the tree, and the targets of its links."""
 
     items: list[OpenBranch]
     next_cursor: str | None = None
     total: int = 0
     path: list[Branch] = []
-    """The way to the item that is selected, with it."""
+    """The ancestors of the selected item, and the item itself."""
     open: tuple[str, ...] = ()
     base: str = ROOT
-    """The page on which the tree stands."""
+    """The path of the page that shows the tree."""
     filters: dict[str, list[str]] = {}
-    """The values of status and assignee; items have any of them."""
+    """The filter values of status and assignee; an item matches any value of a field."""
     people: list[str] = []
     is_selecting: bool = False
     ticked: frozenset[str] = frozenset()
     may_write: bool = False
     part_of: str = ""
-    """Where only a part of a list is shown: whose, or a space for that of all epics."""
+    """The parent whose rows alone are shown; a space for those of all epics."""
 
     @property
     def selected(self) -> str:
@@ -58,7 +58,7 @@ class Tree(Struct, frozen=True, kw_only=True):
 
     @property
     def filter_words(self) -> list[str]:
-        """The filters, as people read them."""
+        """The filter values in words."""
         values = [each for some in self.filters.values() for each in some]
         return ["Nobody" if each.lower() == UNASSIGNED else each for each in values]
 
@@ -66,7 +66,7 @@ class Tree(Struct, frozen=True, kw_only=True):
         return row.reference_id == self.selected
 
     def is_aside(self, row: Branch) -> bool:
-        """Whether it is only shown as the way to what was asked for."""
+        """Return true if a row is shown only because it leads to rows that match the filters."""
         statuses = {equivalent(each, STATUSES) for each in self.filters.get("status", ())}
         people = {each.lower() for each in self.filters.get("assignee", ())}
         nobody = UNASSIGNED if row.kind in HAVE_ASSIGNEES else ""
@@ -75,7 +75,7 @@ class Tree(Struct, frozen=True, kw_only=True):
         )
 
     def toggle(self, row: Branch, *, is_open: bool) -> str:
-        """Where to go for the same with an item open that is closed, or the other way round."""
+        """Return the path of the tree with this item opened or closed."""
         name = row.reference_id
         base = self.base
         if self.part_of:  # the whole tree might not show it
@@ -89,17 +89,17 @@ class Tree(Struct, frozen=True, kw_only=True):
         return f"{base}?{self._query(open=','.join(opened))}#row-{name}"
 
     def more(self, parent: Branch | None, cursor: str) -> str:
-        """Where the next rows under an item are."""
+        """Return the path of the next rows below an item."""
         below = "" if parent is None else f"/{parent.reference_id}"
         return f"{ROOT}/children{below}?{self._query(cursor=cursor)}"
 
     def back(self) -> str:
-        """Where the same is, without boxes to tick."""
+        """Return the path of the same tree without checkboxes."""
         query = self._query(open=",".join(self.open))
         return f"{self.base}?{query}" if query else self.base
 
     def select(self) -> str:
-        """Where to go for boxes to tick, or without them."""
+        """Return the path of the same tree with checkboxes switched on or off."""
         opened = ",".join(self.open)
         return f"{self.base}?{self._query(open=opened, select='' if self.is_selecting else '1')}"
 
@@ -134,7 +134,7 @@ async def tree_context(
     ticked: Iterable[str] = (),
     base: str | None = None,
 ) -> dict[str, Any]:
-    """All that `requirements/split.html` needs to show the tree, open down to `selected`."""
+    """Return the context of `requirements/split.html`, with the tree open down to `selected`."""
     filters = _filters(request)
     opened = open_items(request)
     unfold = bool(filters) and "open" not in request.query
@@ -164,8 +164,10 @@ async def tree_context(
 
 
 async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
-    """All that `requirements/_row.html` needs to show one row again, in the place of the old one;
-    `row` is None for what has no place in the tree."""
+    """Return the context of `requirements/_row.html`, to replace one row.
+
+    `row` is None for an item that is not in the tree.
+    """
     path = (await request.run("get_outline", selected=id, limit=1)).path
     row = path[-1] if path else None
     tree = Tree(items=[], path=path, open=open_items(request), may_write=request.user.may("write"))
@@ -173,7 +175,7 @@ async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
 
 
 def open_items(request: PageRequest) -> tuple[str, ...]:
-    """The reference ids of what is open, by the address or the cookie."""
+    """Return the reference ids of the open items, from the query or the cookie."""
     told = (
         request.query["open"] if "open" in request.query else request.cookies.get(OPEN_COOKIE, "")
     )
@@ -189,7 +191,7 @@ def _unfolded(branches: list[OpenBranch]) -> Iterator[str]:
 
 
 async def _part(request: PageRequest, id: str | None) -> PageResponse:
-    """Rows under an item, or of epics: for a script to put in place, or as a page."""
+    """Show the rows below an item, or the epics: as a partial or a page."""
     filters = _filters(request)
     page = await request.run(
         "list_children",

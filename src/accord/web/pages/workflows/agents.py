@@ -1,4 +1,4 @@
-"""Agents: where each is, how well it does, and how it is called. Secrets are only referred to."""
+"""Agents: URL, health and call settings. Secrets are only referred to."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def change(request: PageRequest) -> PageResponse:
 
 @pages.post("/agents/{name}/check")
 async def check(request: PageRequest) -> PageResponse:
-    """Ask it for its card now."""
+    """Fetch the agent's card now."""
     agent = await request.run("check_agent_health", name=request.values["name"])
     why = f": {agent.health_detail}" if agent.health_detail else ""
     back = SECTION if request.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
@@ -118,7 +118,7 @@ async def _form(
 
 
 def _given(form: Words) -> dict[str, Any]:
-    """The arguments that a form has."""
+    """Return the arguments in a form."""
     return {
         **form.given(*SIMPLE),
         "description": form["description"],
@@ -138,7 +138,7 @@ def _auth(form: Words) -> dict[str, str]:
 
 
 def _typed(agent: Any) -> dict[str, str]:
-    """What a form has in it for an agent."""
+    """Return the values of the form for an agent."""
     auth = agent.auth
     return {
         **{name: _number(getattr(agent, name)) for name in SIMPLE},

@@ -34,18 +34,18 @@ from accord.workflows.core.definition import (
 from accord.workflows.core.reading import definition_of
 
 SOME: Final = 4_000
-"""Characters that stand among other things."""
+"""The most characters of a value within a page."""
 MUCH: Final = 1_000_000
-"""Characters of a page of its own."""
+"""The most characters of a value on a page of its own."""
 LINE: Final = 100
 
 
 class ShownValue(Struct, frozen=True):
-    """A value as a text."""
+    """A value as text."""
 
     text: str
     size: int
-    """Characters of all of it."""
+    """The length of the whole value in characters."""
 
     @property
     def is_cut(self) -> bool:
@@ -53,13 +53,13 @@ class ShownValue(Struct, frozen=True):
 
 
 def shown(value: Any, most: int = SOME) -> ShownValue:
-    """A value as JSON, indented; a text as it is."""
+    """Return a value as indented JSON; a text unchanged."""
     text = value if isinstance(value, str) else _json(value, 2)
     return ShownValue(text[:most], len(text))
 
 
 def in_line(value: Any) -> str:
-    """A value in a few words."""
+    """Return a value on one line, shortened."""
     text = _json(value, -1)
     return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
 
@@ -80,14 +80,16 @@ _LEVELS: Final = {
 
 
 def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
-    """The lines of some places, counted from 1: of the nearest thing around a place that is not
-    there. None where the text cannot be read."""
+    """Return the lines of some paths, counted from 1; None for an unreadable text.
+
+    For a missing path it is the line of the nearest enclosing value.
+    """
     root = _composed(text)
     return [_said(path) or (None if root is None else _line(root, path)) for path in paths]
 
 
 def _said(path: str) -> int | None:
-    """A place that is a line already, as that of a fault of YAML."""
+    """Return the line in a path such as that of a YAML error, else None."""
     found = _LINE.match(path)
     return int(found[1]) if found else None
 
@@ -107,8 +109,11 @@ def _composed(text: str) -> Any:
 
 
 def _is_deep(events: Iterable[Any]) -> bool:
-    """Whether lists and objects nest deeper than `MAX_DEPTH`. libyaml builds nodes recursively
-    and knows no limit: a text of 50,000 brackets would overflow the stack of the process."""
+    """Return true if lists and objects nest deeper than `MAX_DEPTH`.
+
+    libyaml builds nodes recursively without a limit: 50,000 brackets would overflow the stack of
+    the process.
+    """
     depth = 0
     for event in events:
         depth += _LEVELS.get(type(event).__name__, 0)
@@ -154,13 +159,13 @@ steps:
     input: {title: "${input.title}"}
 output: {kept_as: "${steps.keep.output.reference_id}"}
 """
-"""What somebody without a workflow begins with."""
+"""The example in the editor of a new workflow."""
 _WIDTH: Final = 100
 _FIRST: Final = ("name", "type", "description", "on")
 
 
 def without_version(definition: dict[str, Any]) -> dict[str, Any]:
-    """A definition as it is saved again: its version counts up by itself."""
+    """Return a definition without its version, which is counted up when it is saved."""
     return {name: value for name, value in definition.items() if name != "version"}
 
 
@@ -169,8 +174,7 @@ def as_json(definition: dict[str, Any]) -> str:
 
 
 def as_yaml(definition: dict[str, Any]) -> str:
-    """The same as YAML; as JSON, which can be read as YAML too, where there is none that says
-    exactly the same."""
+    """Return a definition as YAML, or as JSON if the YAML would read differently."""
     try:
         import yaml
 
@@ -191,7 +195,7 @@ def as_yaml(definition: dict[str, Any]) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """The same, in the order in which people write it, and whole numbers as such."""
+    """Return a definition with members in the usual order and whole floats as integers."""
     if isinstance(value, dict):
         first = [name for name in _FIRST if name in value] if "name" in value else []
         return {name: _ordered(value[name]) for name in dict.fromkeys((*first, *value))}
@@ -202,21 +206,21 @@ def _ordered(value: Any) -> Any:
 
 END: Final = "end"
 FAILED: Final = "\0failed"
-"""Not a step: where what runs after a failed run begins."""
+"""The start of the steps that run after a failure; not a step."""
 
 
 class Box(Struct, frozen=True):
-    """A step, as it is drawn."""
+    """A box for a step."""
 
     name: str
     kind: str
-    """Its type, in a word."""
+    """The type of the step."""
     about: str
-    """Who does it, or what it waits for."""
+    """The agent of the step, its condition, or the event it waits for."""
 
 
 class Exit(Struct, frozen=True):
-    """Where something goes on from."""
+    """A line that leaves a box, without its target."""
 
     source: str
     label: str = ""
@@ -225,13 +229,13 @@ class Exit(Struct, frozen=True):
 
 
 class DefinitionGraph(Struct, frozen=True):
-    """All boxes and lines of a definition."""
+    """The boxes and lines of a definition."""
 
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
 
     def graph(self, show: Callable[[Box], GraphNode]) -> Graph:
-        """The graph whose boxes look as `show` says."""
+        """Return the graph, with boxes made by `show`."""
         return Graph(tuple(show(each) for each in self.boxes), self.edges)
 
 
@@ -239,7 +243,7 @@ Exits: TypeAlias = list[Exit]
 
 
 def read(definition: dict[str, Any]) -> Definition:
-    """A definition that was saved."""
+    """Decode a saved definition."""
     return definition_of(definition)
 
 
@@ -253,7 +257,7 @@ def outline(definition: Definition) -> DefinitionGraph:
 
 
 def plain_node(box: Box) -> GraphNode:
-    """A step that is only described."""
+    """Return the box of a step without a status."""
     return GraphNode(id=box.name, title=title_of(box), subtitle=box.about, note=box.kind)
 
 
@@ -262,7 +266,7 @@ def title_of(box: Box) -> str:
 
 
 class _Walk:
-    """Goes through lists of steps in their order."""
+    """A walk through lists of steps that collects boxes and lines."""
 
     def __init__(self) -> None:
         self.boxes: list[Box] = []
@@ -271,7 +275,7 @@ class _Walk:
         self._ends: list[Exits] = []
 
     def scope(self, steps: Sequence[Step], entries: Exits) -> Exits:
-        """A list that `next: end` is the end of."""
+        """Walk through a list of steps, which `next: end` leaves. Return its exits."""
         self._ends.append([])
         exits = self._list(steps, entries)
         return exits + self._ends.pop()
@@ -346,7 +350,7 @@ class _Walk:
 
 
 def described(step: Step) -> tuple[str, str]:
-    """What kind of step it is, and what it is about."""
+    """Return the type of a step, and what it does or waits for."""
     match step:
         case AgentStep():
             return "agent", step.agent
@@ -399,7 +403,7 @@ def _expression(value: object) -> str:
 SECTION: Final = "/workflows"
 RECENT: Final = 8
 MAX_SOURCE: Final = 600_000
-"""More than the largest definition."""
+"""A limit above the size of the largest definition."""
 
 pages: Final = Pages()
 
@@ -430,7 +434,7 @@ async def start(request: PageRequest) -> PageResponse:
 
 @pages.post("/workflows/{name}/active")
 async def set_active(request: PageRequest) -> PageResponse:
-    """Let runs be started, or not."""
+    """Activate or deactivate a workflow."""
     name, active = request.values["name"], request.form["active"] == "true"
     await request.run("update_workflow", name=name, active=active)
     said = "Runs can be started again." if active else "No more runs can be started."
@@ -439,7 +443,7 @@ async def set_active(request: PageRequest) -> PageResponse:
 
 @pages.get("/workflows/{name}/compare")
 async def compare(request: PageRequest) -> PageResponse:
-    """What changed between two versions."""
+    """Show the changes between two versions."""
     name = request.values["name"].partition("@")[0]
     versions = await request.run("list_workflow_versions", name=name, limit=100)
     numbers = [str(each.version) for each in versions.items]
@@ -481,7 +485,7 @@ async def _page(request: PageRequest, error: ServiceError | None = None) -> Page
 
 
 def picture(definition: dict[str, Any]) -> Any:
-    """A definition, drawn."""
+    """Draw a definition."""
     found = read(definition)
     steps = len(outline(found).boxes)
     label = f"The workflow {found.name}: {steps} {'step' if steps == 1 else 'steps'}"

@@ -1,5 +1,4 @@
-"""Writing definitions: checked as one types, with the place of each problem, and drawn once there
-are none."""
+"""The editor of definitions: checks while typing, the line of each problem, and the graph."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
 MAX_PROBLEMS: Final = 50
-"""How many are shown; the first ones often bring others with them."""
+"""The most problems that are shown: the first ones often cause others."""
 
 pages: Final = Pages()
 
 
 class DefinitionProblem(Struct, frozen=True):
-    """Something that is wrong."""
+    """A problem of a definition."""
 
     place: str
     line: int | None
@@ -36,12 +35,12 @@ class DefinitionProblem(Struct, frozen=True):
 
 
 class DefinitionCheck(Struct, frozen=True):
-    """What a check of a definition gave."""
+    """The result of checking a definition."""
 
     problems: tuple[DefinitionProblem, ...] = ()
     total: int = 0
     valid: Any = None
-    """What `validate_workflow` says; None where there are problems, or nothing was checked."""
+    """The result of `validate_workflow`; None if there are problems, or before a check."""
     picture: Any = None
 
 
@@ -68,7 +67,7 @@ async def save(request: PageRequest) -> PageResponse:
 
 @pages.post("/workflows/check")
 async def check(request: PageRequest) -> PageResponse:
-    """What is wrong with a text as it is now."""
+    """Show the problems of the current text."""
     checked = await _check(request, request.form["source"])
     return request.piece("workflows/_checked.html", checked=checked, name=request.form["name"])
 

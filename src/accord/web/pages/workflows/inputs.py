@@ -1,7 +1,7 @@
-"""The input of a run as a form, made from the schema that the workflow has for it. Pure.
+"""Forms for the input of runs, made from the input schema of a workflow. Pure.
 
-Members that are texts, numbers, yes or no, or one of some values have a field each; everything else
-is given as JSON. Whoever starts a run is told by the operation what does not fit.
+Strings, numbers, booleans and enumerations have a field each; any other member is a field for JSON.
+The operation that starts the run validates the input.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from accord.web.forms import Words
 Kind: TypeAlias = Literal["text", "number", "choice", "json", "any"]
 
 MAX_FIELDS: Final = 40
-"""Schemas with more members are filled in as JSON."""
+"""The most fields of a form; input with more members is one field for JSON."""
 PREFIX: Final = "in."
 WHOLE: Final = "json"
-"""The name of the field for all of the input."""
+"""The name of the field for the whole input as JSON."""
 
 
 class InputField(Struct, frozen=True, kw_only=True):
-    """One member of the input."""
+    """A field of the form: one member of the input."""
 
     name: str
     kind: Kind
     hint: str = ""
     required: bool = False
     options: tuple[str, ...] = ()
-    """As JSON, for a choice."""
+    """The values to choose from, as JSON."""
     value: str = ""
-    """What is in it at first: the schema's default."""
+    """The initial value: the default in the schema."""
 
     @property
     def key(self) -> str:
@@ -44,7 +44,7 @@ class InputField(Struct, frozen=True, kw_only=True):
 
 
 def fields_of(schema: Any) -> tuple[InputField, ...]:
-    """The fields of a schema; none where the input is given as JSON."""
+    """Return the fields for a schema; none if the input is one field for JSON."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return ()
     properties = schema.get("properties", {})
@@ -58,7 +58,7 @@ def fields_of(schema: Any) -> tuple[InputField, ...]:
 
 
 def value_of(schema: Any, form: Words) -> Any:
-    """The input that a form has. Raises InvalidError for what is no JSON."""
+    """Return the input in a form. Raises InvalidError for invalid JSON."""
     fields = fields_of(schema)
     if form[WHOLE].strip() or not fields:
         return _json(form[WHOLE], "input") if form[WHOLE].strip() else None
@@ -67,7 +67,7 @@ def value_of(schema: Any, form: Words) -> Any:
 
 
 def filled(fields: Sequence[InputField], form: Words) -> list[tuple[InputField, str]]:
-    """The fields with what somebody typed, or with what is in them at first."""
+    """Return the fields with the values that were sent, or their initial values."""
     return [(each, next(iter(form.every(each.key)), each.value)) for each in fields]
 
 

@@ -67,7 +67,7 @@ async def listed(request: PageRequest) -> PageResponse:
 SECTION: Final = "/runs"
 EVENTS: Final = 100
 MOST_AGAIN: Final = 50
-"""Steps to retry from that are shown."""
+"""The most steps that are offered to retry from."""
 PARTS: Final = ("input", "output", "error", "prompt")
 
 
@@ -81,7 +81,7 @@ async def one(request: PageRequest) -> PageResponse:
 
 @pages.get("/runs/{id}/steps")
 async def steps(request: PageRequest) -> PageResponse:
-    """All steps, where there are more than a timeline can show."""
+    """Show all steps of a run that has more than its timeline shows."""
     id = request.values["id"]
     run = await request.run("get_run", id=id)
     cursor = request.query.given("cursor")
@@ -91,7 +91,7 @@ async def steps(request: PageRequest) -> PageResponse:
 
 @pages.get("/runs/{id}/history")
 async def history(request: PageRequest) -> PageResponse:
-    """Everything that happened, from the beginning on."""
+    """Show the events of a run, from the beginning."""
     id = request.values["id"]
     run = await request.run("get_run", id=id)
     found = await request.run("get_run_history", id=id, limit=100, **request.query.given("after"))
@@ -106,7 +106,7 @@ async def history(request: PageRequest) -> PageResponse:
 
 @pages.get("/runs/{id}/value")
 async def value(request: PageRequest) -> PageResponse:
-    """All of an input or output."""
+    """Show a whole input or output."""
     id, step, part = request.values["id"], request.query["step"], request.query["of"]
     if part not in PARTS:
         raise NotFoundError(f"there is {', '.join(PARTS)}")
@@ -123,7 +123,7 @@ async def value(request: PageRequest) -> PageResponse:
 
 
 async def run_context(request: PageRequest) -> dict[str, Any]:
-    """All that is to be seen of a run."""
+    """Return the context of the page of a run."""
     id = request.values["id"]
     run: Run = await request.run("get_run", id=id)
     workflow = await request.run("get_workflow", name=f"{run.workflow}@{run.workflow_version}")
@@ -170,14 +170,14 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
 
 
 class Again(Struct, frozen=True):
-    """A step that a run may be retried from, and what is known to have been answered."""
+    """A step from which a run may be retried, with the answer it got."""
 
     step: Step
     answered: Any
 
 
 def _again(definition: Definition, run: Run) -> Iterator[Again]:
-    """The steps that started, the last first: of those with steps inside, the inner ones."""
+    """Yield the steps to retry from, the last first: started ones without inner steps."""
     places = {place.step.name: place for place in find_places(definition)}
     for step in reversed(run.steps):
         place = places.get(step.name)
@@ -188,7 +188,7 @@ def _again(definition: Definition, run: Run) -> Iterator[Again]:
 
 
 def answered_by(step: Step) -> Any:
-    """What came of a step: its output; else what was answered although it failed, or its error."""
+    """Return the output of a step; of a failed one the answer it got, or its error."""
     if step.error is None:
         return step.output
     details = step.error.details
@@ -197,7 +197,7 @@ def answered_by(step: Step) -> Any:
 
 
 def _definition(definition: dict[str, Any], run: Run) -> Definition:
-    """What is drawn: nothing where a newer release wrote it."""
+    """Read a definition; an empty one if a newer release wrote it."""
     try:
         return read(definition)
     except (msgspec.DecodeError, CoreError):
@@ -205,7 +205,7 @@ def _definition(definition: dict[str, Any], run: Run) -> Definition:
 
 
 def _rights(request: PageRequest, run: Run) -> dict[str, Any]:
-    """What whoever looks may have the run do now."""
+    """Return the actions that the caller may take on a run."""
     caller = request.user
     commands = caller.may("run") and (caller.is_administrator or caller.username == run.started_by)
     decides = caller.may("approve")
@@ -216,7 +216,7 @@ def _rights(request: PageRequest, run: Run) -> dict[str, Any]:
 
 
 def _signal(definition: Any, step: Any) -> str | None:
-    """The name of the signal that a step waits for."""
+    """Return the name of the signal that a step waits for, if any."""
     if step.state != "waiting":
         return None
     if step.prompt is not None:
@@ -256,7 +256,7 @@ async def retry(request: PageRequest) -> PageResponse:
 
 @pages.post("/runs/{id}/decide")
 async def decide(request: PageRequest) -> PageResponse:
-    """Approve what waits, or reject it."""
+    """Approve or reject a pending approval."""
     approved = request.form["decision"] != "reject"
     return await _ask(
         request,
@@ -270,7 +270,7 @@ async def decide(request: PageRequest) -> PageResponse:
 
 @pages.post("/runs/{id}/signal")
 async def signal(request: PageRequest) -> PageResponse:
-    """Say something that a step waits for: a text, or JSON."""
+    """Send a signal to a run; the payload is text or JSON."""
     name = request.form["name"]
     return await _ask(
         request,
@@ -294,7 +294,7 @@ async def _ask(request: PageRequest, operation: str, said: str, **arguments: Any
 
 
 def _payload(text: str) -> Any:
-    """What somebody typed: what reads as JSON is meant so."""
+    """Parse a payload: JSON if it is valid JSON, else text."""
     try:
         value = decode_json(text)
         check_once(text.encode(errors="replace"), "payload")
@@ -319,7 +319,7 @@ async def list_approvals(request: PageRequest) -> PageResponse:
 
 DEAD_LETTERS: Final = "/dead-letters"
 DEAD_LETTER_FILTERS: Final = {"": False, "replayed": True, "all": UNSET}
-"""Which letters are listed, by what the query says."""
+"""The argument `replayed` of the list, by the query."""
 
 
 @pages.get("/dead-letters")

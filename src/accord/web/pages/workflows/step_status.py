@@ -19,11 +19,11 @@ from accord.workflows.operations.run_views import Run, RunEvent, RunWait, Step
 from accord.workflows.operations.runs import RunCall
 
 _FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
-"""What people can do something about comes first."""
+"""Kinds of waits in the order of importance: those that people can end come first."""
 
 
 def waits_for(run: Run, now: float) -> str:
-    """What a run waits for; empty for one that has ended."""
+    """Return what a run waits for, "" for one that has ended."""
     if run.problem is not None:
         return f"does not go on: {run.problem.code}"
     if run.state == "pending":
@@ -59,14 +59,14 @@ TONES: Final[Mapping[str, Tone]] = {
     "waiting": "accent",
     "failed": "bad",
 }
-"""All other states are quiet."""
+"""The tones of states; all others are idle."""
 _URGENT: Final = ("failed", "waiting", "running", "paused", "cancelled", "pending", "completed")
 WHOLE: Final = "@run"
-"""Stands for the run itself where a step is chosen; no step has such a name."""
+"""The choice of the run itself instead of a step; no step has such a name."""
 
 
 class StepStatus:
-    """The steps of a run by name, and what is under way."""
+    """The steps of a run by name, with the calls in flight."""
 
     def __init__(self, run: Run, calls: Sequence[RunCall], now: float) -> None:
         self.run = run
@@ -77,12 +77,11 @@ class StepStatus:
             self._by_name.setdefault(step.name, []).append(step)
 
     def graph(self, outline: DefinitionGraph, chosen: str, link: Callable[[str], str]) -> Graph:
-        """The boxes with their states; those of steps that there are lead to `link(key)`."""
+        """Return the graph with the states of steps; started steps link to `link(key)`."""
         return outline.graph(lambda box: self._node(box, chosen, link))
 
     def usual(self) -> str:
-        """The step that one wants to see first: what failed, then what is under way, then the run
-        itself."""
+        """Return the step to show by default: a failed one, else an active one, else the run."""
         for state in ("failed", "waiting", "running"):
             found = [each for each in self.run.steps if each.state == state]
             inner = [each for each in found if each.type not in ("parallel", "loop", "condition")]
@@ -91,7 +90,7 @@ class StepStatus:
         return WHOLE
 
     def seconds(self, step: Step) -> float | None:
-        """How long a step took, or takes so far."""
+        """Return the duration of a step until now or its end."""
         return seconds_between(step.started_at, step.finished_at, self._now)
 
     def attempts(self, step: Step) -> int:
@@ -137,7 +136,7 @@ class StepStatus:
 
 
 def link_to(run_id: str) -> Callable[[str], str]:
-    """Where a step of a run is shown."""
+    """Return a function that makes the path of a step of this run."""
     return lambda key: f"/runs/{quote(run_id)}?step={quote(key)}"
 
 
@@ -149,7 +148,7 @@ def seconds_between(begin: str | None, end: str | None, now: float) -> float | N
 
 
 def _short(seconds: float) -> str:
-    """A duration in few letters: tenths of seconds are enough in a box."""
+    """Return a short duration for a box, with tenths of seconds at most."""
     return f"{seconds:.1f} s" if 0.1 <= seconds < 10 else duration(seconds)
 
 
@@ -158,14 +157,14 @@ def _plain(state: str) -> str:
 
 
 SCALE: Final = 1_000
-"""The whole time of a run, in the units of a bar."""
+"""The duration of the whole run, in units of a bar."""
 LEAST: Final = 8
-"""What is over in no time is to be seen, too."""
+"""The minimum width of a bar: short steps are visible, too."""
 MAX_BARS: Final = 200
 
 
 class Bar(Struct, frozen=True):
-    """One step; `left` and `width` are of `SCALE`."""
+    """The bar of a step; `left` and `width` are in units of `SCALE`."""
 
     step: Step
     tone: Tone
@@ -175,7 +174,7 @@ class Bar(Struct, frozen=True):
 
 
 def bars(standing: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
-    """The steps that began, in their order; the first `MAX_BARS` of them."""
+    """Return bars for the first `MAX_BARS` started steps, in their order."""
     run = standing.run
     begin = parse(run.created_at).timestamp()
     end = now if run.finished_at is None else parse(run.finished_at).timestamp()
@@ -197,11 +196,11 @@ def bars(standing: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
 
 
 MAX_TEXT: Final = 300
-"""Most characters of what somebody said in an event."""
+"""The most characters of a text in an event."""
 
 
 class RunLogEntry(Struct, frozen=True):
-    """One event: when, after the beginning; which step; what."""
+    """An event of the run log: time since the start, step, sentence."""
 
     sequence: int
     at: str
@@ -212,7 +211,7 @@ class RunLogEntry(Struct, frozen=True):
 
 
 def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
-    """An event as people say it."""
+    """Describe an event in a sentence."""
     detail = event.detail
     step = str(detail.get("key") or detail.get("task") or "").partition("@")[0]
     plain = event.type.replace("_", " ")
@@ -227,7 +226,7 @@ def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
 
 
 def clock(at: str, begin: str) -> str:
-    """How long after the beginning: minutes, seconds and tenths."""
+    """Return the time since the start in minutes, seconds and tenths."""
     seconds = max(0.0, parse(at).timestamp() - parse(begin).timestamp())
     hours, rest = divmod(seconds, 3_600)
     minutes, rest = divmod(rest, 60)
