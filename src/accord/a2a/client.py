@@ -340,7 +340,7 @@ class Client:
         query = PushQuery(task_id=task_id, config_id=config_id)
         request = push_request(reached.wire, id, Verb.DELETE_PUSH, query)
         body = await self._post(reached, request, id, trace)
-        read_result(body, id, lambda raw: None)
+        read_result(body, id, lambda _: None)
 
     # Requests
 

@@ -280,7 +280,7 @@ def _router(answers: list[str]) -> Router:
 
 
 def _constant(result: Raw) -> Any:
-    def answer(*args: Any, **kwargs: Any) -> Raw:
+    def answer(*_args: Any, **_kwargs: Any) -> Raw:
         return result
 
     return answer

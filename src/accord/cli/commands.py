@@ -186,6 +186,11 @@ class Parser(argparse.ArgumentParser):
             options["type"] = lambda word: _chosen(word, tuple(choices))
         return super().add_argument(*names, **options)
 
+    @property
+    def actions(self) -> Sequence[argparse.Action]:
+        """All arguments and flags."""
+        return self._actions
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, advice=self._meant(message))
 

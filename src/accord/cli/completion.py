@@ -96,7 +96,7 @@ def _words() -> list[CommandWord | GroupWord]:
 
 def _command(name: str) -> CommandWord:
     parser, _ = command_parser(name)
-    given = [action for action in parser._actions if not action.option_strings]
+    given = [action for action in parser.actions if not action.option_strings]
     metavar = str(given[0].metavar) if given else ""
     choices = (
         URLS if metavar in ("URL", "TARGET") else tuple(given[0].choices or ()) if given else ()
@@ -113,7 +113,7 @@ def _flags(parser: Parser) -> tuple[Flag, ...]:
             None if action.nargs == 0 else str(action.metavar or action.dest.upper()),
             tuple(action.choices or ()),
         )
-        for action in parser._actions
+        for action in parser.actions
         if action.option_strings
     )
 

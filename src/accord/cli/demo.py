@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.workers > 1:
 
-        def serve_one(url: str, number: int, on_listen: OnListen) -> None:
+        def serve_one(url: str, _number: int, on_listen: OnListen) -> None:
             _Demo().run(url, on_listen, reuse_port=True, **options)
 
         return run_workers(arguments.url, arguments.workers, serve_one, announce)

@@ -242,7 +242,7 @@ def _serve(server: Server, url: str, store: str | None, arguments: argparse.Name
         server.run(url, on_listen=lambda serving: announce(serving.url), **options)
         return exits.OK
 
-    def serve_one(url: str, number: int, on_listen: OnListen) -> None:
+    def serve_one(url: str, _number: int, on_listen: OnListen) -> None:
         server.run(url, on_listen=on_listen, reuse_port=True, **options)
 
     return run_workers(url, arguments.workers, serve_one, announce)

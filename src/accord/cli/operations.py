@@ -78,11 +78,11 @@ class OperationCommand(Struct, frozen=True, kw_only=True):
     arguments: tuple[Argument, ...] = ()
     needs: str = ""
     """The error where a needed argument is missing."""
-    more_arguments: Callable[[argparse.Namespace], dict[str, Any]] = lambda arguments: {}
+    more_arguments: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: {}
     """Parameters that depend on several flags. Raises `UsageError`."""
     columns: Mapping[str, Cell] | None = None
     """The table of a list, by heading; such an operation is asked for all its pages."""
-    line: Callable[[Any, Mapping[str, Any]], str] = lambda result, given: ""
+    line: Callable[[Any, Mapping[str, Any]], str] = lambda *_: ""
     """The output for people of an operation that does not list: of its result and arguments."""
     json_by: str = ""
     """The operation of a run whose result `--json` prints instead."""

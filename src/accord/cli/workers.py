@@ -183,7 +183,7 @@ class _Workers:
 
     @contextmanager
     def stopped_by_signals(self) -> Iterator[None]:
-        def handle(number: int, frame: FrameType | None) -> None:
+        def handle(_number: int, _frame: FrameType | None) -> None:
             self.stop()
 
         before = {number: signal.signal(number, handle) for number in SIGNALS}

@@ -110,7 +110,7 @@ class WebPages(LivingApp[PageHead]):
             public_url=public_url,
             authenticator=self._authenticator,
         )
-        runner.listen(lambda outcome, caller, name: self._forget())
+        runner.listen(lambda *_: self._forget())
         self._origins = [Origins(None)]
         if public_url:  # where a proxy in between asks by another name
             self._origins.append(Origins((origin_of(public_url),)))
@@ -164,7 +164,7 @@ class WebPages(LivingApp[PageHead]):
                 raise UnauthenticatedError
             # The token against forgery is in the form, so that only the session is checked now.
             await self._caller(replace(credentials, safe=True))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - any failure is shown as a page
             answer = await _whole(await self._refused(page_request, error))
             return _reply(answer, credentials)
         return judged
@@ -197,7 +197,7 @@ class WebPages(LivingApp[PageHead]):
         page_request = _page_request(self._services, head, credentials)
         try:
             answer = await _whole(await self._answer(page_request, head, body))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - any failure is shown as a page
             answer = await _whole(await self._refused(page_request, error))
         reply = _reply(answer, credentials)
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
@@ -256,7 +256,7 @@ class WebPages(LivingApp[PageHead]):
             return page_request.piece("error_piece.html", status=status, **shown)
         try:
             return await page_request.page("error.html", status=status, **shown)
-        except Exception:  # what stands around a page failed: without it
+        except Exception:  # noqa: BLE001 - the frame failed, too: show the error without it
             page_request.caller = None
             return await page_request.page("error.html", status=status, **shown)
 

@@ -353,7 +353,7 @@ def place(graph: Graph) -> GraphLayout:
     lefts = _columns(layered, edges)
     xs = {spot: lefts[at] for at, layer in enumerate(layered.layers) for spot in layer}
     ways = [
-        (edge, _way(layered, chain, is_back, xs, ys))
+        (edge, _way(chain, is_back, xs, ys))
         for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True)
     ]
     right = lefts[-1] + WIDTH if lefts else 0.0
@@ -493,7 +493,6 @@ def _settle(
 
 
 def _way(
-    layered: LayeredGraph,
     chain: Sequence[int],
     is_back: bool,
     xs: Mapping[int, float],

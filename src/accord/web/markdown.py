@@ -80,7 +80,11 @@ def _is_safe(url: str) -> bool:
 
 
 def _image(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+    _renderer: RendererHTML,
+    tokens: Sequence[Token],
+    index: int,
+    _options: OptionsDict,
+    _env: EnvType,
 ) -> str:
     token = tokens[index]
     source = escape(str(token.attrs.get("src", "")))

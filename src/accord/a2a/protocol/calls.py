@@ -359,7 +359,7 @@ def _repaired(body: bytes) -> tuple[bytes, str] | None:
         return None
     text = body.decode("utf-8", "replace")
     try:
-        value = json.loads(text, strict=False, parse_constant=lambda name: None)
+        value = json.loads(text, strict=False, parse_constant=lambda _: None)
         mended = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
         return None

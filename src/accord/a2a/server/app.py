@@ -287,7 +287,7 @@ class AgentExchange:
                 self._reply(encode(Success(id, result)))
         except UNREADABLE as error:
             self.fail(id, InvalidParamsError(f"Invalid params: {error}"))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the backend is foreign code
             self.fail(id, error)
 
     def _meant(self, method: str) -> tuple[Wire, Verb]:

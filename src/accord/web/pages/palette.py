@@ -203,7 +203,7 @@ async def palette(request: PageRequest) -> PageResponse:
     query = request.query["q"].strip()[:MAX_QUERY]
     at = request.query["at"] if is_local_path(request.query["at"]) else "/"
     found, named = (
-        await asyncio.gather(_items(request, query), _named(request, query)) if query else ([], [])
+        await asyncio.gather(_items(request, query), _named(request)) if query else ([], [])
     )
     most = MAX_EACH if query else None
     to_do = matching([*actions(request.user, at), *named], query)[:most]
@@ -234,13 +234,13 @@ async def _items(request: PageRequest, query: str) -> list[Any]:
     return list(found.items)
 
 
-async def _named(request: PageRequest, query: str) -> list[PaletteCommand]:
+async def _named(request: PageRequest) -> list[PaletteCommand]:
     """Return the actions for workflows and prompts, by their names."""
-    found = await asyncio.gather(_runs(request, query), _prompts(request, query))
+    found = await asyncio.gather(_runs(request), _prompts(request))
     return [command for some in found for command in some]
 
 
-async def _runs(request: PageRequest, query: str) -> Iterable[PaletteCommand]:
+async def _runs(request: PageRequest) -> Iterable[PaletteCommand]:
     if not request.user.may("run"):
         return []
     return [
@@ -252,7 +252,7 @@ async def _runs(request: PageRequest, query: str) -> Iterable[PaletteCommand]:
     ]
 
 
-async def _prompts(request: PageRequest, query: str) -> Iterable[PaletteCommand]:
+async def _prompts(request: PageRequest) -> Iterable[PaletteCommand]:
     if not request.user.is_administrator:
         return []
     return [

@@ -106,7 +106,7 @@ class StepStatus:
             id=box.name,
             title=box.name,
             subtitle=box.about,
-            note=self._note(box, step) if len(rounds) == 1 else self._count(rounds),
+            note=self._note(step) if len(rounds) == 1 else self._count(rounds),
             tone=TONES.get(step.state, "idle"),
             href=link(step.key),
             is_marked=any(each.key == chosen for each in rounds),
@@ -118,7 +118,7 @@ class StepStatus:
             return f"{done['failed']} of {len(rounds)} failed"
         return f"{done['completed']} of {len(rounds)} done"
 
-    def _note(self, box: Box, step: Step) -> str:
+    def _note(self, step: Step) -> str:
         seconds = self.seconds(step)
         match step.state:
             case "completed":
