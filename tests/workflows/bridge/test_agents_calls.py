@@ -1,4 +1,4 @@
-"""What a bridge does with tasks for agents that behave, on both engines."""
+"""Tasks of agents that keep to the protocol, on both engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How agents are, as it is found out and kept, on both engines."""
+"""Health checks of agents, on both engines."""
 
 from __future__ import annotations
 

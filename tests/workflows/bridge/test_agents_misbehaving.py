@@ -1,4 +1,4 @@
-"""What becomes of a task when its agent does not do what agents should, on both engines."""
+"""Tasks of agents that break the protocol, on both engines."""
 
 from __future__ import annotations
 

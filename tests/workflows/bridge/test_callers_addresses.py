@@ -1,4 +1,4 @@
-"""Nobody is made to ask one's own network: the guard stands before everything that is called."""
+"""Addresses of private networks are refused before every kind of call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets: found nowhere but where they may be, and never shown."""
+"""Secrets are read from allowed places only, and never appear in answers or logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When somebody who fails is left alone."""
+"""The circuit breaker of a target."""
 
 from __future__ import annotations
 

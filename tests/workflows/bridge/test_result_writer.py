@@ -1,4 +1,4 @@
-"""How the ends of tasks get to the database, on both engines."""
+"""Batched writes of task results, on both engines."""
 
 from __future__ import annotations
 

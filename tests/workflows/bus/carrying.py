@@ -164,7 +164,7 @@ class Carrying:
         done.result(PATIENCE)
 
     def refuses(self, topic: str, value: bytes) -> bool:
-        """Whether the broker will not have a message."""
+        """Return True if the broker refuses a message."""
         errors: list[KafkaError | None] = []
         producer = Producer({"bootstrap.servers": self.servers, **QUIET})
         producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))

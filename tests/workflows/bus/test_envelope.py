@@ -1,4 +1,4 @@
-"""Messages as they stand in topics."""
+"""Messages of the topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka bus carries, by a real broker and PostgreSQL."""
+"""The Kafka bus, with a real broker and PostgreSQL."""
 
 from __future__ import annotations
 

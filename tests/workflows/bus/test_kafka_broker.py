@@ -1,4 +1,4 @@
-"""What holds when the broker is away, or killed."""
+"""The Kafka bus while the broker is away or killed."""
 
 from __future__ import annotations
 

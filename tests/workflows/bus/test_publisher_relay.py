@@ -1,4 +1,4 @@
-"""What is committed is published, whatever is killed, deleted or late."""
+"""The relay publishes all committed messages, whatever is killed, deleted or late."""
 
 from __future__ import annotations
 

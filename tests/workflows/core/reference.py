@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True):
 
 
 def interpret(definition: Json, input: Any, world: World) -> Outcome:
-    """What a run of the definition comes to."""
+    """Return the result of a run of the definition."""
     reference = _Reference(world)
     place = Place({}, input)
     main = reference.steps(definition["steps"], 0.0, place, lane=True)

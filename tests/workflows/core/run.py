@@ -109,7 +109,7 @@ class Run:
 
     @property
     def commands(self) -> list[Command]:
-        """What was sent since somebody looked."""
+        """Return the commands since the last call."""
         sent, self.sent = self.sent, []
         return sent
 

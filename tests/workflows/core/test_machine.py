@@ -1,4 +1,4 @@
-"""What happens in a run, step type by step type."""
+"""The state machine of runs, by type of step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a run as people see them."""
+"""Views of the steps of a run."""
 
 from __future__ import annotations
 

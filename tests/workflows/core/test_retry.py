@@ -1,4 +1,4 @@
-"""When tasks are tried again."""
+"""The next attempt of a failed task: its delay, its number and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However many runs wait, the memory of an executor stays bounded."""
+"""The memory of an executor is bounded, however many runs wait."""
 
 from __future__ import annotations
 

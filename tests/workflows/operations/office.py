@@ -41,7 +41,7 @@ GATE = {
 
 
 class Office:
-    """What tests of operations work with."""
+    """An installation for tests of operations."""
 
     def __init__(self, local: Runtime, settings: Settings, people: dict[str, Caller]) -> None:
         self.local = local

@@ -1,4 +1,4 @@
-"""What was given up is listed, and tried again when its cause is gone."""
+"""Dead letters are listed, and replayed when their cause is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the steps of a run call, and one step with all that is known of it."""
+"""Calls of the steps of a run, and one step in detail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How runs and tasks begin, on both engines."""
+"""New runs and tasks, on both engines."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ NOW = 1_763_200_000.0
 
 
 class Site:
-    """What tests of triggers work with; `now` is the time there."""
+    """A hub with triggers, for tests; `now` is its time."""
 
     def __init__(self, world: World) -> None:
         self.world = world

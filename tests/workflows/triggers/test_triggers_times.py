@@ -1,4 +1,4 @@
-"""When schedules are next, also on days with 23 and 25 hours."""
+"""The next time of a schedule, also on days with 23 and 25 hours."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ BODY = b'{"branch": "main"}'
 
 
 class Answer:
-    """What came back."""
+    """The answer to a delivery."""
 
     def __init__(self, data: bytes) -> None:
         head, _, self.body = data.partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""What people may ask of a run, and when they are told that it cannot be."""
+"""Requests to a run, and the states that do not allow them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events, commands and states as JSON, and what a newer version wrote."""
+"""Events, commands and states as JSON, also those of a newer version."""
 
 from __future__ import annotations
 
