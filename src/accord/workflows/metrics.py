@@ -389,7 +389,7 @@ class Backlog:
 def _arrived_at(arrival: str) -> float | None:
     try:
         return _read_arrival(arrival).at
-    except (msgspec.DecodeError, RecursionError):  # the executor says so, and tries it again
+    except (msgspec.DecodeError, RecursionError):  # the executor logs it
         return None
 
 
@@ -403,7 +403,7 @@ def _age(now: float, at: float | None) -> list[tuple[Labels, float]]:
 
 
 class SpanRecorder(Protocol):
-    """Makes spans, as `accord.telemetry.tracing.PastSpans` does."""
+    """A recorder of spans of past work, such as `accord.telemetry.tracing.PastSpans`."""
 
     def tell(
         self,

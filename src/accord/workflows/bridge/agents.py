@@ -2,11 +2,11 @@
 
 A call sends a task, stores the agent's id of it, and polls until it is done:
 
-    nothing known of the agent's side ──▶ send: a result, a question, or a task that goes on
-    a task of the agent is known ──▶ get, at growing intervals (after a crash too)
-    an answer to its question is there ──▶ send that, to the same task
+    no id of the agent is stored ──▶ send: a result, a question, or a task in progress
+    the id of its task is stored ──▶ get, at growing intervals (after a crash too)
+    its question was answered ──▶ send the answer, to the same task
 
-The agent is always asked to answer at once; however long its work takes, no connection waits.
+The agent is always asked to answer at once, so no connection waits for long work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.client import Client, Trace
-from accord.a2a.protocol import outcome as told
+from accord.a2a.protocol import outcome as outcomes
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.calls import MAX_BODY_KEPT, ReceivedAnswer
 from accord.a2a.protocol.card import encode_card
@@ -77,7 +77,7 @@ class AgentCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, tuple[float, AgentRow | None]] = {}
+        self._cached: dict[str, tuple[float, AgentRow | None]] = {}
         self._stop: Callable[[], None] | None = None
 
     async def start(self) -> None:
@@ -94,27 +94,27 @@ class AgentCache:
 
         Cached agents stay in use as long as the database does not answer.
         """
-        self._kept = {name: (0.0, found) for name, (_, found) in self._kept.items()}
+        self._cached = {name: (0.0, found) for name, (_, found) in self._cached.items()}
 
     async def get(self, name: str) -> AgentRow | None:
         """Return the agent of this name, or None.
 
         While the database is away, return the cached agent. Raise StoreError if there is none.
         """
-        kept = self._kept.get(name)
+        cached = self._cached.get(name)
         now = time.monotonic()
-        if kept is not None and kept[0] > now:
-            return kept[1]
+        if cached is not None and cached[0] > now:
+            return cached[1]
         try:
             rows = await self._store.fetch(ONE_NAMED, name)
         except StoreUnavailableError:
-            if kept is None:
+            if cached is None:
                 raise
-            return kept[1]
+            return cached[1]
         found = agent_of(rows[0]) if rows else None
-        if len(self._kept) >= MAX_CACHED:
-            self._kept.clear()
-        self._kept[name] = (now + CACHE_SECONDS, found)
+        if len(self._cached) >= MAX_CACHED:
+            self._cached.clear()
+        self._cached[name] = (now + CACHE_SECONDS, found)
         return found
 
 
@@ -158,8 +158,8 @@ class AgentCaller:
                 if isinstance(pooled.client, PlainClient):
                     outcome = await _call_plain(pooled.client, task, trace)
                 else:
-                    talk = _AgentCall(pooled.client, task, agent, trace, progress)
-                    outcome = await talk.run()
+                    agent_call = _AgentCall(pooled.client, task, agent, trace, progress)
+                    outcome = await agent_call.run()
             except CallError as error:
                 if error.code in _OTHER_WIRE and agent.wire == "auto":
                     self._clients.forget(agent)
@@ -228,7 +228,7 @@ class _AgentCall:
         self._policy = task.retry or agent.retry
         self._trace = trace
         self._progress = progress
-        self._unclear: told.DoneOutcome | None = None
+        self._unclear: outcomes.DoneOutcome | None = None
         """The output of the task so far, while its state is unknown."""
         self._unclear_times = 0
 
@@ -289,24 +289,24 @@ class _AgentCall:
 
     def _settled(self, received: ReceivedAnswer) -> Outcome | None:
         """Return the outcome in an answer; None if the agent is, or may be, still working."""
-        match told.outcome_of(received):
-            case told.DoneOutcome() as done:
+        match outcomes.outcome_of(received):
+            case outcomes.DoneOutcome() as done:
                 return self._succeeded(done)
-            case told.FailedOutcome(code, message):
+            case outcomes.FailedOutcome(code, message):
                 body = received.result[:MAX_BODY_KEPT]
                 return TaskFailure(code=str(code), message=message, body=body)
-            case told.WaitingOutcome(task_id, context_id, _, question):
+            case outcomes.WaitingOutcome(task_id, context_id, _, question):
                 return TaskQuestion(prompt=question, remote_task=task_id, remote_context=context_id)
-            case told.UnclearOutcome(done=done):
+            case outcomes.UnclearOutcome(done=done):
                 # An unknown state may be work in progress: it gets the chance to change.
                 self._unclear = done
                 self._unclear_times += 1
-                return self._succeeded(done) if self._unclear_times > told.MAX_UNCLEAR else None
-            case told.WorkingOutcome():
+                return self._succeeded(done) if self._unclear_times > outcomes.MAX_UNCLEAR else None
+            case outcomes.WorkingOutcome():
                 self._unclear, self._unclear_times = None, 0
                 return None
 
-    def _succeeded(self, done: told.DoneOutcome) -> TaskSuccess:
+    def _succeeded(self, done: outcomes.DoneOutcome) -> TaskSuccess:
         extracted = done.extracted
         if extracted.warning:
             log_warning(self._task, extracted.warning)
@@ -353,9 +353,9 @@ class AgentCheck(Struct, frozen=True):
 
 async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) -> AgentCheck:
     """Check the health of an agent; raise nothing."""
-    lines = ClientPool(policy, secrets)
+    clients = ClientPool(policy, secrets)
     try:
-        client = (await lines.take(agent)).client
+        client = (await clients.take(agent)).client
         if isinstance(client, Client):
             card = await client.card()
             return AgentCheck("healthy", card=encode_card(card).decode())
@@ -364,12 +364,12 @@ async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) 
     except CallError as error:
         return _judged(agent, error)
     finally:
-        await lines.close()
+        await clients.close()
 
 
 def _judged(agent: AgentRow, error: CallError) -> AgentCheck:
-    # One that is called without its card need not have any, and what takes tasks by POST only may
-    # refuse to be asked in another way: somebody is there.
+    # An agent that is called without a card need not have one, and an endpoint that takes POST only
+    # may refuse GET: an answer of either kind shows that it works.
     if agent.wire != "auto" and error.code in ("http_404", "http_405"):
         return AgentCheck("healthy", "it answers, and has no card")
     return AgentCheck("unhealthy", redact(f"{error.message} ({error.code})")[:MAX_DETAIL])
@@ -406,7 +406,7 @@ class HealthChecks:
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
-        with suppress(StoreError):  # it will be over by itself
+        with suppress(StoreError):  # it expires anyway
             await self._lease.release()
 
     async def _run(self) -> None:

@@ -187,16 +187,18 @@ def read_plain_answer(body: bytes, task_id: str) -> PlainAnswer:
     except (ValueError, msgspec.DecodeError) as error:
         why = f"the agent's answer is not valid: {error}"
         raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT]) from None
-    said, status, failure = answer.get("task_id"), answer.get("status"), answer.get("error")
-    if said is None:
+    answered_id, status, failure = answer.get("task_id"), answer.get("status"), answer.get("error")
+    if answered_id is None:
         why = "the agent's answer is not valid: Object missing required field `task_id`"
         raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
-    if isinstance(said, bool) or str(said) != task_id:
-        why = f"the answer is for task {str(said)[:80]!r}, not {task_id!r}"
+    if isinstance(answered_id, bool) or str(answered_id) != task_id:
+        why = f"the answer is for task {str(answered_id)[:80]!r}, not {task_id!r}"
         raise MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
     succeeded = _succeeded(answer, body)
     known = "success" if succeeded else "error"
-    warning = "" if status == known else f"the status is {_shown(status)}: it is taken as {known!r}"
+    warning = (
+        "" if status == known else f"the status is {_quoted(status)}: it is taken as {known!r}"
+    )
     if not succeeded:
         return PlainAnswer(TaskResult(task_id, "error", None, _error(failure)), warning)
     if "output" in answer or answer.keys() <= _MEMBERS:
@@ -214,15 +216,15 @@ def _succeeded(answer: dict[str, Any], body: bytes) -> bool:
         return True
     if state in TERMINAL:
         return False
-    why = f"the agent's answer is not valid: the status is {_shown(status)}"
+    why = f"the agent's answer is not valid: the status is {_quoted(status)}"
     raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_BODY_KEPT])
 
 
-def _error(said: Any) -> ResultError:
+def _error(value: Any) -> ResultError:
     """Return an error of an agent, which may also be a text."""
-    error = said if isinstance(said, dict) else {"message": said}
+    error = value if isinstance(value, dict) else {"message": value}
     code: Any = error.get("code")
-    message: Any = error.get("message") or (said if error is said else "")
+    message: Any = error.get("message") or (value if error is value else "")
     if message and not isinstance(message, str):
         message = msgspec.json.encode(message).decode()[:MAX_ERROR]
     is_code = isinstance(code, str | int) and not isinstance(code, bool)
@@ -231,7 +233,7 @@ def _error(said: Any) -> ResultError:
     )
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     return repr(str("" if value is None else value)[:40])
 
 
@@ -267,7 +269,7 @@ class PooledClient:
 
     @property
     def secrets(self) -> list[str]:
-        """Return the secrets to redact where the agent repeats them."""
+        """The secrets to redact where the agent repeats them."""
         auth = self.key.auth
         values = [] if auth is None else list(auth.headers.values())
         return [each.removeprefix("Bearer ") for each in values if each]
@@ -286,11 +288,12 @@ class ClientPool:
 
         Raise RefusedError if its secret is missing or its URL is invalid.
         """
-        pooled = await self._line(agent)
+        pooled = await self._pooled(agent)
         pooled.users += 1
         return pooled
 
     async def release(self, pooled: PooledClient) -> None:
+        """Give a client back; a replaced one is closed by its last user."""
         pooled.users -= 1
         if pooled.retired and not pooled.users:
             await pooled.client.__aexit__(None, None, None)
@@ -303,11 +306,11 @@ class ClientPool:
 
     async def close(self) -> None:
         """Close all connections, which ends the calls under way."""
-        lines, self._clients = self._clients, {}
-        for pooled in lines.values():
+        clients, self._clients = self._clients, {}
+        for pooled in clients.values():
             await pooled.client.__aexit__(None, None, None)
 
-    async def _line(self, agent: AgentRow) -> PooledClient:
+    async def _pooled(self, agent: AgentRow) -> PooledClient:
         key = _ClientKey(
             agent.url, agent.wire, agent.timeout, agent.max_concurrency, self._auth(agent.auth)
         )

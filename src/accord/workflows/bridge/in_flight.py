@@ -23,7 +23,7 @@ TASK_OVERHEAD_BYTES: Final = 2_000
 
 
 class InFlightTask:
-    """A task that the worker has; `task` has the values that its row has, or soon will have."""
+    """A task in flight; `task` has the values of its row, or those that are being written."""
 
     __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 

@@ -227,7 +227,7 @@ class TaskWorker:
 
     async def _turn(self) -> None:
         """Do everything that is due once. Raise StoreError."""
-        self._woken.clear()
+        self._woken.clear()  # before reading: a notification during the read must count
         if self._membership.lost.is_set():
             self._doubted = True
             return
@@ -376,6 +376,7 @@ class TaskWorker:
                 self._note_cancellation(row)
 
     async def _look_at_all(self) -> None:
+        # Before the query: tasks taken meanwhile are not in its answer, and must not count as lost.
         before, sent = self._in_flight.all(), self._unrecorded.ids
         rows = {row["id"]: row for row in await self._rows.owned(self._membership.id)}
         self._doubted = False

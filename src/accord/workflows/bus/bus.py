@@ -60,7 +60,7 @@ class LocalWorker(Protocol):
 
     @property
     def owner(self) -> str:
-        """The member that it works for."""
+        """The id of its member, which owns its tasks."""
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:
         """Return those of these tasks that it has room for."""
@@ -69,7 +69,7 @@ class LocalWorker(Protocol):
 
     def drop(self, tasks: Sequence[NewTask]) -> None: ...
 
-    # The same for tasks that are there already, and arrive
+    # The same for recorded tasks, whose messages arrive
 
     def reserve(self, tasks: Sequence[tuple[str, Kind, str]]) -> list[str]:
         """Return the ids of tasks that it has room for, of these ids, kinds and targets."""
@@ -112,6 +112,8 @@ class RunAnnouncement(Struct, frozen=True):
 
 
 class Bus(Protocol):
+    """A carrier of tasks and results."""
+
     def join(
         self,
         *,
@@ -264,7 +266,7 @@ class DeferredHandoff:
         self._local_worker.give(list(begun.values()))
         return set(begun)
 
-    # Tasks that nobody waits for here are the worker's affair
+    # Tasks that are not deferred here go straight to the worker
 
     def reserve(self, tasks: Sequence[tuple[str, Kind, str]]) -> list[str]:
         return self._local_worker.reserve(tasks)

@@ -43,7 +43,8 @@ class StallDetector:
         """Return the stalled partitions, with the offsets to read next.
 
         A partition is stalled if nothing came since the last look, though the broker had something
-        then. Raise KafkaException if it does not answer; then the next look starts over.
+        then: one look alone may find messages that are just being fetched. Raise KafkaException if
+        the broker does not answer; then the next look starts over.
         """
         before, was_behind = self._positions, self._behind
         self._positions, self._behind = {}, frozenset()
@@ -84,10 +85,10 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "partition.assignment.strategy": "cooperative-sticky",
     "enable.auto.commit": True,
     "auto.commit.interval.ms": 500,
-    "enable.auto.offset.store": False,  # it commits what is noted here, and nothing else
+    "enable.auto.offset.store": False,  # commit the offsets of stored messages only
     "auto.offset.reset": "earliest",
     "session.timeout.ms": 10_000,
-    "heartbeat.interval.ms": 1_000,  # which is how members hear that another came or went
+    "heartbeat.interval.ms": 1_000,  # members learn of rebalances by heartbeats
     "queued.max.messages.kbytes": 16_384,
     "fetch.wait.max.ms": 100,
     "reconnect.backoff.max.ms": 1_000,
@@ -122,16 +123,15 @@ class TopicReader:
         metrics: BusMetrics,
         *,
         check_seconds: float,
-        anew: Collection[str] = (),
+        recreated: Collection[str] = (),
     ) -> None:
         """Check for stalls every `check_seconds`.
 
-        Topics in `anew` were recreated: they are read from their beginning, ignoring committed
-        offsets.
+        Topics in `recreated` are read from their beginning, ignoring committed offsets.
         """
         self._config = {**config, **SETTINGS, "group.id": group}
         self._topics = list(topics)
-        self._anew = frozenset(anew)
+        self._recreated = frozenset(recreated)
         self._receive = receive
         self._metrics = metrics
         self._loop = asyncio.get_running_loop()
@@ -187,7 +187,7 @@ class TopicReader:
                         return
                     _note(consumer, messages)
                 self._look_at_lag(consumer)
-                # Only where it has everything that was fetched.
+                # Only if everything fetched was read: else it is busy, not stalled.
                 if last < MAX_MESSAGES and time.monotonic() > look_at:
                     if self._is_stalled(consumer, stalls):
                         return
@@ -197,13 +197,13 @@ class TopicReader:
             consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        if self._anew:
+        if self._recreated:
             for each in partitions:
-                if each.topic in self._anew:
+                if each.topic in self._recreated:
                     each.offset = OFFSET_BEGINNING
             consumer.incremental_assign(partitions)
             if partitions:
-                self._anew = frozenset()
+                self._recreated = frozenset()
         self._assignment |= partitions_of(partitions)
         self._loop.call_soon_threadsafe(self._count_rebalance)
 
@@ -270,12 +270,12 @@ class TopicReader:
 
 
 def _read(consumer: Consumer, pace: float) -> list[Message]:
-    """All that is there, and that comes within `pace`; waits for the first."""
+    """Wait for a message; return it with all that come within `pace` seconds."""
     first = consumer.poll(POLL_SECONDS)
     if first is None:
         return []
     if pace:
-        time.sleep(pace)  # who waits for more in the library is woken for each
+        time.sleep(pace)  # waiting in librdkafka would wake up for each message
     found = [first, *consumer.consume(MAX_MESSAGES - 1, 0)]
     messages = []
     for each in found:

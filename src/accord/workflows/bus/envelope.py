@@ -1,7 +1,8 @@
 """Messages of the topics: JSON, of one schema. Pure.
 
 A message of a task has enough for observers; workers read the row of the task. A message of a
-result is complete. Requests of outsiders, to start, cancel and signal runs, are decoded strictly.
+result is complete. Requests of outside programs to start, cancel and signal runs are decoded
+strictly.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SCHEMA: Final = 1
 """The version of all messages."""
 
 _LEVELS: Final = 2
-"""Nesting levels of a message around a value of a run: the message, and an error's details."""
+"""Nesting levels around a value of a run: the message, and an error's details."""
 
 T = TypeVar("T", bound="_Envelope | _RequestEnvelope")
 
@@ -46,7 +47,7 @@ class _Envelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
-    """Something is to be done. `agent` is whom to ask: an agent, a server or an address."""
+    """A task to do. `agent` is the target: an agent, a server or an address."""
 
     task_id: str
     attempt_group: int = 1
@@ -59,7 +60,7 @@ class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
 
 
 class TaskCancelled(_Envelope, frozen=True, kw_only=True, tag="cancel"):
-    """Nobody waits for a task any more."""
+    """A task was cancelled."""
 
     task_id: str
 
@@ -68,7 +69,7 @@ class TaskCancelled(_Envelope, frozen=True, kw_only=True, tag="cancel"):
 
 
 class TaskAnswered(_Envelope, frozen=True, kw_only=True, tag="result"):
-    """What came of a task."""
+    """The result of a task."""
 
     task_id: str
     attempt: int = 1
@@ -80,7 +81,7 @@ class TaskAnswered(_Envelope, frozen=True, kw_only=True, tag="result"):
     prompt: Any = None
 
 
-# From anybody
+# From outside programs
 
 
 class _RequestEnvelope(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -91,7 +92,7 @@ class _RequestEnvelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class StartRun(_RequestEnvelope, frozen=True, kw_only=True, tag="start"):
-    """Start a run as a user of this installation.
+    """A request to start a run as a user of this installation.
 
     Without `run_id`, the id of the run follows from the id of the message, so a duplicate starts
     nothing.
@@ -105,6 +106,8 @@ class StartRun(_RequestEnvelope, frozen=True, kw_only=True, tag="start"):
 
 
 class CancelRun(_RequestEnvelope, frozen=True, kw_only=True, tag="cancel"):
+    """A request to cancel a run."""
+
     run_id: UUID
     by: Name
     reason: Annotated[str, Meta(pattern=r"^[^\x00]{0,4000}$")] = ""
@@ -119,11 +122,11 @@ class SignalRun(_RequestEnvelope, frozen=True, kw_only=True, tag="signal"):
     payload: Any = None
 
 
-# For anybody
+# For observers
 
 
 class RunEvents(_Envelope, frozen=True, kw_only=True, tag="events"):
-    """What one decision added to the history of a run."""
+    """The events that one decision added to the history of a run."""
 
     sequence: int
     events: Raw
@@ -184,7 +187,7 @@ def read_answer(data: bytes) -> TaskAnswered:
 
 
 def read_request(data: bytes) -> RunRequest:
-    """Decode a request of an outsider. Raise EnvelopeError."""
+    """Decode a request of an outside program. Raise EnvelopeError."""
     return _read(_REQUESTS, data)
 
 
@@ -198,6 +201,7 @@ def read_origin(data: str | bytes) -> MessageOrigin:
 
 
 def task_sent(task: NewTask) -> TaskSent:
+    """Return the message of a task."""
     command = task.command
     kind, target = kind_and_target(command)
     return TaskSent(
@@ -216,6 +220,7 @@ def task_sent(task: NewTask) -> TaskSent:
 
 
 def task_cancelled(id: str, at: float) -> TaskCancelled:
+    """Return the message of a cancellation."""
     run_id = id.partition("/")[0]
     return TaskCancelled(message_id=f"{id}/cancel", run_id=run_id, task_id=id, created_at=at)
 
@@ -253,6 +258,7 @@ def message_of(answer: TaskAnswered) -> RunMessage:
 
 
 def run_events(announcement: RunAnnouncement) -> RunEvents:
+    """Return the message that announces the events of a decision."""
     return RunEvents(
         message_id=f"{announcement.run_id}/{announcement.sequence}",
         run_id=announcement.run_id,

@@ -108,7 +108,7 @@ class KafkaBus:
         self._deferred: DeferredHandoff | None = None
         self._topics: dict[str, KnownTopic] = {}
         self._outbox_cache = OutboxCache()
-        self._courier: ResultPublisher | None = None
+        self._result_publisher: ResultPublisher | None = None
         self._admin: AdminClient | None = None
         self._publisher: Publisher | None = None
         self._readers: list[TopicReader] = []
@@ -125,15 +125,15 @@ class KafkaBus:
         spans: SpanRecorder | None = None,
     ) -> KafkaBus:
         """Return the bus at `kafka://host:port,…` (see `topics`). Raise BusError."""
-        said = read_address(url)
+        address = read_address(url)
         return cls(
             store,
-            said.servers,
+            address.servers,
             role=role,
-            names=said.names,
-            shape=said.shape,
-            group=said.group,
-            options=said.options,
+            names=address.names,
+            shape=address.shape,
+            group=address.group,
+            options=address.options,
             lease_seconds=lease_seconds,
             spans=spans,
         )
@@ -156,7 +156,7 @@ class KafkaBus:
         read = sum(reader.partitions_of(topic) for reader in self._readers)
         return topic in self._topics and read == self._topics[topic].partitions
 
-    # Handing over, inside of a transaction
+    # Messages of a transaction
 
     async def dispatch(
         self,
@@ -193,7 +193,7 @@ class KafkaBus:
             await db.notify(WAKE)
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
-        # Kept in the tables too: a message can vanish, and nobody would publish this one again.
+        # In the tables too: a message can get lost, and no sweep publishes this one again.
         await cancel_tasks(db, task_ids)
         messages = [envelope.task_cancelled(id, self._now()) for id in task_ids]
         await self._put(db, [outbox_message(self._names.tasks, each) for each in messages])
@@ -217,12 +217,12 @@ class KafkaBus:
 
     def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         answered = envelope.task_answered(message)
-        if answered is None or self._courier is None or not self._courier.is_open:
+        if answered is None or self._result_publisher is None or not self._result_publisher.is_open:
             return 0
         sent = outbox_message(self._names.results, answered)
         if not _fits(sent.message):
             return 0
-        self._courier.send(kafka_message(sent), after)
+        self._result_publisher.send(kafka_message(sent), after)
         return len(sent.message)
 
     async def _put(self, db: Transaction, messages: Sequence[OutboxMessage]) -> None:
@@ -234,7 +234,7 @@ class KafkaBus:
         except StoreError:
             return False
 
-    # Carrying
+    # Start and close
 
     async def start(self) -> None:
         """Begin to publish and to receive, as soon as the broker is there.
@@ -246,7 +246,7 @@ class KafkaBus:
             self._publisher = Publisher(self._config)
         except KafkaException as error:
             raise BusError(f"Kafka cannot be used with these options: {error}") from None
-        self._courier = ResultPublisher(self._publisher, self.metrics, self._is_caught_up)
+        self._result_publisher = ResultPublisher(self._publisher, self.metrics, self._is_caught_up)
         try:
             await self._make_topics()
         except topics.BrokerUnreachableError as error:
@@ -271,14 +271,14 @@ class KafkaBus:
         """Stop; messages under way stay in the outbox, or are read again."""
         for task in self._tasks:
             task.cancel()
-        if self._publisher is not None and self._courier is not None:
-            await asyncio.gather(self._publisher.close(), self._courier.close())
+        if self._publisher is not None and self._result_publisher is not None:
+            await asyncio.gather(self._publisher.close(), self._result_publisher.close())
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._close_readers()
 
-    def _open_readers(self, anew: Collection[str] = ()) -> None:
+    def _open_readers(self, recreated: Collection[str] = ()) -> None:
         self._readers = [
-            self._reader(role, read, anew)
+            self._reader(role, read, recreated)
             for role, read in (
                 ("bridge", (self._names.tasks,)),
                 ("executor", (self._names.results, self._names.runs)),
@@ -288,7 +288,7 @@ class KafkaBus:
         for reader in self._readers:
             reader.start()
 
-    def _reader(self, role: str, read: Sequence[str], anew: Collection[str]) -> TopicReader:
+    def _reader(self, role: str, read: Sequence[str], recreated: Collection[str]) -> TopicReader:
         intake = Intake(
             self._store,
             self._names,
@@ -307,7 +307,7 @@ class KafkaBus:
             intake.receive,
             self.metrics,
             check_seconds=self._check_seconds,
-            anew=anew,
+            recreated=recreated,
         )
 
     async def _close_readers(self) -> None:
@@ -329,15 +329,15 @@ class KafkaBus:
                 log.error("%s", error)
             except Exception:
                 log.exception("topics cannot be looked at")
-            anew = [
+            recreated = [
                 name
                 for name, topic in self._topics.items()
                 if name in before and before[name].id != topic.id
             ]
-            if anew:
-                log.warning("read from their beginning, as they were made anew: %s", anew)
+            if recreated:
+                log.warning("read from their beginning, as they were made anew: %s", recreated)
                 await self._close_readers()
-                self._open_readers(anew)
+                self._open_readers(recreated)
 
     async def _make_topics(self) -> None:
         loop = asyncio.get_running_loop()
@@ -348,5 +348,5 @@ class KafkaBus:
 
 
 def _fits(message: str) -> bool:
-    # No character takes more than four bytes: most need not be counted.
+    # No character takes more than four bytes: short texts need no encoding to be measured.
     return len(message) * 4 <= MAX_MESSAGE_BYTES or len(message.encode()) <= MAX_MESSAGE_BYTES

@@ -291,7 +291,7 @@ class Relay:
                     await asyncio.sleep(RELAY_POLL_SECONDS)
         finally:
             stop()
-            await self._let_go()
+            await self._release_lease()
 
     async def _turn(self) -> None:
         begun = time.monotonic()
@@ -300,7 +300,7 @@ class Relay:
         if not await self._lease.take():
             await asyncio.sleep(RELAY_POLL_SECONDS)
             return
-        self._wake.clear()
+        self._wake.clear()  # before reading: a notification during the read must count
         known = self._outbox_cache.all()
         rows = await read_unpublished(self._store, self._passed_over(), list(known))
         self._outbox_cache.forget(row["id"] for row in rows)
@@ -317,16 +317,18 @@ class Relay:
             await self._rest()
 
     async def _relay(self, batches: Sequence[OutboxBatch]) -> int:
-        """Publish rows; return how many of their messages are to be tried again soon."""
+        """Publish rows; return the number of messages to retry soon."""
         messages = [
             kafka_message(message, batch.id if message.topic == self._names.results else None)
             for batch in batches
             for message in batch.messages
         ]
-        failed = await self._keeping_the_lease(self._publisher.publish(messages))
-        there = _acknowledged(batches, failed)
-        results = [batch.id for batch in there if self._is_kept(batch)]
-        await delete_published(self._store, [each.id for each in there if not self._is_kept(each)])
+        failed = await self._renew_lease_during(self._publisher.publish(messages))
+        acknowledged = _acknowledged(batches, failed)
+        results = [batch.id for batch in acknowledged if self._is_kept(batch)]
+        await delete_published(
+            self._store, [each.id for each in acknowledged if not self._is_kept(each)]
+        )
         await mark_published(self._store, results)
         self._metrics.published.update(
             message.topic for place, message in enumerate(messages) if place not in failed
@@ -337,14 +339,14 @@ class Relay:
         """Return True if the row stays until its messages have arrived."""
         return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
-    async def _keeping_the_lease(
+    async def _renew_lease_during(
         self, publishing: Awaitable[dict[int, KafkaError]]
     ) -> dict[int, KafkaError]:
         task = asyncio.ensure_future(publishing)
         while not task.done():
             await asyncio.wait({task}, timeout=self._lease.renew_seconds)
             if not task.done():
-                with suppress(StoreError):  # another may publish the same, which does no harm
+                with suppress(StoreError):  # another relay may publish the same, which is harmless
                     await self._lease.take()
         return task.result()
 
@@ -371,13 +373,13 @@ class Relay:
             place = places.stop
             if refused.isdisjoint(places):
                 continue
-            left = [each for each in places if each in failed]
+            unsent = [each for each in places if each in failed]
             ids = [batch.id]
             if len(places) > 1:
-                messages = [batch.messages[each - places.start] for each in left]
+                messages = [batch.messages[each - places.start] for each in unsent]
                 ids = await keep_only(self._store, batch.id, messages)
-            parted = zip(left, ids, strict=True)
-            self._refused.update((id, again) for each, id in parted if each in refused)
+            separate = zip(unsent, ids, strict=True)
+            self._refused.update((id, again) for each, id in separate if each in refused)
 
     def _passed_over(self) -> list[int]:
         now = time.monotonic()
@@ -397,11 +399,11 @@ class Relay:
     async def _sweep(self) -> None:
         """Sweep, but not before late messages could have arrived."""
         now = time.monotonic()
-        patience = self._sweep_seconds
-        if now - self._calm_since >= patience and now - self._swept_at >= patience / 4:
+        seconds = self._sweep_seconds
+        if now - self._calm_since >= seconds and now - self._swept_at >= seconds / 4:
             self._swept_at = now
             self._metrics.swept += await sweep(
-                self._store, self._names.tasks, now=self._now(), seconds=patience
+                self._store, self._names.tasks, now=self._now(), seconds=seconds
             )
 
     async def _rest(self) -> None:
@@ -411,8 +413,8 @@ class Relay:
         except TimeoutError:
             pass
 
-    async def _let_go(self) -> None:
-        with suppress(StoreError):  # it ends by itself
+    async def _release_lease(self) -> None:
+        with suppress(StoreError):  # it expires anyway
             await self._lease.release()
 
 
@@ -444,11 +446,11 @@ def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessag
 
 def _acknowledged(batches: Sequence[OutboxBatch], failed: Collection[int]) -> list[OutboxBatch]:
     """Return the batches that the broker has completely."""
-    there: list[OutboxBatch] = []
+    complete: list[OutboxBatch] = []
     place = 0
     for batch in batches:
         places = range(place, place + len(batch.messages))
         place = places.stop
         if not failed or all(each not in failed for each in places):
-            there.append(batch)
-    return there
+            complete.append(batch)
+    return complete

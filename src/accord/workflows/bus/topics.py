@@ -103,11 +103,11 @@ def ensure_topics(
 
 def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
     """Return the existing topics."""
-    asked = admin.describe_topics(
+    futures = admin.describe_topics(
         TopicCollection(list(names)), request_timeout=BROKER_TIMEOUT_SECONDS
     )
     found = {}
-    for name, future in asked.items():
+    for name, future in futures.items():
         try:
             found[name] = future.result(BROKER_TIMEOUT_SECONDS)
         except KafkaException as error:
@@ -160,11 +160,13 @@ def _settle(future: Future[Any]) -> None:
 
 
 def _check(admin: AdminClient, known: Mapping[str, Any], shape: TopicShape) -> None:
-    asked = {name: ConfigResource(ResourceType.TOPIC, name) for name in known}
-    answers = admin.describe_configs(list(asked.values()), request_timeout=BROKER_TIMEOUT_SECONDS)
+    resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in known}
+    answers = admin.describe_configs(
+        list(resources.values()), request_timeout=BROKER_TIMEOUT_SECONDS
+    )
     problems = [
         f"{name} {problem}"
-        for name, resource in asked.items()
+        for name, resource in resources.items()
         for problem in _problems(
             len(known[name].partitions), answers[resource].result(BROKER_TIMEOUT_SECONDS), shape
         )

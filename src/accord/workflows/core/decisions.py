@@ -1,6 +1,7 @@
 """Decides on the next events and commands of a run, from its state and the time alone.
 
-Every decision is an event, which is applied to the state at once.
+Every decision is an event, which is applied to the state at once, so that the next one sees it. The
+agenda of the state holds what is to be decided, in order; only when it is empty do timers fire.
 """
 
 from __future__ import annotations
@@ -139,17 +140,19 @@ def decide(program: Program, state: State, now: float) -> Decision:
     while (decided := _next(program, state, now)) is not None:
         if len(events) == MAX_DECISION_EVENTS:
             return Decision((*events,), (*commands,), more=True)
-        event, to_do = decided
+        event, sent = decided
         apply(program, state, event)
         events.append(event)
-        commands.extend(to_do)
+        commands.extend(sent)
     return Decision((*events,), (*commands,))
 
 
 def _next(program: Program, state: State, now: float) -> _Decided | None:
+    """Return the next event and its commands; None if there is nothing to decide now."""
     if state.phase != "running":
         return None
     decider = _Decider(program, state, now)
+    # The end of a run comes before a pause: a paused run can be cancelled.
     if state.ending is not None:
         return decider.stop(state.ending)
     if state.bytes > MAX_RUN_BYTES:
@@ -167,7 +170,7 @@ def _next(program: Program, state: State, now: float) -> _Decided | None:
             case "round":
                 return decider.round(state.steps[id])
             case "continue":
-                return decider.carry_on(state.steps[id])
+                return decider.continue_task(state.steps[id])
             case _:
                 return decider.end()
     return decider.fire()
@@ -181,7 +184,7 @@ class _StepError(Exception):
 
 
 class _Decider:
-    """Decides on one event and its commands."""
+    """A decider on one event and its commands."""
 
     __slots__ = ("now", "program", "state")
 
@@ -267,7 +270,7 @@ class _Decider:
                 return replace(event, items=items), []
             case WaitStep():
                 if plan.step.approval is not None:
-                    event = replace(event, input=_shown(value))
+                    event = replace(event, input=_approval_prompt(value))
                 else:
                     event = replace(event, wake=self._wake(plan.step, value))
                 return event, self._requests(plan.step, event)
@@ -309,15 +312,15 @@ class _Decider:
         if step.approval is None:
             return []
         task, by = self._task_name(event.key), step.approval.by
-        shown = event.input or {}
+        prompt = event.input or {}
         return [
             RequestApproval(
                 task=task,
                 step=event.key,
                 by=by,
                 deadline=event.deadline,
-                message=shown.get("message", ""),
-                data=shown.get("data"),
+                message=prompt.get("message", ""),
+                data=prompt.get("data"),
             )
         ]
 
@@ -350,11 +353,11 @@ class _Decider:
         frame = self.state.frames[step.frame]
         scope = WhileScope(self.program, self.state, frame, step)
         try:
-            goes_on = render_truth(plan.template, scope, Budget())
+            is_true = render_truth(plan.template, scope, Budget())
         except EvaluationError as error:
             failure = Failure("expression_failed", f"while: {error}", step.key)
             return StepFailed(at=self.now, key=step.key, frame=step.frame, error=failure), []
-        if not goes_on:
+        if not is_true:
             problem = self._output_problem(step)
             return StepSettled(at=self.now, key=step.key, error=problem), []
         if step.opened >= plan.step.max_iterations:
@@ -363,7 +366,7 @@ class _Decider:
             return StepFailed(at=self.now, key=step.key, frame=step.frame, error=failure), []
         return RoundStarted(at=self.now, key=step.key), []
 
-    def carry_on(self, step: StepRun) -> _Decided:
+    def continue_task(self, step: StepRun) -> _Decided:
         """Give an agent the input that it asked for."""
         payload = self.state.signals[step.key][0]
         command = ContinueTask(task=step.task, payload=payload)
@@ -399,20 +402,20 @@ def _choice(step: ConditionStep, value: Any) -> str | None:
     return "default" if step.default is not None else None
 
 
-def _shown(value: Any) -> Any:
+def _approval_prompt(value: Any) -> Any:
     """Return the message and data of an approval. Raise _StepError if they are too large."""
     if value is None:
         return None
-    shown = dict(value)
-    if "message" in shown:
-        shown["message"] = as_text(shown["message"])
-    size, problem = size_problem("data", shown)
+    prompt = dict(value)
+    if "message" in prompt:
+        prompt["message"] = as_text(prompt["message"])
+    size, problem = size_problem("data", prompt)
     if problem is None and size > MAX_SHOWN_BYTES:
-        what = f"message and data of {size:,} bytes are over the limit of {MAX_SHOWN_BYTES:,}"
-        raise _StepError("data_too_large", f"approval: {what}")
+        message = f"message and data of {size:,} bytes are over the limit of {MAX_SHOWN_BYTES:,}"
+        raise _StepError("data_too_large", f"approval: {message}")
     if problem is not None:
         raise _StepError(problem.code, f"approval: {problem.message}")
-    return shown
+    return prompt
 
 
 def _items(step: LoopStep, value: Any) -> list[Any]:

@@ -45,11 +45,15 @@ class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 class McpTarget(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool of an MCP server, which is named by its URL."""
+
     server: str
     tool: str
 
 
 class RpcTarget(Struct, frozen=True, forbid_unknown_fields=True):
+    """A JSON-RPC method at a URL."""
+
     url: str
     method: str
 
@@ -182,13 +186,14 @@ class Trigger(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
     @property
     def kind(self) -> TriggerKind:
+        """The kind of the trigger, by the field that is given."""
         if self.event is not None:
             return "event"
         return "schedule" if self.schedule is not None else "webhook"
 
 
 class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A workflow."""
+    """The definition of a workflow."""
 
     name: str
     version: int | None = None
@@ -206,7 +211,7 @@ def type_of(step: Step) -> StepType:
 
 
 def handler_steps(step: Step) -> tuple[Step, ...] | None:
-    """Return the steps that run when this one failed for good; None without any."""
+    """Return the steps of a step's error handler; None if it has none."""
     return step.on_error if isinstance(step.on_error, tuple) else None
 
 

@@ -1,4 +1,4 @@
-"""Reads a JSON value as a definition, field by field, so that all problems are reported at once.
+"""Reads a JSON value as a definition, field by field, and reports all problems at once.
 
 Each field has a reader. An invalid field is left out or replaced by something harmless, so that the
 rest can still be checked; `rules` checks how the steps fit together.
@@ -73,16 +73,17 @@ class Shape:
         if not isinstance(value, dict):
             self.refuse("definition", f"a definition is an object, not {type_name(value)}")
             return None
-        fields = self._fields(value, _DEFINITION, "", ("name", "steps"))
+        fields = self.read_fields(value, _DEFINITION, "", ("name", "steps"))
         if self._steps > MAX_STEPS:
             self.refuse("steps", f"{self._steps:,} steps are over the limit of {MAX_STEPS:,}")
         return Definition(**{"name": "", "steps": (), **fields})
 
     def refuse(self, path: str, message: str, hint: str = "") -> _Invalid:
+        """Add a problem, and return the mark of an invalid field."""
         self.problems.append(Problem(path, message, hint))
         return _INVALID
 
-    def _fields(
+    def read_fields(
         self,
         value: dict[str, Any],
         known: Mapping[str, Field],
@@ -91,14 +92,14 @@ class Shape:
     ) -> dict[str, Any]:
         """Return the valid fields of an object, by the names that their struct gives them."""
         read: dict[str, Any] = {}
-        for name, given in value.items():
+        for name, member in value.items():
             where = _joined(path, name)
             if name not in known:
                 near = get_close_matches(name[:80], known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
                 self.refuse(where, f"there is no field {name[:80]!r}", hint)
                 continue
-            result = known[name](self, given, where)
+            result = known[name](self, member, where)
             if result is not _INVALID:
                 read[_KEYWORD_FIELDS.get(name, name)] = result
         for name in required:
@@ -139,7 +140,7 @@ class Shape:
         return self._made(_STEPS[kind], value, path)
 
     def _made(self, spec: _Spec, value: dict[str, Any], path: str, **more: str) -> Step:
-        fields = self._fields(value, spec.fields, path, ("name", *spec.required))
+        fields = self.read_fields(value, spec.fields, path, ("name", *spec.required))
         fields.pop("type", None)
         spec.check(self, value, path)
         return spec.struct(**{"name": "", **spec.empty, **more, **fields})
@@ -156,15 +157,16 @@ class Shape:
         self.refuse(f"{path}.type", f"there is no type of step {str(kind)[:80]!r}", hint)
 
     def one_of(self, value: dict[str, Any], path: str, *names: str) -> str | None:
-        """Return which one of several fields is present; refuse none and more than one."""
-        given = [name for name in names if name in value]
-        if len(given) == 1:
-            return given[0]
-        found = f"not {' and '.join(given)}" if given else "and none is there"
+        """Return the only one of several fields that is present; refuse none, and more than one."""
+        present = [name for name in names if name in value]
+        if len(present) == 1:
+            return present[0]
+        found = f"not {' and '.join(present)}" if present else "and none is there"
         self.refuse(path, f"exactly one of {', '.join(names)} is needed, {found}")
         return None
 
     def only_with(self, value: dict[str, Any], path: str, owner: str, *names: str) -> None:
+        """Refuse fields that are allowed only beside the field `owner`."""
         for name in names:
             if name in value and owner not in value:
                 self.refuse(f"{path}.{name}", f"{name!r} goes with {owner!r} only")
@@ -219,7 +221,7 @@ def _number(least: float, most: float, what: str) -> Field:
     return field
 
 
-def _whole(least: int, most: int) -> Field:
+def _integer(least: int, most: int) -> Field:
     def field(shape: Shape, value: Any, path: str) -> Any:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
@@ -246,7 +248,7 @@ def _truth(shape: Shape, value: Any, path: str) -> Any:
 
 _seconds: Final = _number(0.0, MAX_SECONDS, "duration in seconds")
 _limit: Final = _number(0.001, MAX_SECONDS, "duration in seconds")
-_COUNT: Final = _whole(1, 1_000)
+_COUNT: Final = _integer(1, 1_000)
 
 
 def _for(shape: Shape, value: Any, path: str) -> Any:
@@ -276,7 +278,7 @@ def _struct(kind: type[Struct], known: Mapping[str, Field], *required: str) -> F
     def field(shape: Shape, value: Any, path: str) -> Any:
         if not isinstance(value, dict):
             return shape.refuse(path, f"an object is needed, not {type_name(value)}")
-        read = shape._fields(value, known, path, required)
+        read = shape.read_fields(value, known, path, required)
         return kind(**read) if all(name in read for name in required) else _INVALID
 
     return field
@@ -366,7 +368,7 @@ def _trigger(shape: Shape, value: Any, path: str) -> Trigger | _Invalid:
     shape.only_with(value, path, "schedule", "timezone")
     shape.only_with(value, path, "webhook", "secret")
     needed = ("secret",) if kind == "webhook" else ()
-    fields = shape._fields(value, _TRIGGER, path, needed)
+    fields = shape.read_fields(value, _TRIGGER, path, needed)
     return _INVALID if kind is None or kind not in fields else Trigger(**fields)
 
 
@@ -436,7 +438,7 @@ _COMMON: Final[dict[str, Field]] = {
 _RETRY: Final = _struct(
     Retry,
     {
-        "attempts": _whole(1, 100),
+        "attempts": _integer(1, 100),
         "initial_delay": _seconds,
         "multiplier": _number(1.0, 100.0, "multiplier"),
         "max_delay": _seconds,
@@ -480,7 +482,7 @@ _STEPS: Final[dict[str, _Spec]] = {
             "body": _steps,
             "mode": _choice("sequential", "parallel"),
             "max_parallelism": _COUNT,
-            "max_iterations": _whole(1, MAX_ITERATIONS),
+            "max_iterations": _integer(1, MAX_ITERATIONS),
             "on_error": _handler("stop", "continue", "collect"),
         },
         ("body",),
@@ -536,7 +538,7 @@ _TRIGGER: Final[dict[str, Field]] = {
 }
 _DEFINITION: Final[dict[str, Field]] = {
     "name": _name,
-    "version": _whole(1, 2**31 - 1),
+    "version": _integer(1, 2**31 - 1),
     "description": _text,
     "on": _triggers,
     "input": _any,

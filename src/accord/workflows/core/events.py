@@ -74,14 +74,20 @@ class ApprovalGiven(_Event, frozen=True, tag="approval_given"):
 
 
 class PauseRequested(_Event, frozen=True, tag="pause_requested"):
+    """A request to start no further steps."""
+
     by: str = ""
 
 
 class ResumeRequested(_Event, frozen=True, tag="resume_requested"):
+    """A request to continue a paused run."""
+
     by: str = ""
 
 
 class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
+    """A request to cancel the run."""
+
     by: str = ""
     reason: str = ""
 

@@ -1,4 +1,4 @@
-"""Outcomes of steps: outputs, sizes, joins, scopes of expressions, and views of the steps of a run.
+"""Outcomes of steps: outputs, sizes, joins, scopes of expressions, and views of steps.
 
 The output of a step with inner steps is composed of theirs on demand, so nothing is stored twice.
 A join decides when a parallel step or a loop is over, and if it failed. Views include the steps
@@ -256,6 +256,8 @@ def view_steps(program: Program, state: State) -> Iterator[StepView]:
 
 
 class _RunView:
+    """A walk through the steps of one run."""
+
     def __init__(self, program: Program, state: State) -> None:
         self._program = program
         self._state = state

@@ -30,7 +30,7 @@ from accord.workflows.core.state import Frame, State, StepRun, frame_id, step_ke
 MAIN: Final = "main"
 """The label of the workflow's own steps."""
 HANDLER: Final = "!error"
-"""The label of error handlers; no branch can have this name."""
+"""The label of error handlers; no branch can have this name, because names have no `!`."""
 BODY: Final = "body"
 
 
@@ -128,8 +128,8 @@ def _template(step: Step) -> Template | None:
         case LoopStep():
             value = step.over if step.while_ is None else step.while_
         case WaitStep(approval=approval) if approval is not None:
-            shown = {"message": approval.message, "data": approval.data}
-            value = {name: each for name, each in shown.items() if each is not None} or None
+            prompt = {"message": approval.message, "data": approval.data}
+            value = {name: each for name, each in prompt.items() if each is not None} or None
         case WaitStep():
             value = step.until if step.for_ is None else step.for_
         case _:

@@ -180,7 +180,7 @@ def find_problems(
 
 
 class _Rules:
-    """Checks one definition."""
+    """The checks of one definition."""
 
     def __init__(self, definition: Definition, known: Known, mentioned: frozenset[str]) -> None:
         self.problems: list[Problem] = []

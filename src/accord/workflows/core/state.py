@@ -93,6 +93,7 @@ class StepRun(Struct, omit_defaults=True):
 
     @property
     def active(self) -> bool:
+        """True while the step runs or waits."""
         return self.status in ("running", "waiting")
 
 
@@ -185,10 +186,12 @@ def check_schema(data: bytes) -> None:
 
 
 def frame_id(owner: str, label: str) -> str:
+    """Return the id of a frame: the key of the step around it, and the label of the list."""
     return f"{owner}/{label}"
 
 
 def step_key(name: str, rounds: tuple[int, ...]) -> str:
+    """Return the key of a step, as in `comment[3]`."""
     return name + "".join(f"[{each}]" for each in rounds)
 
 

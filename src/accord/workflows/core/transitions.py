@@ -1,7 +1,7 @@
-"""Applies events to the state of a run, the only way in which it changes.
+"""Applies events to the state of a run; nothing else changes it.
 
 Nothing here evaluates an expression, applies a limit or reads the time, so a history always leads
-to the same state.
+to the same state, also after a limit or a function of expressions has changed.
 
     start a step          StepStarted    -> a task runs, a wait waits, frames open inside
     end of a step         TaskSucceeded… -> its frame moves to the next step, or closes
@@ -78,7 +78,7 @@ def apply(program: Program, state: State, event: Event) -> None:
 
 
 class _Change:
-    """Applies one event to a state."""
+    """The change of a state by one event."""
 
     __slots__ = ("at", "program", "state")
 
@@ -140,7 +140,7 @@ class _Change:
             case WaitStep(signal=signal):
                 step.status = "waiting"
                 self.state.idle += 1
-                self._show(step, event.input)
+                self._set_prompt(step, event.input)
                 self._await(step, signal)
             case ConditionStep():
                 step.choice = event.choice
@@ -150,11 +150,11 @@ class _Change:
                     self._open(step.key, step.choice, frame.rounds)
             case ParallelStep(branches=branches):
                 step.total = len(branches)
-                self._go_on(step, plan.step)
+                self._advance(step, plan.step)
             case LoopStep():
                 step.items = event.items
                 step.total = len(event.items or ())
-                self._go_on(step, plan.step)
+                self._advance(step, plan.step)
             case _:
                 self.state.busy += 1
 
@@ -201,19 +201,19 @@ class _Change:
                 state.idle -= 1
                 self._forget_waiter(step, plan)
                 self._done("continue", step.key)
-            self._show(step, None)
+            self._set_prompt(step, None)
         step.status, step.finished_at = status, self.at
         state.wakes.pop(step.key, None)
         state.deadlines.pop(step.key, None)
 
-    def _show(self, step: StepRun, shown: Any) -> None:
+    def _set_prompt(self, step: StepRun, prompt: Any) -> None:
         """Store the message and data of an open approval, or drop them with None."""
         if step.shown is not None:
             self.state.bytes -= step.size
             step.size = 0
-        step.shown = shown
-        if shown is not None:
-            step.size = len(json.encode(shown))
+        step.shown = prompt
+        if prompt is not None:
+            step.size = len(json.encode(prompt))
             self.state.bytes += step.size
 
     # Frames
@@ -260,7 +260,7 @@ class _Change:
         elif isinstance(definition, ParallelStep | LoopStep):
             owner.succeeded += error is None
             owner.failed += error is not None
-            self._go_on(owner, definition)
+            self._advance(owner, definition)
         elif error is None:
             self._complete(owner, jump)
         else:
@@ -282,11 +282,12 @@ class _Change:
 
     # Parallel steps and loops
 
-    def _go_on(self, step: StepRun, definition: ParallelStep | LoopStep) -> None:
-        """Open the lists that may run now; put a step that is over on the agenda, once."""
+    def _advance(self, step: StepRun, definition: ParallelStep | LoopStep) -> None:
+        """Open the lists that may run now, or put a step that is over on the agenda, once."""
         if step.settling:
             return
         if is_over(definition, step):
+            # Later ends of other lists must not put the step on the agenda a second time.
             step.settling = True
             self.state.agenda.append(("settle", step.key))
         elif isinstance(definition, LoopStep) and definition.while_ is not None and not step.halted:
@@ -311,10 +312,10 @@ class _Change:
 
     def _resume(self, frame: Frame) -> None:
         """Continue a list of a retried run."""
-        RunRetry(self.program, self.state, self.at, self._go_on).resume(frame)
+        RunRetry(self.program, self.state, self.at, self._advance).resume(frame)
 
     def retried(self, event: RetryRequested) -> None:
-        retry(self.program, self.state, event, self._go_on)
+        retry(self.program, self.state, event, self._advance)
 
     def round_started(self, event: RoundStarted) -> None:
         self._done("round", event.key)
@@ -352,6 +353,7 @@ class _Change:
         self._done("round", step.key)
 
     def _done(self, todo: Todo, id: str) -> None:
+        """Remove an entry of the agenda, if it is there."""
         if (todo, id) in self.state.agenda:
             self.state.agenda.remove((todo, id))
 

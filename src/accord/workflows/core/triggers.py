@@ -117,9 +117,11 @@ class Cron(Struct, frozen=True):
 
     @property
     def every_hour(self) -> bool:
+        """True if the schedule has every hour of the day."""
         return len(self.hours) == 24
 
     def has_day(self, month: int, day: int, weekday: int) -> bool:
+        """Return True if the schedule has a date."""
         if month not in self.months:
             return False
         fits = (day in self.days, weekday in self.weekdays)
@@ -150,14 +152,14 @@ def _values(text: str, field: _Field) -> frozenset[int]:
 
 
 def _range(text: str, field: _Field) -> range:
-    whole, slash, step = text.partition("/")
+    base, slash, step = text.partition("/")
     if slash and (not _is_number(step) or int(step) == 0):
         raise CronError(f"the {field.what} {text!r} has no step")
-    if whole == "*":
+    if base == "*":
         # 7 is Sunday as well as 0: `*/2` must not count Sunday twice.
         first, last = field.least, 6 if field.what == "weekday" else field.most
     else:
-        begin, dash, end = whole.partition("-")
+        begin, dash, end = base.partition("-")
         first = _value(begin, field)
         last = _value(end, field) if dash else field.most if slash else first
     if last < first:

@@ -133,7 +133,7 @@ class Decider:
     async def _look(self, fences: Mapping[int, int], now: float) -> dict[str, list[InboxMessage]]:
         if not self._is_woken and not self._agenda.is_due(now):
             return {}
-        self._is_woken = False
+        self._is_woken = False  # before reading: a notification during the read must count
         try:
             found = await self._agenda.read(fences, now)
         except BaseException:

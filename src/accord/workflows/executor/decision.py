@@ -202,7 +202,7 @@ class RunDecision(Struct):
 
     @property
     def outcome(self) -> RunFinished | None:
-        """The end of the run, if its parent must be told.
+        """The end of the run, if its parent must get a message.
 
         The run ended in this decision, or had completed before another task of its parent began to
         wait for it.
@@ -217,6 +217,7 @@ class RunDecision(Struct):
 
     @property
     def wants_snapshot(self) -> bool:
+        """True if the state is to be stored with this decision."""
         at = self.cached.row.snapshot_at
         since = self.cached.state.applied - at
         return bool(self.events) and (
@@ -226,7 +227,7 @@ class RunDecision(Struct):
     def next_timer(self, now: float) -> float | None:
         """Return the time before which nothing is due, for the row.
 
-        It may be too early, which costs a look at the run then, and saves a write now.
+        It may be too early: that costs a look at the run then, and saves a write now.
         """
         written, due = self.cached.row.next_timer, self.cached.state.next_timer
         if written is None or written <= now or self.cached.state.phase in FINAL:
@@ -250,8 +251,8 @@ def decide_run(decision: RunDecision, arrivals: Sequence[Arrival], now: float) -
     if not arrivals:
         yield from _decide(decision, now)
     cached = decision.cached
-    asked = {each.task for each in decision.commands if isinstance(each, RequestApproval)}
-    cached.approvals |= asked
+    requested = {each.task for each in decision.commands if isinstance(each, RequestApproval)}
+    cached.approvals |= requested
     decision.closed = [task for task in cached.approvals if find_active(cached.state, task) is None]
     cached.approvals.difference_update(decision.closed)
 
@@ -263,7 +264,7 @@ def _is_from_parent(event: Event) -> bool:
 def _receive(decision: RunDecision, arrival: Arrival) -> None:
     try:
         event = take(decision.cached.program, decision.cached.state, arrival)
-    except RefusedError:  # whoever asks is told so before; this one did not ask
+    except RefusedError:  # operations check first; this signal came in another way
         event = None
     if event is None:
         decision.ignored += 1
@@ -340,8 +341,8 @@ def compose_writes(
         writes.updates.append((run_id, *changed))
     _compose_commands(writes, iter(children), groups, now)
     if decision.outcome is not None:
-        told = tell_parent(row, state, decision.outcome)
-        writes.messages += [] if told is None else [told]
+        message = tell_parent(row, state, decision.outcome)
+        writes.messages += [] if message is None else [message]
     return writes
 
 
@@ -364,12 +365,12 @@ def _compose_commands(
                 writes.continues.append((task_id(row.id, task), json.encode(payload).decode()))
             case RequestApproval():
                 approvers = json.encode(command.by).decode()
-                shown = json.encode({"message": command.message, "data": command.data}).decode()
+                prompt = json.encode({"message": command.message, "data": command.data}).decode()
                 opened = (row.id, command.task, command.step, approvers, command.deadline, now)
-                writes.opened.append((*opened, shown))
+                writes.opened.append((*opened, prompt))
             case CancelChild():
                 writes.messages.append(cancel_child(row.id, command, now))
-            case StartChild():  # in order: a child may be cancelled and continued in one turn
+            case StartChild():  # in order: one decision may cancel a child and continue it
                 begun = next(children)
                 if isinstance(begun, NewRun):
                     writes.children.append(begun)
@@ -419,9 +420,9 @@ async def write_decisions(
     `strays` are messages that no run waits for. Raise ConstraintError if another executor decided
     first.
     """
-    taken = list(chain(strays, *(writes.decision.messages for writes in batch)))
-    await delete_messages(db, engine, taken)
-    await finish_tasks(db, [each.message for each in taken if each.message is not None])
+    handled = list(chain(strays, *(writes.decision.messages for writes in batch)))
+    await delete_messages(db, engine, handled)
+    await finish_tasks(db, [each.message for each in handled if each.message is not None])
     await append_history(db, _flatten(writes.entries for writes in batch))
     await update_runs(db, _flatten(writes.updates for writes in batch))
     await store_snapshots(db, _flatten(writes.snapshots for writes in batch))
@@ -437,18 +438,18 @@ async def _hand_over(
 ) -> None:
     calls = _flatten(writes.calls for writes in batch)
     operations = _flatten(writes.operations for writes in batch)
-    given: list[NewTask] = []
+    local: list[NewTask] = []
     if owned.ids:
-        given = [each for each in calls if each.id in owned.ids]
+        local = [each for each in calls if each.id in owned.ids]
         own = [each for each in operations if each.id in owned.ids]
-        await insert_owned(db, given + own, owned.owner)
+        await insert_owned(db, local + own, owned.owner)
         calls = [each for each in calls if each.id not in owned.ids]
         operations = [each for each in operations if each.id not in owned.ids]
     decisions = [_announcement(writes, entry) for writes in batch for entry in writes.entries]
-    if calls or given or decisions:
-        await bus.dispatch(db, calls, decisions, given=given)
+    if calls or local or decisions:
+        await bus.dispatch(db, calls, decisions, given=local)
     await insert_tasks(db, operations, "ready")
-    # Others change tasks too, many at once: all go by the same order.
+    # In the order of ids, as every statement on many tasks, so that transactions cannot deadlock.
     continues = sorted(_flatten(writes.continues for writes in batch))
     await continue_tasks(db, continues)
     if cancels := sorted(_flatten(writes.cancels for writes in batch)):

@@ -98,7 +98,7 @@ class Executor:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._decider.refuse()
-        with suppress(StoreError):  # others take them when the lease is over
+        with suppress(StoreError):  # others take them when the lease expires
             await self._shards.release()
 
     # What the bus offers
@@ -128,7 +128,7 @@ class Executor:
         self._woken.set()
 
     async def _run(self) -> None:
-        first, longest = _RETRY_SECONDS
+        first, max_delay = _RETRY_SECONDS
         delay = first
         while not self._closing:
             self._woken.clear()
@@ -137,14 +137,14 @@ class Executor:
                 delay = first
             except StoreError as error:
                 log.warning("the executor tries again in %.1f seconds: %s", delay, error)
-                # A database that comes back may have lost what it did last: all is read again.
+                # A database that comes back may have lost the last transactions: drop all states.
                 self._decider.forget(frozenset(self._shards.fences))
                 await self._wait(delay)
-                delay = min(delay * 2, longest)
+                delay = min(delay * 2, max_delay)
             except Exception:
                 log.exception("the executor tries again in %.1f seconds", delay)
                 await self._wait(delay)
-                delay = min(delay * 2, longest)
+                delay = min(delay * 2, max_delay)
             else:
                 if not is_busy:
                     await self._wait(self._decider.pause)
@@ -153,7 +153,7 @@ class Executor:
         due = time.monotonic() - self._shared >= self._membership.lease / _SHARES
         if due or self._is_share_due:
             await self._share()
-        if self._membership.lost.is_set():  # whatever it decides would be refused
+        if self._membership.lost.is_set():  # its fences may be void: every write would be refused
             self._decider.refuse()
             return False
         return await self._decider.decide()

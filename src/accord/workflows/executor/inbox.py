@@ -88,7 +88,7 @@ class Agenda:
     async def _due(self, shards: Iterable[int], now: float) -> list[str]:
         soon = await read_due(self._store, self._store.engine, shards, now + CHECK_SECONDS)
         due = [run_id for run_id, at in soon.items() if at <= now]
-        # As many as are read at once: there may be more.
+        # A full read: there may be more, so read again at once.
         following = now if len(due) >= MAX_INBOX_MESSAGES else None
         self._next_due = min((at for at in soon.values() if at > now), default=following)
         return due
@@ -123,6 +123,7 @@ class Offers:
         return bool(self._waiting)
 
     def add(self, messages: Iterable[RunMessage]) -> asyncio.Future[set[str]]:
+        """Add an offer; await the future for the ids of the recorded messages."""
         received = [_received(each) for each in messages]
         offer = Offer(received, set(), asyncio.get_running_loop().create_future())
         self._waiting.append(offer)
@@ -130,8 +131,8 @@ class Offers:
 
     def take(self) -> list[Offer]:
         """Return and remove all offers; each is to be settled."""
-        taken, self._waiting = self._waiting, []
-        return taken
+        offers, self._waiting = self._waiting, []
+        return offers
 
 
 def record_offers(offers: Sequence[Offer], messages: Iterable[InboxMessage]) -> None:

@@ -25,12 +25,12 @@ class UnknownWorkflowError(LookupError):
     """There is no such workflow, or no such version of it."""
 
     def __init__(self, name: str, version: int | None = None) -> None:
-        shown = name[:80] if version is None else f"{name[:80]}@{version}"
-        super().__init__(f"there is no workflow {shown!r}")
+        full_name = name[:80] if version is None else f"{name[:80]}@{version}"
+        super().__init__(f"there is no workflow {full_name!r}")
 
 
 MAX_CACHED: Final = 256
-"""How many versions are kept ready."""
+"""The number of cached programs."""
 
 _GET: Final = "SELECT definition FROM workflows WHERE name = $1 AND version = $2"
 _NEWEST: Final = "SELECT max(version) AS version FROM workflows WHERE name = $1 AND active = 1"
@@ -113,7 +113,7 @@ class Definitions:
             raise UnknownWorkflowError(name, version)
         program = compile_program(decode_definition(rows[0]["definition"]))
         if len(self._programs) >= MAX_CACHED:
-            self._programs = {}
+            self._programs = {}  # a new one: the other thread may be reading the old one
         self._programs[name, version] = program
         return program
 
@@ -139,19 +139,19 @@ class Definitions:
 
 
 TRIGGERS_WAKE: Final = "triggers"
-"""The channel on which everybody hears that triggers were saved."""
+"""The notification channel for saved triggers."""
 
 TRIGGER_COLUMNS: Final = (
     *("id", "workflow", "version", "kind", "name", "spec", "input"),
     *("user_id", "username", "scopes"),
 )
-"""Columns that the audit trail proves: all but the time, which changes on its own."""
+"""Columns that the audit trail proves: all but the time, which no operation changes."""
 ALL_TRIGGER_COLUMNS: Final = ", ".join((*TRIGGER_COLUMNS, "next_at"))
 
 MAX_DUE_TRIGGERS: Final = 100
 """Schedules that are read at once."""
 MAX_SWEPT_DELIVERIES: Final = 10
-"""Old deliveries removed with each new one, at most."""
+"""Old deliveries that are removed with each new one, at most."""
 
 TRIGGER_TIMES: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
 TRIGGER_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"

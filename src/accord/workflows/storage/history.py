@@ -27,7 +27,7 @@ from accord.workflows.storage.leases import shard_of
 from accord.workflows.storage.runs import NewRun, Starter
 
 HISTORY_WAKE: Final = "run_history"
-"""The channel on which watchers hear that something happened in some run."""
+"""The notification channel for new events of any run."""
 
 _INSERTION: Final = Insertion(
     "run_history",
@@ -85,6 +85,7 @@ class RunHistoryRow(Struct, frozen=True):
 
 async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> None:
     """Record events. Raise ConstraintError if another executor recorded first."""
+    # The number of the first event is part of the key: two executors cannot record the same one.
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:
         await _INSERTION.run(db, rows)
@@ -135,19 +136,19 @@ def _stored_events(text: str) -> Sequence[Event | UnreadEvent]:
     except (NewerSchemaError, msgspec.DecodeError):
         pass
     try:
-        kept = json.decode(text, type=list[dict[str, Any]])
+        stored = json.decode(text, type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError):
         return [UnreadEvent("unreadable", 0.0, {})]
-    return [_stored_event(each) for each in kept]
+    return [_stored_event(each) for each in stored]
 
 
-def _stored_event(kept: dict[str, Any]) -> Event | UnreadEvent:
+def _stored_event(stored: dict[str, Any]) -> Event | UnreadEvent:
     try:
-        return decode_event(json.encode(kept))
+        return decode_event(json.encode(stored))
     except (NewerSchemaError, msgspec.DecodeError):
-        at, kind = kept.get("at"), kept.get("type")
+        at, kind = stored.get("at"), stored.get("type")
         time = float(at) if isinstance(at, int | float) and 0 <= at <= _MAX_TIME else 0.0
-        return UnreadEvent(kind if isinstance(kind, str) else "unreadable", time, kept)
+        return UnreadEvent(kind if isinstance(kind, str) else "unreadable", time, stored)
 
 
 def encode_events(events: Sequence[Event]) -> str:
@@ -178,11 +179,11 @@ def _check(events: Iterable[Event] | Iterable[_Head]) -> None:
 
 
 MAX_PROBLEM_MESSAGE: Final = 1_000
-"""Characters of a message."""
+"""Characters of the message of a problem."""
 
 
 class StoredProblem(Struct, frozen=True):
-    """One reason why a run cannot go on."""
+    """The reason why a run cannot continue."""
 
     code: str
     message: str
@@ -279,11 +280,11 @@ class RunRow(Struct, frozen=True, kw_only=True):
     created_at: float
     finished_at: float | None
     problem: str | None = None
-    """Why it could not be decided on, as JSON; None as soon as it is."""
+    """The reason why it could not be decided on, as JSON; None once it was."""
     stuck: str | None = None
-    """The same, of the first message for it that waits; read for those who look at it only."""
+    """The same for its first postponed message; only read to view a run."""
     due: float | None = None
-    """When that message is tried again."""
+    """The time at which that message is tried again."""
 
 
 class LoadedRun(Struct, frozen=True):
@@ -293,13 +294,13 @@ class LoadedRun(Struct, frozen=True):
     program: Program
     state: State
     unreadable: StoredProblem | None = None
-    """Why its steps are not known here. The state then is what its row says of it."""
+    """The reason why its steps are unknown; its state is then derived from its row."""
 
     @property
     def problem(self) -> StoredProblem | None:
         """The problem of the run, as far as is known."""
-        kept = self.row.problem or self.row.stuck
-        return self.unreadable if kept is None else decode_problem(kept)
+        stored = self.row.problem or self.row.stuck
+        return self.unreadable if stored is None else decode_problem(stored)
 
 
 async def load_run(db: ReadTransaction, definitions: Definitions, run_id: str) -> LoadedRun:
@@ -314,7 +315,7 @@ async def load_run(db: ReadTransaction, definitions: Definitions, run_id: str) -
         return LoadedRun(row, program, fold(program, (event for _, event in later), _snapshot(row)))
     except StoreError:
         raise
-    except Exception as error:
+    except Exception as error:  # whatever is wrong with a run, its row can be viewed
         log.debug("run %s cannot be read", run_id, exc_info=True)
         return _unreadable_run(row, problem_of(error))
 
@@ -384,6 +385,7 @@ def _snapshot(row: RunRow) -> State | None:
 
 
 def run_row(row: Row) -> RunRow:
+    """Return the run in a row of the table."""
     values: dict[str, Any] = {name: row[name] for name in _PLAIN}
     return RunRow(starter=Starter(**{name: row[name] for name in _STARTER}), **values)
 

@@ -31,7 +31,7 @@ from accord.store.store import (
 from accord.workflows.storage.bulk import IN_NUMBERS, as_parameter
 
 SHARDS: Final = 32
-"""As many as the migration makes rows: it cannot change while there are runs."""
+"""The number of shards, which are rows that a migration made; it cannot change."""
 
 RENEW_MEMBER: Final = {
     engine: f"""
@@ -48,7 +48,7 @@ ANY_MEMBER: Final = {
     for engine, now in DATABASE_CLOCK.items()
 }
 FORGET_SECONDS: Final = 3600.0
-"""How long a member is remembered whose lease is over."""
+"""Seconds after the end of its lease for which the row of a member stays."""
 
 EXECUTORS: Final = {
     engine: f"SELECT id FROM members WHERE kind = 'executor' AND until > {now} ORDER BY id"
@@ -59,7 +59,7 @@ FORGET_MEMBERS: Final = {
     for engine, now in DATABASE_CLOCK.items()
 }
 ALL_SHARDS: Final = "SELECT shard, owner, fence FROM shards ORDER BY shard"
-# A process that was stopped in the middle of a transaction still holds some: others go on.
+# A process that was stopped in the middle of a transaction may still lock some: skip them.
 SKIP_LOCKED: Final[dict[Engine, str]] = {
     "sqlite": "",
     "postgresql": " FOR UPDATE SKIP LOCKED",
@@ -77,9 +77,9 @@ FENCES: Final[dict[Engine, str]] = {
     SELECT shard, fence FROM shards
     WHERE owner = $1 AND shard {IN_NUMBERS["sqlite"].format("$2")} AND $3 <> ''
     """,
-    # What is done is done in milliseconds; who does nothing for longer was stopped, and must not
-    # keep others from taking over. And a plan that is made while a table is small would read all
-    # of it, and is kept when it has grown.
+    # A decision is written in milliseconds. A process that is idle in its transaction for longer
+    # was stopped, and its locks must not keep others from taking over. Planning without sequential
+    # scans, because a plan made while a table is small stays cached when it has grown.
     "postgresql": f"""
     SELECT shard, fence,
         (SELECT set_config('idle_in_transaction_session_timeout', $3, true)),
@@ -134,10 +134,10 @@ class Lease:
         begun = time.monotonic()
         if begun + 2 * self.renew_seconds < self._until:
             return True
-        self._may_be_held = True  # also if nobody waits for the answer any more
+        self._may_be_held = True  # also if the caller is cancelled before the answer
         got = await self._store.write(self._take, self._name, self._owner, self._seconds)
         self._may_be_held = bool(got)
-        # Counted from before the database was asked: what it says is older than its answer.
+        # Count from before the query: the lease began at that time or later.
         self._until = begun + self._seconds if got else 0.0
         return bool(got)
 
@@ -190,7 +190,7 @@ class Membership:
         self.lease = lease
         self.lost = asyncio.Event()
         self._store = store
-        self._say = RENEW_MEMBER[store.engine]
+        self._renewal = RENEW_MEMBER[store.engine]
         self._over: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
 
@@ -208,7 +208,7 @@ class Membership:
         if self._over is not None:
             self._over.cancel()
         self.lost.set()
-        with suppress(StoreError):  # its lease will be over by itself
+        with suppress(StoreError):  # its lease will expire anyway
             await self._store.write(DELETE_MEMBER, self.id)
             await self._store.notify(MEMBERS_WAKE)
 
@@ -226,12 +226,12 @@ class Membership:
 
     async def _renew(self) -> None:
         loop = asyncio.get_running_loop()
-        asked = loop.time()
-        await self._store.write(self._say, self.id, self.kind, self.name, self.lease)
+        started = loop.time()
+        await self._store.write(self._renewal, self.id, self.kind, self.name, self.lease)
         if self._over is not None:
             self._over.cancel()
-        # From when it was asked: the database began to count at that time or later.
-        self._over = loop.call_at(asked + self.lease, self.lost.set)
+        # Count from before the query: the database began the lease at that time or later.
+        self._over = loop.call_at(started + self.lease, self.lost.set)
         self.lost.clear()
 
 
@@ -263,6 +263,7 @@ class Shards:
         Return the shards that other executors have, or had in between. Raise StoreError.
         """
         before = self.fences
+        # A look without locks first: most of the time there is nothing to change.
         seen = await self._store.read(self._look)
         self.fences = seen.mine
         if seen.free or seen.surplus:
@@ -299,7 +300,7 @@ class Shards:
         live = [row["id"] for row in await db.fetch(EXECUTORS[self._engine])]
         rows = await db.fetch(ALL_SHARDS + lock)
         mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}
-        if self._me not in live:  # its lease is over: it takes nothing
+        if self._me not in live:  # its lease has expired: it takes nothing
             return _ShardShares(mine, {}, [])
         room = _share_of(live, self._me) - len(mine)
         free = {row["shard"]: row["fence"] for row in rows if row["owner"] not in live}
@@ -314,13 +315,14 @@ class Shards:
             await db.execute(TAKE_SHARDS[self._engine], self._me, as_parameter(seen.free))
         if seen.surplus:
             await db.execute(RELEASE_SHARDS[self._engine], self._me, as_parameter(seen.surplus))
-        taken = {shard: fence + 1 for shard, fence in seen.free.items()}
-        kept = {shard: fence for shard, fence in seen.mine.items() if shard not in seen.surplus}
-        return kept | taken, bool(seen.surplus)
+        # Taking a shard raises its fence, so the former owner can write nothing more.
+        taken_over = {shard: fence + 1 for shard, fence in seen.free.items()}
+        retained = {shard: fence for shard, fence in seen.mine.items() if shard not in seen.surplus}
+        return retained | taken_over, bool(seen.surplus)
 
 
 def _share_of(live: list[str], me: str) -> int:
-    """Return how many shards a member is to have."""
+    """Return the number of shards that a member is to have."""
     least, more = divmod(SHARDS, len(live))
     return least + (live.index(me) < more)
 

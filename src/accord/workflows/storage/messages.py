@@ -21,14 +21,14 @@ from accord.workflows.storage.bulk import IN_NUMBERS, Insertion, as_parameter
 from accord.workflows.storage.leases import shard_of
 
 INBOX_WAKE: Final = "run_inbox"
-"""The channel on which executors hear that something arrived."""
+"""The notification channel for messages in the inbox."""
 
 MAX_INBOX_MESSAGES: Final = 500
-"""How many are read at once."""
+"""Messages that are read at once."""
 MAX_INBOX_BYTES: Final = 4 * 1024 * 1024
-"""How many bytes of them; one may be larger."""
+"""Bytes of the messages that are read at once; a single message may be larger."""
 MAX_DELAY_SECONDS: Final = 60.0
-"""How long a message waits at most before it is tried again."""
+"""The longest delay before a postponed message is tried again."""
 
 _MESSAGE_INSERTION: Final = Insertion(
     "run_inbox",
@@ -39,7 +39,7 @@ _BYTES: Final[dict[Engine, str]] = {
     "sqlite": "length(CAST(arrival AS blob))",
     "postgresql": "octet_length(arrival)",
 }
-# A time to wait for that is too far away was written by a clock that has been put back since.
+# A due time beyond the longest delay was written by a clock that has been put back since.
 _READ_MESSAGES: Final = {
     engine: f"""
     SELECT id, message_id, run_id, arrival, tries FROM (
@@ -94,13 +94,13 @@ class InboxMessage(Struct, frozen=True):
     """An undecoded message, in the inbox or offered by the bus."""
 
     id: int
-    """Of its row; 0 where it has none."""
+    """The id of its row; 0 if it has none."""
     message_id: str
     run_id: str
     arrival: str
     tries: int
     message: RunMessage | None = None
-    """What was offered."""
+    """The message, if the bus offered it."""
 
 
 async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
@@ -158,11 +158,11 @@ async def postpone_messages(db: Transaction, rows: Sequence[tuple[int, float, st
 
 
 OUTBOX_WAKE: Final = "outbox"
-"""The channel on which relays hear that there is something to publish."""
+"""The notification channel for rows to publish."""
 MAX_OUTBOX_ROWS: Final = 1_000
-"""How many are published together."""
+"""Rows that are published together."""
 MAX_OUTBOX_BYTES: Final = 16 * 1_048_576
-"""How large they are together, at most with one that is larger by itself."""
+"""Bytes of the rows that are published together; a single row may be larger."""
 
 _NOW: Final = DATABASE_CLOCK["postgresql"]
 _INSERT_ROW: Final = """
@@ -186,7 +186,8 @@ FROM (
 ) AS summed
 WHERE before < $2 ORDER BY id
 """
-# Nothing is lost with a row that comes back after a power cut: its messages are published again.
+# Without waiting for the disk: a row that comes back after a power cut is published a second time,
+# which consumers ignore.
 _DELETE_PUBLISHED: Final = """
 DELETE FROM outbox
 WHERE id = ANY($1::bigint[]) AND set_config('synchronous_commit', 'off', true) = 'off'
@@ -235,18 +236,18 @@ async def insert_outbox_rows(
 
 
 async def delete_outbox_row(db: Transaction, id: int) -> None:
-    """Delete a row whose messages are published in another way."""
+    """Delete a row whose messages were written to other rows."""
     await db.execute(_DELETE_ROW, id)
 
 
 async def read_unpublished(
-    store: Store, passing: Sequence[int] = (), known: Sequence[int] = ()
+    store: Store, skipped: Sequence[int] = (), known: Sequence[int] = ()
 ) -> list[Row]:
-    """Return the next rows to publish, except those in `passing`.
+    """Return the next rows to publish, except those in `skipped`.
 
-    The messages of known rows are not read.
+    The messages of rows in `known` are left empty, because the caller has them cached.
     """
-    return await store.fetch(_UNPUBLISHED, MAX_OUTBOX_ROWS, MAX_OUTBOX_BYTES, passing, known)
+    return await store.fetch(_UNPUBLISHED, MAX_OUTBOX_ROWS, MAX_OUTBOX_BYTES, skipped, known)
 
 
 def is_full_read(rows: Sequence[Row]) -> bool:
@@ -281,7 +282,7 @@ async def outbox_length(store: Store) -> int:
 
 
 async def publish_lost(db: Transaction, seconds: float, limit: int) -> int:
-    """Publish once more what did not arrive within `seconds`; return the number of rows."""
+    """Publish again the rows that did not arrive within `seconds`; return their number."""
     published = await db.execute(_PUBLISH_LOST, seconds, limit)
     if published:
         await db.notify(OUTBOX_WAKE)
@@ -289,7 +290,7 @@ async def publish_lost(db: Transaction, seconds: float, limit: int) -> int:
 
 
 async def read_lost(db: Transaction, seconds: float, limit: int) -> list[Row]:
-    """Return what did not arrive within `seconds` although it was published twice."""
+    """Return the rows that did not arrive within `seconds`, though published twice."""
     return await db.fetch(_LATE_LOST, seconds, limit)
 
 
@@ -300,7 +301,7 @@ async def publish_again(db: Transaction, ids: Sequence[int]) -> None:
 
 
 MAX_LETTER_REASON: Final = 4_000
-"""Characters of a reason."""
+"""Characters of the reason of a dead letter."""
 
 _INSERT_LETTER: Final = """
 INSERT INTO dead_letters (id, kind, topic, run_id, task, target, code, message, body, attempts,
@@ -323,7 +324,7 @@ SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'
 
 
 class NewDeadLetter(Struct, frozen=True, kw_only=True):
-    """A task that failed for good, or a message that nobody could do anything with."""
+    """A dead letter to store: a task that failed for good, or an unusable message."""
 
     id: str
     kind: Literal["task", "message"]
@@ -334,13 +335,13 @@ class NewDeadLetter(Struct, frozen=True, kw_only=True):
     code: str
     message: str
     body: str
-    """What it was about."""
+    """The input of the task, or the text of the message."""
     attempts: int = 1
     at: float
 
 
 async def insert_dead_letter(db: Transaction, letter: NewDeadLetter) -> bool:
-    """Keep a letter; False where it is there already."""
+    """Store a dead letter; return False if it exists already."""
     made = await db.execute(
         _INSERT_LETTER, letter.id, letter.kind, letter.topic, letter.run_id, letter.task,
         letter.target, letter.code, _without_nul(letter.message[:MAX_LETTER_REASON]),
@@ -350,12 +351,12 @@ async def insert_dead_letter(db: Transaction, letter: NewDeadLetter) -> bool:
 
 
 def _without_nul(text: str) -> str:
-    """Without what PostgreSQL cannot keep: a letter about it must not become one itself."""
+    """Remove NUL, which PostgreSQL refuses: the letter of a bad message must be storable."""
     return text.replace("\0", "")
 
 
 class LetterFilter(Struct, frozen=True, kw_only=True):
-    """Which letters are listed; None is no condition."""
+    """The conditions on listed letters; None is no condition."""
 
     kind: str | None = None
     run_id: str | None = None
@@ -363,34 +364,34 @@ class LetterFilter(Struct, frozen=True, kw_only=True):
 
     def where(self) -> tuple[str, list[str]]:
         """Return the conditions and their values."""
-        given: list[str] = []
-        wanted = ["1 = 1"]
+        values: list[str] = []
+        conditions = ["1 = 1"]
         for column, value in (("kind", self.kind), ("run_id", self.run_id)):
             if value is not None:
-                given.append(value)
-                wanted.append(f"{column} = ${len(given)}")
+                values.append(value)
+                conditions.append(f"{column} = ${len(values)}")
         if self.replayed is not None:
-            wanted.append(f"replayed_at IS {'NOT ' if self.replayed else ''}NULL")
-        return " AND ".join(wanted), given
+            conditions.append(f"replayed_at IS {'NOT ' if self.replayed else ''}NULL")
+        return " AND ".join(conditions), values
 
 
-async def count_letters(db: ReadTransaction, wanted: LetterFilter) -> int:
+async def count_letters(db: ReadTransaction, condition: LetterFilter) -> int:
     """Return the number of letters."""
-    where, given = wanted.where()
-    [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM dead_letters WHERE {where}", *given)
+    where, values = condition.where()
+    [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM dead_letters WHERE {where}", *values)
     total: int = count["total"]
     return total
 
 
 async def list_letters(
-    db: ReadTransaction, wanted: LetterFilter, before: tuple[float, str], limit: int
+    db: ReadTransaction, condition: LetterFilter, before: tuple[float, str], limit: int
 ) -> list[Row]:
     """Return the newest letters that are older than the time and id `before`."""
-    where, given = wanted.where()
+    where, values = condition.where()
     return await db.fetch(
         f"{_SELECT_LETTER} WHERE {where}"
-        f" AND (created_at, id) < (${len(given) + 1}, ${len(given) + 2})"
+        f" AND (created_at, id) < (${len(values) + 1}, ${len(values) + 2})"
         f" ORDER BY created_at DESC, id DESC LIMIT {limit}",
-        *given,
+        *values,
         *before,
     )

@@ -32,7 +32,7 @@ _CREATE: Final = f"""
 WITH made AS ({_INSERT} RETURNING id, shard)
 INSERT INTO run_inbox (message_id, run_id, shard, arrival) SELECT $17, id, shard, $18 FROM made
 """
-"""The same with its first message, where that can be said at once."""
+"""The run and its first message in one statement; PostgreSQL only."""
 _CHAIN: Final = """
 WITH RECURSIVE up (id, parent_run, chain) AS (
     SELECT id, parent_run, chain FROM runs WHERE id = $1
@@ -88,7 +88,7 @@ class Starter(Struct, frozen=True, kw_only=True):
     username: str = ""
     token_id: str = ""
     scopes: str | None = None
-    """Of their token, separated by spaces; None where none was used."""
+    """The scopes of the token, separated by spaces; None if no token was used."""
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
@@ -105,9 +105,9 @@ class NewRun(Struct, frozen=True, kw_only=True):
     parent_task: str | None = None
     depth: int = 0
     cause: str = ""
-    """The run whose writing started this one."""
+    """The run whose write triggered this one."""
     chain: int = 0
-    """How many such there are before it."""
+    """The number of runs before it, each of which triggered the next."""
     correlation_id: str = ""
     traceparent: str = ""
 
@@ -135,10 +135,10 @@ async def create_runs(db: Transaction, runs: Sequence[NewRun]) -> None:
 
 
 def _row(run: NewRun) -> tuple[object, ...]:
-    who = run.starter
+    starter = run.starter
     return (
         run.id, run.workflow, run.version, shard_of(run.id),
-        who.user_id, who.username, who.token_id, who.scopes, run.origin,
+        starter.user_id, starter.username, starter.token_id, starter.scopes, run.origin,
         run.parent_run, run.parent_task, run.correlation_id, run.traceparent, run.at,
         run.cause, run.chain,
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _first_message(run: NewRun) -> RunMessage:
 
 
 async def chain_after(db: ReadTransaction, run_id: str) -> int:
-    """Return how many runs led to a run that this one triggers; 0 without a run."""
+    """Return the length of the chain for a run that this run triggers; 0 without a run."""
     if not run_id:
         return 0
     [row] = await db.fetch(_CHAIN, run_id)
@@ -162,30 +162,30 @@ async def run_exists(db: ReadTransaction, run_id: str) -> bool:
     return bool(await db.fetch(_EXISTS, run_id))
 
 
-async def count_rows(db: ReadTransaction, wanted: Mapping[str, Any]) -> int:
+async def count_rows(db: ReadTransaction, values: Mapping[str, Any]) -> int:
     """Return the number of runs with these values, by column."""
-    where = _where(wanted) or "1 = 1"
-    [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *wanted.values())
+    where = _where(values) or "1 = 1"
+    [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *values.values())
     total: int = count["total"]
     return total
 
 
 async def list_rows(
-    db: ReadTransaction, wanted: Mapping[str, Any], before: tuple[float, str], limit: int
+    db: ReadTransaction, values: Mapping[str, Any], before: tuple[float, str], limit: int
 ) -> list[Row]:
     """Return the newest runs with these values that are older than the time and id `before`."""
-    where, place = _where(wanted), len(wanted)
+    where, place = _where(values), len(values)
     return await db.fetch(
         f"{_LISTED} WHERE {where and where + ' AND '}"
         f"(created_at, id) < (${place + 1}, ${place + 2})"
         f" ORDER BY created_at DESC, id DESC LIMIT {limit}",
-        *wanted.values(),
+        *values.values(),
         *before,
     )
 
 
-def _where(wanted: Mapping[str, Any]) -> str:
-    return " AND ".join(f"{column} = ${place}" for place, column in enumerate(wanted, 1))
+def _where(values: Mapping[str, Any]) -> str:
+    return " AND ".join(f"{column} = ${place}" for place, column in enumerate(values, 1))
 
 
 async def update_runs(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -230,7 +230,7 @@ _OLD_COLUMNS: Final = (
     *("origin", "parent_run", "parent_task", "cause", "chain", "correlation_id", "traceparent"),
     *("created_at", "finished_at"),
 )
-# A child stays as long as its parent; and what somebody just wrote to is not old.
+# A child stays as long as its parent, and a run stays while its inbox has messages.
 _FROM_OLD: Final = """
 FROM runs r LEFT JOIN runs p ON p.id = r.parent_run
 WHERE r.finished_at < $1 AND (p.id IS NULL OR p.finished_at < $1)
@@ -255,7 +255,7 @@ _REMOVE: Final = (
 
 
 async def read_old(db: ReadTransaction, before: float) -> list[dict[str, Any]]:
-    """Return runs that ended before a time, each with its whole history; the first to end first."""
+    """Return runs that ended before a time, each with its whole history, in order of their end."""
     runs = []
     for row in await db.fetch(_OLD, before):
         history = [
@@ -276,14 +276,14 @@ async def remove_old(db: Transaction, ids: Sequence[str], before: float) -> None
 
 
 MAX_COUNTED_LETTERS: Final = 10_000
-"""Dead letters that are counted at most."""
+"""Dead letters that are counted, at most."""
 
 LIVE_STATUSES: Final = tuple(
     status for status in get_args(RunStatus) if status not in ("completed", "failed", "cancelled")
 )
 OPEN_TASK_STATES: Final = ("published", "ready", "running")
 
-# One search of an index for each state: grouping would read all runs there ever were.
+# One search of an index for each state: grouping would read all runs of the table.
 COUNT_LIVE_RUNS: Final = " UNION ALL ".join(
     f"SELECT '{status}' AS label, COUNT(*) AS value FROM runs WHERE status = '{status}'"
     for status in LIVE_STATUSES
@@ -345,7 +345,7 @@ def new_traceparent(correlation_id: str) -> str:
 
 
 MAX_CONVERSATION_MESSAGES: Final = 200
-"""How many messages of one run are read: the latest."""
+"""Messages of one run that are read, the latest ones."""
 
 _INSERT_A2A_TASK: Final = """
 INSERT INTO a2a_tasks (run_id, user_id, context_id, created_at) VALUES ($1, $2, $3, $4)
@@ -379,7 +379,7 @@ WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id,
 
 
 class TaskConversation(Struct, frozen=True):
-    """The context of a run, and what was said in it."""
+    """The A2A context of a run, and its messages."""
 
     context_id: str
     messages: tuple[str, ...] = ()
@@ -388,7 +388,7 @@ class TaskConversation(Struct, frozen=True):
 
 
 async def read_conversation(db: ReadTransaction, run_id: str) -> TaskConversation:
-    """Return the conversation of a run; one that has none is a context of its own."""
+    """Return the conversation of a run; without one, the context is the id of the run."""
     rows = await db.fetch(_A2A_MESSAGES, run_id)
     known = await db.fetch(_CONTEXT_ID, run_id)
     context_id = str(known[0]["context_id"]) if known else run_id
@@ -406,13 +406,13 @@ async def begin_conversation(
 
 
 async def add_messages(db: Transaction, run_id: str, place: int, messages: Sequence[str]) -> None:
-    """Add what was said, from `place` on."""
+    """Add messages, from `place` on."""
     for offset, message in enumerate(messages):
         await db.execute(_INSERT_A2A_MESSAGE, run_id, place + offset, message)
 
 
 async def latest_workflow(db: ReadTransaction, user_id: str, context_id: str) -> str | None:
-    """Return the workflow that ran last in a context of this user."""
+    """Return the workflow that ran last in a context of a user; None without one."""
     rows = await db.fetch(_LATEST_WORKFLOW, user_id, context_id)
     # Before contexts were stored, that of a run was its id.
     rows = rows or await db.fetch(_WORKFLOW_OF_OWN_RUN, context_id, user_id)

@@ -1,4 +1,4 @@
-"""Rows of tasks, which are what a run wants done outside of it.
+"""Rows of tasks: the work of runs that agents, tools, methods, operations and plugins do.
 
 Executors and buses create, finish, cancel and continue tasks; workers take, change and release
 them; the API lists them as the calls of a run.
@@ -30,12 +30,12 @@ Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin
 InitialState: TypeAlias = Literal["published", "ready"]
 
 FIRST_FENCE: Final = 1
-"""Of a task that somebody has from the beginning."""
+"""The fence of a task that is inserted with its owner."""
 FIRST_GROUP: Final = 1
-"""The attempt group of a call that is made for the first time."""
+"""The attempt group of a new call."""
 
 WAKE: Final = "tasks_ready"
-"""The channel on which bridges hear that there is something to do, or to stop doing."""
+"""The notification channel for tasks that are ready or cancelled."""
 
 COLUMNS: Final = """
 id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
@@ -146,11 +146,14 @@ def kind_and_target(command: Call) -> tuple[Kind, str]:
 BY_INDEX: Final = """
 SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
 """
-"""A plan that is made while a table is small would read all of it, and is kept when it has grown.
-For one transaction, of PostgreSQL."""
+"""Plan without sequential scans, in one transaction of PostgreSQL.
 
-# Where there is no such task yet this leaves a tombstone, so that it is never begun. One that asks
-# for input is ready again: whoever takes it next tells the agent.
+A plan that is made while a table is small would read all of it, and stays cached when the table has
+grown.
+"""
+
+# If there is no such task yet, this leaves a tombstone, so that it never begins. A task that asks
+# for input becomes ready again: the worker that takes it cancels it at the agent.
 _CANCEL: Final = """
 INSERT INTO tasks (id, run_id, task, kind, target, command, state, cancelled, outcome, created_at)
 VALUES ($1, $2, $3, 'agent', '', '', 'done', 1, 'cancelled', 0)
@@ -159,8 +162,8 @@ ON CONFLICT (id) DO UPDATE SET cancelled = 1, due = 0,
 WHERE tasks.state <> 'done'
 """
 
-# Rows are to be found by their ids, whatever the statistics say: the state is written so that no
-# index has it.
+# Find rows by their ids, whatever the statistics say: `state || ''` keeps the index on the state
+# out of the plan.
 _FINISH: Final = """
 UPDATE tasks SET state = 'done', owner = NULL, attempt = done.attempt, finished_at = done.at,
     outcome = CASE cancelled WHEN 1 THEN 'cancelled' ELSE 'success' END
@@ -187,7 +190,7 @@ UPDATE tasks SET state = 'ready', continuation = $2, continued = continued + 1, 
 WHERE id = $1 AND state = 'asking'
 """
 
-# In order, so that two consumers with the same messages wait for each other instead of being stuck.
+# Lock in the order of ids, so that two consumers with the same messages cannot deadlock.
 _MAKE_READY: Final = """
 WITH arrived AS (
     SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
@@ -206,7 +209,7 @@ UPDATE tasks SET state = 'done', outcome = 'cancelled', finished_at = $2
 FROM arrived WHERE tasks.id = arrived.id
 """
 
-# `due` has no other meaning before a task is ready: it is when the task was published again.
+# Before a task is ready, `due` is the time at which it was published again.
 _LOST: Final = """
 SELECT id FROM tasks
 WHERE state = 'published' AND {since} < $1 - $2::double precision AND {when}
@@ -256,7 +259,7 @@ async def continue_tasks(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> No
 
 
 async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
-    """Let any worker take these tasks, whose messages have arrived; return their number."""
+    """Make tasks ready, whose messages have arrived; return their number."""
     made = await db.execute(_MAKE_READY, task_ids)
     if made:
         await db.notify(WAKE)
@@ -279,7 +282,7 @@ async def mark_lost_tasks(db: Transaction, now: float, seconds: float, limit: in
 
 
 async def release_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> int:
-    """Let anybody take tasks that were published twice in vain; return how many."""
+    """Make tasks ready that were published twice in vain; return their number."""
     made = await db.execute(_RELEASE_LOST, now, seconds, limit)
     if made:
         await db.notify(WAKE)
@@ -292,7 +295,7 @@ def _parts(task_id: str) -> tuple[str, str]:
 
 
 _SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
-"""What others are taking at the same time is left to them; on SQLite nobody else is."""
+"""Skip rows that other workers are taking at the same time; SQLite has one writer only."""
 _TAKE: Final = {
     engine: f"""
 UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
@@ -321,8 +324,8 @@ _REGAIN: Final = f"""
 UPDATE tasks SET fence = fence + 1 WHERE id = $1 AND fence = $2 AND owner = $3 AND state = 'running'
 RETURNING {COLUMNS}
 """
-# Rows are to be found by their ids, whatever the statistics say: the state is written so that no
-# index has it, and PostgreSQL is given the ids once more, which it looks up one by one.
+# Find rows by their ids, whatever the statistics say: `state || ''` keeps the index on the state
+# out of the plan, and PostgreSQL gets the ids a second time, to look them up one by one.
 _CHANGES: Final = """
 UPDATE tasks SET state = v.state, owner = v.owner, outcome = v.outcome, attempt = v.attempt,
     attempt_group = v.attempt_group, due = v.due, remote_task = v.remote_task,
@@ -351,7 +354,7 @@ _CHANGE: Final[dict[Engine, str]] = {
         found="tasks.id = ANY($2::text[])",
     ),
 }
-# What came by a bus, and nobody has yet.
+# Tasks whose messages came by a bus, and that have no owner yet.
 _RECORD: Final = f"""
 UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1, due = 0
 WHERE id = ANY($2::text[]) AND state || '' = 'published'
@@ -361,7 +364,7 @@ _OWNED: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND sta
 _CANCELLED: Final = f"{_OWNED} AND cancelled = 1"
 
 
-# What was cancelled before it came about is a row without a command.
+# A task that was cancelled before it was inserted is a row without a command.
 _CALLS: Final = f"""
 SELECT {COLUMNS}, state, due, outcome, created_at, finished_at FROM tasks
 WHERE run_id = $1 AND command <> ''
@@ -392,7 +395,7 @@ class TaskChange(Struct, frozen=True, kw_only=True):
     remote_context: str = ""
     finished_at: float | None = None
     continues: int = 0
-    """Whether the input that it got is still to be sent."""
+    """1 if the input that it got is still to be sent."""
 
 
 class TaskRows:
@@ -413,7 +416,7 @@ class TaskRows:
         return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
 
     async def record(self, db: Transaction, owner: str, ids: Collection[str]) -> list[Row]:
-        """Make tasks that are on their way the owner's; return their rows. PostgreSQL only."""
+        """Make published tasks the owner's, and return their rows. PostgreSQL only."""
         return await db.fetch(_RECORD, owner, sorted(ids))
 
     async def take_over(self, owner: str, *, most: int) -> list[Row]:

@@ -1,12 +1,11 @@
-"""Runs that changes of the hub start: in the transaction of the change, as whoever makes it.
+"""Event triggers: changes of the hub start runs, in the transaction and as the user of the change.
 
-Most changes start nothing, and pay next to nothing for it. SQLite is asked each time, by an index,
-without leaving its thread. For PostgreSQL that would be a round trip: which events start anything
-is remembered for a second, and less where a process hears that triggers were saved. So a trigger
-that one process saved may miss what another writes within that second, and nothing after it.
+Most changes start nothing, and cost next to nothing. SQLite is queried each time, by an index,
+without leaving its thread. For PostgreSQL that would be a round trip, so the names of events with
+triggers are cached for a second, or until a notification that triggers were saved. A trigger that
+one process saved may therefore miss the writes of another process within that second.
 
-Runs write too, and that is an event again. How many runs led to one is counted, and at a limit no
-further one is started.
+A write of a run is an event, too. The runs of such a chain are counted, and limited.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from accord.workflows.triggers.triggers import (
 log = logging.getLogger("accord.workflows.triggers")
 
 CACHE_SECONDS: Final = 1.0
-"""Seconds for which the names of events are known."""
+"""Seconds for which the names of events are cached."""
 
 
 async def trigger(work: OperationContext, change: RecordedChange) -> None:
@@ -59,7 +58,7 @@ class Events:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`kinds` are those of all things that operations change, where that is known."""
+        """`kinds` are the kinds of entities that have events; None if unknown."""
         self.kinds = kinds
         self._now = now
         self._clock = clock
@@ -70,14 +69,15 @@ class Events:
         self.not_started = 0
 
     async def watch(self, store: Store) -> Callable[[], None]:
-        """Listen for triggers that others save; call the result to stop."""
+        """Listen for triggers that other processes save; call the result to stop."""
         return await store.listen(TRIGGERS_WAKE, self.forget)
 
     def forget(self) -> None:
-        """Read again which events start runs."""
+        """Read the names of events again before their next use."""
         self._known_until = -1.0
 
     async def record(self, work: OperationContext, change: RecordedChange) -> None:
+        """Start the runs of one change."""
         named = [(f"{effect.kind}.{effect.action}", effect) for effect in work.effects]
         names = sorted({name for name, _ in named})
         found = await self._find(work, names)
@@ -91,7 +91,7 @@ class Events:
                     await self._consider(work, read_trigger(row), seen, place, cause)
                 except StoreError:
                     raise
-                except Exception:  # whatever is wrong with a workflow, the change is made
+                except Exception:  # a broken workflow must not prevent the change
                     self.not_started += 1
                     log.exception("%s was not started by %s", row["workflow"], name)
 

@@ -258,7 +258,7 @@ class _Parser:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """Return the names that can be referred to, for messages."""
+        """The names that can be referred to, for messages."""
         if self._variables != VARIABLES:
             return tuple(f"{each}.…" for each in sorted(self._variables))
         return ("input.…", "steps.NAME.output", "loop.item", "loop.index", "error.…")

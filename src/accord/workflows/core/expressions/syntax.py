@@ -141,10 +141,14 @@ class LoopField(Struct, frozen=True):
 
 
 class ListOf(Struct, frozen=True):
+    """`[items]`"""
+
     items: tuple[Node, ...]
 
 
 class MapOf(Struct, frozen=True):
+    """`{key: value}`"""
+
     entries: tuple[tuple[Node, Node], ...]
 
 
@@ -169,11 +173,15 @@ class Has(Struct, frozen=True):
 
 
 class Unary(Struct, frozen=True):
+    """`!operand` or `-operand`"""
+
     operator: str
     operand: Node
 
 
 class Binary(Struct, frozen=True):
+    """An arithmetic operator, a comparison, or `in`."""
+
     operator: str
     left: Node
     right: Node
