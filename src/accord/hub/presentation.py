@@ -12,16 +12,10 @@ from accord.hub.domain.rules import Kind
 from accord.hub.domain.text import fold, no_such
 from accord.hub.entities import (
     UNASSIGNED,
-    AcceptanceCriteria,
     Detail,
     Entity,
-    Epic,
     Page,
-    PromptItem,
     Relationship,
-    Requirement,
-    SteeringDocument,
-    UserStory,
     each_of,
 )
 from accord.hub.storage import items, lists, reference_data
@@ -83,11 +77,6 @@ def new_entity(row: ItemRow, kind: type[E]) -> E:
     """Return an item that was just created, without looking for labels."""
     values = {**_FIELDS[row.kind](row), "labels": []}
     return kind(**{name: values[name] for name in _field_names(kind, "full", None)})
-
-
-async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
-    """Return an item of any kind as an entity."""
-    return await entity(db, row, ENTITIES[row.kind], detail=detail)
 
 
 def heading(row: ItemRow) -> str:
@@ -171,15 +160,6 @@ def _prompt(row: ItemRow) -> dict[str, Any]:
         "active": bool(row.active),
     }
 
-
-ENTITIES: Final[dict[Kind, type[Entity]]] = {
-    "epic": Epic,
-    "user_story": UserStory,
-    "acceptance_criteria": AcceptanceCriteria,
-    "requirement": Requirement,
-    "steering_document": SteeringDocument,
-    "prompt": PromptItem,
-}
 
 _FIELDS: Final[dict[Kind, Callable[[ItemRow], dict[str, Any]]]] = {
     "epic": _of_work,

@@ -2,7 +2,7 @@
 
 RuleError
 ├── TransitionError     the status may not follow the current one
-├── HierarchyError      the kinds may not be parent and child, or be linked
+├── HierarchyError      the items may not be linked, or have different stories
 └── CycleError          the link would close a cycle
 
 A link becomes suspect when the content of one of its ends changes after the link was made or
@@ -40,11 +40,7 @@ class TransitionError(RuleError):
 
 
 class HierarchyError(RuleError):
-    """A kind that does not belong under another; `allowed` has the valid parents."""
-
-    def __init__(self, message: str, allowed: Sequence[str]) -> None:
-        super().__init__(message)
-        self.allowed = tuple(allowed)
+    """Items that may not be linked, or do not belong to one user story."""
 
 
 class CycleError(RuleError):
@@ -127,7 +123,6 @@ def parse_reference(text: str) -> Reference | None:
 
 
 PRIORITIES: Final[dict[int, str]] = {1: "Critical", 2: "High", 3: "Medium", 4: "Low"}
-DEFAULT_PRIORITY: Final = 3
 
 _BY_NAME: Final = {fold(name): number for number, name in PRIORITIES.items()}
 
@@ -164,9 +159,6 @@ STATUSES: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(table) for kind, table in TRANSITIONS.items()
 }
 
-INITIAL: Final[Mapping[Kind, str]] = {kind: names[0] for kind, names in STATUSES.items()}
-"""The status of new items: Backlog for epics and stories, Draft for requirements."""
-
 
 def check_transition(kind: Kind, before: str, after: str) -> None:
     """Raise TransitionError if `after` is no valid next status of `before`.
@@ -189,29 +181,17 @@ LINKABLE: Final[tuple[Kind, ...]] = tuple(kind for kind in KINDS if kind != "pro
 """The kinds that can have relationships."""
 
 
-def check_parent(child: Kind, parent: Kind | None) -> None:
-    """Raise HierarchyError if a `child` does not belong under a `parent`."""
-    expected = KINDS[child].parent
-    if parent == expected:
-        return
-    title = KINDS[child].title
-    if expected is None:
-        raise HierarchyError(f"{title} stands under nothing", ())
-    instead = f", not under {KINDS[parent].title}" if parent is not None else ""
-    raise HierarchyError(f"{title} belongs under {KINDS[expected].title}{instead}", (expected,))
-
-
 def check_criteria(requirement_parent: str, criteria_parent: str) -> None:
     """Raise HierarchyError if a requirement and its criteria have different stories."""
     if requirement_parent != criteria_parent:
-        raise HierarchyError("the acceptance criteria belong to another user story", ())
+        raise HierarchyError("the acceptance criteria belong to another user story")
 
 
 def check_linkable(kind: Kind) -> None:
     """Raise HierarchyError for a kind that cannot have relationships."""
     if kind not in LINKABLE:
         names = ", ".join(KINDS[each].title for each in LINKABLE)
-        raise HierarchyError(f"{KINDS[kind].title} has no relationships; these have: {names}", ())
+        raise HierarchyError(f"{KINDS[kind].title} has no relationships; these have: {names}")
 
 
 def shortest_path(edges: Iterable[tuple[str, str]], start: str, goal: str) -> list[str] | None:

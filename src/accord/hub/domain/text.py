@@ -217,11 +217,6 @@ class FieldDifference(Struct, frozen=True):
     after: Any
 
     @property
-    def inverse(self) -> FieldDifference:
-        """The difference that reverts this one."""
-        return FieldDifference(self.field, self.after, self.before)
-
-    @property
     def diff(self) -> str | None:
         """A unified diff of long texts; None for other values."""
         if not isinstance(self.before, str) or not isinstance(self.after, str):
@@ -244,11 +239,6 @@ def differences(
         for field in fields
         if field not in ignoring and before.get(field) != after.get(field)
     )
-
-
-def apply(fields: Mapping[str, Any], changes: Sequence[FieldDifference]) -> dict[str, Any]:
-    """Return `fields` after `changes`."""
-    return {**fields, **{each.field: each.after for each in changes}}
 
 
 def unified(before: str, after: str) -> str:
