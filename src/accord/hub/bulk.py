@@ -96,7 +96,9 @@ async def run_steps(
 async def _run(
     work: OperationContext, step: OperationStep, earlier: Sequence[StepResult], may: Permission
 ) -> StepResult:
+    """Run a step as part of the outer operation. Raises ServiceError."""
     operation = _operation(work, step.operation)
+    # For each step: the right to call `apply_changes` includes no right to call its operations.
     may(work.caller, operation)
     for name in (DRY_RUN, IDEMPOTENCY_KEY):
         if name in step.arguments:
@@ -109,6 +111,7 @@ async def _run(
 
 
 def _operation(work: OperationContext, name: str) -> Operation:
+    """Return the operation of a step. Raises InvalidError with the valid names."""
     registry = work.service(Registry)
     found = registry.get(name)
     if found is not None and is_step(found):
@@ -149,6 +152,8 @@ def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
 
 
 def _of_step(error: ServiceError, number: int, operation: str) -> ServiceError:
+    """Return the error with the number of its step in message, data and pointers."""
+    # Changed in place: a new error would lose the class and its further attributes.
     error.message = f"step {number}, {operation}: {error.message}"
     error.args = (error.message,)
     error.data["step"] = number

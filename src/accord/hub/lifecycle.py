@@ -114,6 +114,7 @@ async def write(work: OperationContext, row: ItemRow, values: Mapping[str, Any])
     The caller has already checked the rules.
     """
     versioned = {**values, "version": row.version + 1, "updated_at": work.now}
+    # Links remember versions: those that remember one before `said_version` are suspect.
     if changes_content(values):
         versioned.setdefault("said_version", row.version + 1)
     await rows.update(work.db, "items", {"id": row.id}, versioned)
@@ -122,7 +123,9 @@ async def write(work: OperationContext, row: ItemRow, values: Mapping[str, Any])
     return changed
 
 
-async def set_aside(work: OperationContext, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
+async def write_unversioned(
+    work: OperationContext, row: ItemRow, values: Mapping[str, Any]
+) -> ItemRow:
     """Set columns that are no content, such as the position; the version stays."""
     await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await items.find(work.db, row.id)
@@ -284,20 +287,24 @@ async def _move_to_parent(
 async def _rank(
     work: OperationContext, row: ItemRow, others: list[tuple[str, float]], at: int
 ) -> ItemRow:
+    """Put an item at a place among its siblings, by a position between its neighbours.
+
+    `others` are the ids and positions of the siblings, in order.
+    """
     low = others[at - 1][1] if at > 0 else others[0][1] - 2
     high = others[at][1] if at < len(others) else others[-1][1] + 2
     if low < row.position < high:
         return row
     between = (low + high) / 2
     if low < between < high:
-        return await set_aside(work, row, {"position": between})
+        return await write_unversioned(work, row, {"position": between})
     # No float is left between the two positions: renumber all siblings.
     ids = [id for id, _ in others]
     ids.insert(at, row.id)
     for place, id in enumerate(ids, 1):
         each = await items.find(work.db, id)
         if each.position != place:
-            await set_aside(work, each, {"position": float(place)})
+            await write_unversioned(work, each, {"position": float(place)})
     return await items.find(work.db, row.id)
 
 
@@ -340,7 +347,7 @@ async def delete(work: OperationContext, kind: Kind, id: str, *, force: bool) ->
 async def check_deletable(db: Database, row: ItemRow) -> None:
     """Raise ConflictError if children or links block the deletion of an item."""
     children = [each.reference_id for each in await items.children(db, row.id)]
-    children += [each.reference_id for each in await _of_criteria(db, row)]
+    children += [each.reference_id for each in await _requirements_of(db, row)]
     links = await relationships.named_links(db, row.id)
     if not children and not links:
         return
@@ -355,14 +362,15 @@ async def check_deletable(db: Database, row: ItemRow) -> None:
     )
 
 
-async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
+async def _requirements_of(db: Database, row: ItemRow) -> list[ItemRow]:
     if row.kind != "acceptance_criteria":
         return []
     return await items.of_criteria(db, row.id)
 
 
 async def _remove(work: OperationContext, row: ItemRow) -> None:
-    for requirement in await _of_criteria(work.db, row):
+    """Delete an item and everything below it, leaves first."""
+    for requirement in await _requirements_of(work.db, row):
         await write(work, requirement, {"criteria_id": None})
     # In reverse, requirements before criteria: requirements refer to criteria of the story.
     for child in reversed(await items.children(work.db, row.id)):
@@ -370,7 +378,7 @@ async def _remove(work: OperationContext, row: ItemRow) -> None:
     await _remove_comments(work, row)
     for kind, column in _ATTACHED:
         for attached in await rows.where(work.db, rows.TABLES[kind].name, column, row.id):
-            await _take(work, kind, attached)
+            await _delete_row(work, kind, attached)
     await rows.delete(work.db, "items", {"id": row.id})
     record_item(work, row, None)
 
@@ -381,10 +389,10 @@ async def _remove_comments(work: OperationContext, row: ItemRow) -> None:
     while left:
         answered = {each["reply_to"] for each in left.values()}
         for id in [id for id in left if id not in answered]:
-            await _take(work, "comment", left.pop(id))
+            await _delete_row(work, "comment", left.pop(id))
 
 
-async def _take(work: OperationContext, kind: str, row: dict[str, object]) -> None:
+async def _delete_row(work: OperationContext, kind: str, row: dict[str, object]) -> None:
     table = rows.TABLES[kind]
     await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
     work.record(rows.effect(kind, row, None))

@@ -55,6 +55,7 @@ async def announce(work: OperationContext, _change: RecordedChange) -> None:
 
     A recorder. The processes read the change itself from the tables.
     """
+    # The store sends it with the commit, so no process looks for the change too early.
     if any(effect.kind not in FOREIGN_KINDS for effect in work.effects):
         await work.db.notify(CHANNEL)
 

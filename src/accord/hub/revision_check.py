@@ -130,6 +130,7 @@ class _Replay:
         """The replayed state of each entity, as JSON to save memory."""
 
     async def run(self, tables: Sequence[str]) -> None:
+        """Replay all changes, then compare the tables with the replayed states."""
         after: Any = _NEVER
         while changes := await revisions.recorded_changes(self._db, after, CHANGES_PER_READ):
             done = await self._revisions([row["change_key"] for row in changes])
@@ -175,6 +176,7 @@ class _Replay:
             befores, afters = await self._played(revisions)
             good = _hashes(befores, afters, kept, undoes=undoes)
             if good != (record.before_hash, record.after_hash):
+                # The replayed states may lack columns that a migration added later.
                 befores, afters = await self._played(revisions, completed=True)
                 good = _hashes(befores, afters, kept, undoes=undoes)
             if good != (record.before_hash, record.after_hash):
@@ -186,6 +188,7 @@ class _Replay:
                     self._blame(record, revisions)
         else:
             befores, afters = await self._played(revisions)
+        # Also after a mismatch: otherwise every later change of the entity would be reported too.
         for revision, before, after in zip(revisions, befores, afters, strict=True):
             self._compare_revision(revision, before, after)
             key = (revision.kind, revision.entity_id)
@@ -219,7 +222,10 @@ class _Replay:
     async def _played(
         self, revisions: Sequence[RevisionRow], *, completed: bool = False
     ) -> tuple[list[Fields | None], list[Fields | None]]:
-        """Return the states before and after a change, by its revisions."""
+        """Return the states before and after a change, by its revisions.
+
+        `completed` adds columns that the replayed states lack.
+        """
         now: dict[Key, Fields | None] = {}
         befores: list[Fields | None] = []
         afters: list[Fields | None] = []
@@ -291,6 +297,7 @@ class _Replay:
             self._evidence.differs("edited", "change", record.change_id, f"{detail}, or removed")
 
     async def _look_for_strays(self) -> None:
+        """Report revisions without a change, and audit records whose change is missing."""
         for id, total in await revisions.stray_revisions(self._db):
             detail = f"{total} revisions belong to no change"
             self._evidence.found(AuditFinding("forged", f"change {id}", detail, "change"))
@@ -315,6 +322,7 @@ class _Replay:
             after = tuple(found[-1][column] for column in table.key)
 
     def _compare_row(self, name: str, row: Fields) -> None:
+        """Compare a row with its replayed state; remove the state, so that missing rows remain."""
         kind = row["kind"] if name == "items" else _KIND_OF[name]
         self._evidence.compared += 1
         if kind not in REPLAYED_TABLES:

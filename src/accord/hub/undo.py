@@ -46,6 +46,7 @@ async def undo(work: OperationContext, change_id: str) -> ChangeRow:
     done = [each for each in done if each.kind not in ASIDE]
     _check_kinds(work, done)
     try:
+        # In reverse: a row that others of the same change refer to was created before them.
         for revision in reversed(done):
             await _invert(work, revision)
     except ConstraintError as error:
@@ -78,6 +79,7 @@ async def _check_newest(db: Database, change: ChangeRow) -> None:
 
 
 def _check_kinds(work: OperationContext, done: list[RevisionRow]) -> None:
+    """Raise ConflictError for entities that cannot be restored; check the caller's right."""
     kinds = {each.kind for each in done}
     fixed = sorted(kinds - rows.TABLES.keys())
     if fixed or not done:
@@ -124,8 +126,11 @@ async def _reset(work: OperationContext, revision: RevisionRow) -> None:
     if "updated_at" in values:
         values["updated_at"] = work.now
     if "version" in values:
+        # Versions only grow, or a stale `expected_version` would fit again.
         values["version"] = before["version"] + 1
     if "said_version" in values and await _is_remembered(work.db, revision):
+        # Links confirmed for the content that is undone become suspect. Without such links the old
+        # `said_version` returns, so links to the old content stop being suspect.
         values["said_version"] = values["version"]
     if revision.kind == "relationship" and "type" in values:
         await _check_link(work.db, before | values)
@@ -139,6 +144,7 @@ async def _reset(work: OperationContext, revision: RevisionRow) -> None:
 
 
 async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the current columns of an entity. Raises ConflictError if it was deleted."""
     found = await rows.get(db, rows.TABLES[revision.kind], key)
     if found is None:
         raise ConflictError(f"{revision.reference_id or revision.kind} is not there any more")
@@ -184,6 +190,7 @@ async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
 
 
 def _key(revision: RevisionRow) -> tuple[rows.Table, dict[str, Any]]:
+    """Return the table and the current key of a revision's row."""
     table = rows.TABLES[revision.kind]
     after = revision.after or {}
     return table, {

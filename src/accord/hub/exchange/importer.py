@@ -163,6 +163,7 @@ class Importer:
         return Origin(source, certain=found.certain)
 
     async def _row(self, numbered: Numbered) -> ImportRow:
+        """Import one row and report on it."""
         row = ImportRow(
             row=numbered.row,
             kind=kind_of_record(numbered.record),
@@ -178,6 +179,7 @@ class Importer:
             row.errors = [numbered.record.detail]
             return row
         effects, hints = len(self._work.effects), len(self._work.hints)
+        # Without `partial` a single failed row rolls back the whole import in the end.
         if self._partial:
             await rows.savepoint(self._work.db, _SAVEPOINT)
         try:
@@ -232,7 +234,9 @@ class Importer:
             before = len(self._work.effects)
             is_refused = bool(known.doubt) and self._on_conflict != "update"
             refused = known.foreign_id or items.stored_name(item.reference_id or "")
-            if is_refused:  # provisionally, until the update turns out to change nothing
+            # A doubtful match is refused only if it changes the item, which is known after the
+            # update. Unless the update ends well, later rows must attach nothing to the item.
+            if is_refused:
                 self._names.refuse(refused, self._origin, row.row)
             found = await self._update(item, known.item, row)
             action = "unchanged" if len(self._work.effects) == before else "updated"
@@ -553,6 +557,7 @@ class Importer:
         Raises ServiceError.
         """
         operation = self._registry[name]
+        # The right of the importing caller: `work` may act as the creator named in the file.
         self._work.caller.require(operation.right, name)
         arguments = convert(operation, values)
         for added in (DRY_RUN, IDEMPOTENCY_KEY):

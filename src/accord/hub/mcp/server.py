@@ -122,6 +122,7 @@ class ChangeNotifier:
             self._spelled.setdefault(known, set()).add(uri)
 
     def _wake(self) -> None:
+        """Read new changes in a task."""
         self._on_change()
         # At most one task reads; a wake-up during its run makes it run once more.
         if self._task is None:
@@ -130,6 +131,7 @@ class ChangeNotifier:
             self._is_stale = True
 
     async def _read_changes(self) -> None:
+        """Read until no wake-up came during the last pass."""
         try:
             while True:
                 self._is_stale = False
@@ -145,6 +147,7 @@ class ChangeNotifier:
             self._task = None
 
     async def _catch_up(self) -> None:
+        """Notify listeners of new changes; without listeners only move the read position."""
         known = frozenset(self._own_changes)
         if not len(self._server.listeners):
             last = await self._store.read(_last_mark)
@@ -159,6 +162,7 @@ class ChangeNotifier:
         self._own_changes -= known
 
     async def _notify_listeners(self, known: frozenset[str]) -> None:
+        """Send one notification for each changed URI and list, except for `known` changes."""
         since, listeners = self._since, self._server.listeners
         revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
         # Read after the changes, so a caller barred before one of them is not notified of it.

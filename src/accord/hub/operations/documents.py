@@ -237,8 +237,8 @@ async def activate_prompt(work: OperationContext, *, id: PromptId) -> PromptItem
         # Deactivate first: a unique index allows one active prompt.
         other = await items.active_prompt(work.db)
         if other is not None:
-            await lifecycle.set_aside(work, other, {"active": 0})
-        row = await lifecycle.set_aside(work, row, {"active": 1})
+            await lifecycle.write_unversioned(work, other, {"active": 0})
+        row = await lifecycle.write_unversioned(work, row, {"active": 1})
     return await prompts.shown(work, row)
 
 
@@ -253,7 +253,7 @@ async def deactivate_prompt(work: OperationContext, *, id: PromptId) -> PromptIt
     """Have no prompt active, if it is this one."""
     row = await find_prompt(work.db, id)
     if row.active:
-        row = await lifecycle.set_aside(work, row, {"active": 0})
+        row = await lifecycle.write_unversioned(work, row, {"active": 0})
     return await prompts.shown(work, row)
 
 

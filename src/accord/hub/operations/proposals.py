@@ -128,6 +128,7 @@ async def propose_changes(work: OperationContext, *, steps: Steps, reason: Reaso
     check_text("reason", reason)
     if await proposals.count_open(work.db, work.caller.user_id) >= MAX_OPEN:
         raise ConflictError(f"{MAX_OPEN} proposals of yours wait already to be decided")
+    # The steps really run and are rolled back, so the preview cannot differ from the acceptance.
     preview = await dry_run(work, lambda: _previewed(work, steps))
     values = {
         "id": work.new_id(),
@@ -206,6 +207,7 @@ async def accept_proposal(
     problem = _problem(work, row)
     if problem:
         raise ForbiddenError(problem)
+    # With the rights of the caller who accepts: the proposal itself grants nothing.
     results = await run_steps(work, _steps(row), may_do)
     return ProposalAcceptance(
         **_summary(await _decide(work, row, "accepted", reason)), results=results
@@ -270,6 +272,7 @@ async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
 
 
 async def _undecided(db: Database, id: str) -> ProposalRow:
+    """Return an open proposal. Raises NotFoundError and ConflictError."""
     row = await proposals.find(db, id)
     if row.state != "open":
         raise ConflictError(f"the proposal was {row.state} by {row.decider} already")
@@ -277,6 +280,7 @@ async def _undecided(db: Database, id: str) -> ProposalRow:
 
 
 async def _acceptable(db: Database, id: str) -> ProposalRow:
+    """Return an open proposal with unchanged items. Raises NotFoundError and ConflictError."""
     row = await _undecided(db, id)
     stale = await _stale(db, _preview(row))
     if stale:

@@ -351,7 +351,8 @@ def _a(kind: Kind) -> str:
     return article + title
 
 
-# One statement for everything, since each is a round trip on PostgreSQL.
+# One statement for everything, since each is a round trip on PostgreSQL. The UPDATE locks the
+# counter until the transaction ends, so two writers never get the same number.
 NEXT_NUMBER: Final = """
 UPDATE counters SET last = last + 1 WHERE kind = $1
 RETURNING last,

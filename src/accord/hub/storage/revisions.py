@@ -180,6 +180,7 @@ async def add(
     proposal_id: str | None,
 ) -> None:
     """Record a change and its effects."""
+    # On PostgreSQL `execute_later` joins a statement to the next one: no round trip of its own.
     caller = work.caller
     about = (
         *(change.id, work.now, caller.user_id, caller.username, change.operation, caller.face),
@@ -187,7 +188,7 @@ async def add(
     )
     done = [_columns(change.id, place, effect) for place, effect in enumerate(effects)]
     await work.db.execute_later(ADD_CHANGE, *about)
-    if work.engine == "postgresql":
+    if work.engine == "postgresql":  # all rows in one statement; SQLite has no round trips
         await work.db.execute_later(ADD_REVISIONS, msgspec.json.encode(done).decode())
         return
     for each in done:
