@@ -564,23 +564,21 @@ class Importer:
             arguments.pop(added, None)
         return await operation.function(work, **arguments)
 
-    async def _as(
-        self, username: Any, created_at: Any, id: Any, row: ImportRow
-    ) -> OperationContext:
+    async def _as(self, creator: Any, time: Any, id: Any, row: ImportRow) -> OperationContext:
         """Return a context that acts as the creator in the row, at its time."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:
-            if username and username != caller.username:
-                user_id = await self._user_id(username)
+            if creator and creator != caller.username:
+                user_id = await self._user_id(creator)
                 if user_id is None:
-                    row.notes.append(f"{username[:64]!r} is not known here: it belongs to you")
+                    row.notes.append(f"{creator[:64]!r} is not known here: it belongs to you")
                 else:
-                    caller = replace(caller, user_id=user_id, username=username)
-            if created_at:
-                if not _TIME.fullmatch(created_at) or created_at > now:
-                    raise InvalidError("created_at", f"{created_at[:40]!r} is no time of the past")
-                now = created_at
-        elif created_at or (username and fold(username) != fold(caller.username)):
+                    caller = replace(caller, user_id=user_id, username=creator)
+            if time:
+                if not _TIME.fullmatch(time) or time > now:
+                    raise InvalidError("created_at", f"{time[:40]!r} is no time of the past")
+                now = time
+        elif time or (creator and fold(creator) != fold(caller.username)):
             note = "only an administrator's import keeps who made it and when"
             if note not in row.notes:
                 row.notes.append(note)

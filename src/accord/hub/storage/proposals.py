@@ -99,7 +99,7 @@ class _Order(Struct, frozen=True):
     """A sort order of proposals: by a time, ascending or descending."""
 
     column: str
-    behind: str
+    comparison: str
     direction: str
 
     def place(self, last: ProposalRow) -> tuple[str, str]:
@@ -120,7 +120,7 @@ async def _page(
     total = await rows.total(db, f"{COUNT} WHERE {where}", *values)
     if cursor is not None:
         places = f"(${len(values) + 1}, ${len(values) + 2})"
-        where += f" AND ({order.column}, p.id) {order.behind} {places}"
+        where += f" AND ({order.column}, p.id) {order.comparison} {places}"
         values += rows.cursor_values(cursor, query, str, str)
     sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
     found = await db.fetch(
