@@ -22,7 +22,7 @@ class _OldPaths:
     """Finds modules that moved, once all other finders found nothing."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(fullname: str, _path: Any = None, _target: Any = None) -> Any:
         if not fullname.startswith("accord."):
             return None
         from accord import deprecated

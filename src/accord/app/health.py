@@ -199,14 +199,14 @@ async def share_worker_metrics(
     """Serve this worker's metrics to the others; `own` returns them."""
     path = worker.socket(worker.number)
 
-    async def tell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def send(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(msgspec.json.encode(own()))
         with suppress(OSError):
             await writer.drain()
         writer.close()
 
     path.unlink(missing_ok=True)  # of one that was killed
-    server = await asyncio.start_unix_server(tell, path)
+    server = await asyncio.start_unix_server(send, path)
     try:
         yield WorkerMetrics(worker, own)
     finally:

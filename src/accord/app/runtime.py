@@ -126,7 +126,7 @@ MakeLimiter: TypeAlias = Callable[[Store], Limiter | None]
 async def open_runtime(
     settings: Settings,
     *,
-    limiter: MakeLimiter = lambda store: None,
+    limiter: MakeLimiter = lambda _store: None,
     observe: Observe | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open the database of an installation, and migrate it.

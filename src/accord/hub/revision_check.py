@@ -29,7 +29,7 @@ from accord.operations.audit.states import (
     ProvenTable,
     StoredState,
     StoredStates,
-    told_of,
+    values_of,
 )
 from accord.operations.audit.verify import AuditFinding, Evidence, record_of
 from accord.operations.context import Action
@@ -452,7 +452,7 @@ def _hashes(
     undoes: bool,
 ) -> tuple[str, str]:
     """Return the hashes of all effects of a change, with and without revisions."""
-    unrevised = told_of(kept)
+    unrevised = values_of(kept)
     played = iter(zip(befores, afters, strict=True))
     both = [
         unrevised[place] if place in unrevised else next(played, (None, None))

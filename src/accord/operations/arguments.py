@@ -204,7 +204,13 @@ def _check_inside(where: str, value: Any) -> None:
     elif isinstance(value, float):
         if not isfinite(value):
             raise InvalidError(where, "is not a finite number")
-    elif isinstance(value, list | tuple | set | frozenset):
+    else:
+        _check_contents(where, value)
+
+
+def _check_contents(where: str, value: Any) -> None:
+    """Raise InvalidError for a container with something unstorable in it."""
+    if isinstance(value, list | tuple | set | frozenset):
         for index, each in enumerate(value):
             _check_inside(f"{where}/{index}", each)
     elif isinstance(value, Mapping):

@@ -140,7 +140,7 @@ def is_secret(field: str) -> bool:
 def _text_of(value: object) -> str:
     try:
         return str(value)
-    except Exception as error:  # a value must not keep a line from being logged
+    except Exception as error:  # noqa: BLE001 - any `__str__`; the line must be logged anyway
         return f"<{type(value).__name__}, which has no text: {type(error).__name__}>"
 
 
@@ -235,7 +235,7 @@ def _message(record: logging.LogRecord) -> str:
     """
     try:
         return redact(record.getMessage())
-    except Exception:  # arguments that do not fit: say so, and go on
+    except Exception:  # noqa: BLE001 - arguments that do not fit; the line must be logged anyway
         return redact(f"{record.msg} {record.args}")
 
 

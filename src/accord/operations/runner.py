@@ -152,7 +152,10 @@ class InternalError(Exception):
         self.correlation_id = correlation_id
 
 
-class _DryRun(Exception):  # noqa: N818 - takes a transaction back, and is no error
+_SAME_TIME: Final = "another call did the same at the same time: try again"
+
+
+class _DryRun(Exception):  # noqa: N818 - rolls a transaction back, and is no error
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
 
@@ -241,7 +244,7 @@ class Runner:
             error.allowance = error.allowance or allowance
             result, code = _result_of(error), error.kind.code
             if result == "refused" and operation.writes and given.get(DRY_RUN):
-                result = "dry_run"  # whoever tries before asking did nothing that is refused
+                result = "dry_run"  # a refused attempt to change something is recorded otherwise
             self.trail.enqueue(
                 self._record(operation, caller, result, code, _target(operation, given))
             )
@@ -257,7 +260,7 @@ class Runner:
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
         except asyncio.CancelledError:
-            # Nobody waits any more. A write that was begun goes on, and is on record by itself.
+            # The client is gone. A write that was begun goes on, and writes its own record.
             with suppress(UnavailableError):
                 target = _target(operation, given)
                 self.trail.enqueue(self._record(operation, caller, "cancelled", target=target))
@@ -316,31 +319,9 @@ class Runner:
         prepared = None
         if operation.prepare is not None:
             prepared = await operation.prepare(self.work(self.store, caller), arguments)
-
-        async def body(transaction: Transaction) -> Outcome:
-            work = self.work(transaction, caller, prepared, writes=True)
-            if key and not dry_run:
-                before = await find_earlier_call(work, key, hashed)
-                if before is not None:
-                    return Outcome(result=before.result, change_id=before.change_id, replayed=True)
-            outcome = await self._change(operation, arguments, work)
-            if dry_run:
-                raise _DryRun(outcome)
-            if key:
-                await store_call(work, key, hashed, outcome.change_id, outcome.result)
-            return outcome
-
-        try:
-            if dry_run and operation.rehearsed_on:
-                outcome = await self.store.rehearse(body, operation.rehearsed_on)
-            else:
-                outcome = await self.store.transact(body, lane=LANE)
-        except _DryRun as taken_back:
-            target = _targets(taken_back.outcome.effects) or target_of(arguments)
-            self.trail.enqueue(self._record(operation, caller, "dry_run", target=target))
-            return _preview(taken_back.outcome)
-        except ConstraintError as error:
-            raise ConflictError("another call did the same at the same time: try again") from error
+        if dry_run:
+            return await self._dry_run(operation, arguments, caller, prepared)
+        outcome = await self._commit(operation, arguments, caller, prepared, key, hashed)
         if outcome.replayed:  # nothing was written, and so no record with it
             target = target_of(arguments, outcome.result)
             self.trail.enqueue(self._record(operation, caller, target=target))
@@ -351,6 +332,58 @@ class Runner:
             return outcome
         work = self.work(self.store, caller)
         return replace(outcome, result=await operation.finish(work, arguments, outcome.result))
+
+    async def _commit(
+        self,
+        operation: Operation,
+        arguments: dict[str, Any],
+        caller: Caller,
+        prepared: Any,
+        key: str | None,
+        hashed: str,
+    ) -> Outcome:
+        """Run a write in one transaction; with a known idempotency key, return its first outcome.
+
+        `hashed` is the hash of the request.
+        """
+
+        async def body(transaction: Transaction) -> Outcome:
+            work = self.work(transaction, caller, prepared, writes=True)
+            if key:
+                before = await find_earlier_call(work, key, hashed)
+                if before is not None:
+                    return Outcome(result=before.result, change_id=before.change_id, replayed=True)
+            outcome = await self._change(operation, arguments, work)
+            if key:
+                await store_call(work, key, hashed, outcome.change_id, outcome.result)
+            return outcome
+
+        try:
+            return await self.store.transact(body, lane=LANE)
+        except ConstraintError as error:
+            raise ConflictError(_SAME_TIME) from error
+
+    async def _dry_run(
+        self, operation: Operation, arguments: dict[str, Any], caller: Caller, prepared: Any
+    ) -> Outcome:
+        """Run a write, and roll it back by an exception."""
+
+        async def body(transaction: Transaction) -> None:
+            work = self.work(transaction, caller, prepared, writes=True)
+            raise _DryRun(await self._change(operation, arguments, work))
+
+        try:
+            if operation.rehearsed_on:
+                await self.store.rehearse(body, operation.rehearsed_on)
+            else:
+                await self.store.transact(body, lane=LANE)
+        except _DryRun as rolled_back:
+            target = _targets(rolled_back.outcome.effects) or target_of(arguments)
+            self.trail.enqueue(self._record(operation, caller, "dry_run", target=target))
+            return _preview(rolled_back.outcome)
+        except ConstraintError as error:
+            raise ConflictError(_SAME_TIME) from error
+        raise AssertionError("a dry run was committed")
 
     async def _change(
         self, operation: Operation, arguments: dict[str, Any], work: OperationContext

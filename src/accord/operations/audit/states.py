@@ -341,28 +341,31 @@ class StateCheck:
                     detail = "rows were taken in a second time: what is kept of them had been gone"
                     evidence.found(AuditFinding("forged", record.id, detail))
                 adopted = True
-            if not record.change_id:
-                good = hash_of_macs(kept.macs.get(record.id, [])) == record.after_hash
-            elif record.states and record.operation not in self._operations:
-                good = len(kept.of_change.get(record.change_id, ())) == int(record.states)
-            elif record.change_id in kept.of_change:
-                told = told_of(kept.of_change[record.change_id]).values()
-                good = hash_of_values([before for before, _ in told]) == record.before_hash
-                good = good and hash_of_values([after for _, after in told]) == record.after_hash
-            elif record.states:
-                good = False
-            elif adopted:
-                older.update(record.target.split(", "))
-                continue
-            elif record.operation in self._others:
-                continue  # its revisions are compared instead
-            else:
-                evidence.unproven["changes of accounts, agents, workflows by older releases"] = None
-                continue
-            if not good:
+            is_proven = self._is_proven(record, kept)
+            if is_proven is False:
                 detail = f"the states that {record.operation} left are gone or of another change"
                 evidence.found(AuditFinding("removed", record.change_id or record.id, detail))
+            elif is_proven is None and adopted:
+                older.update(record.target.split(", "))
+            elif is_proven is None and record.operation not in self._others:
+                evidence.unproven["changes of accounts, agents, workflows by older releases"] = None
+            # The revisions of other operations are compared instead.
         return adopted, older
+
+    def _is_proven(self, record: Record, kept: StoredStates) -> bool | None:
+        """Return whether the stored states are those of a record; None for one without states."""
+        if not record.change_id:
+            return hash_of_macs(kept.macs.get(record.id, [])) == record.after_hash
+        states = kept.of_change.get(record.change_id)
+        if record.states and record.operation not in self._operations:
+            return len(states or ()) == int(record.states)
+        if states is None:
+            return False if record.states else None
+        values = values_of(states).values()
+        return (
+            hash_of_values([before for before, _ in values]) == record.before_hash
+            and hash_of_values([after for _, after in values]) == record.after_hash
+        )
 
     async def _check_rows(
         self, db: ReadTransaction, evidence: Evidence, kept: StoredStates, older: set[str]
@@ -403,7 +406,7 @@ def _compare(evidence: Evidence, state: RowState, kept: StoredState | None) -> N
             evidence.differs("edited", state.kind, state.id, detail, field=name, **about)
 
 
-def told_of(states: Sequence[StoredState]) -> dict[int, tuple[Any, Any]]:
+def values_of(states: Sequence[StoredState]) -> dict[int, tuple[Any, Any]]:
     """Return the values before and after each effect without a revision, by place."""
     found = {state.place: state.told for state in states if state.told is not None}
     return {place: tuple(msgspec.json.decode(told)) for place, told in found.items()}

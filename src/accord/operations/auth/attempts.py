@@ -155,7 +155,7 @@ class SignInAttempts:
 
         Raises StoreError.
         """
-        await self._change(name, address, lambda all, now: all.succeeded(name, address))
+        await self._change(name, address, lambda all, _now: all.succeeded(name, address))
 
     async def _change(self, name: str, address: str, change: Callable[[Attempts, float], T]) -> T:
         keys = {self._hidden(key): key for key in attempt_keys(name, address)}
