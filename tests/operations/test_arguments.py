@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.operations.arguments import arguments_type, convert, decode
+from accord.operations.arguments import all_of, convert, decode
 from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.registry import Registry
@@ -114,8 +114,8 @@ def test_a_mutable_default_is_not_shared() -> None:
 
 
 def test_there_is_one_type_for_each_operation() -> None:
-    assert arguments_type(OPERATION) is arguments_type(OPERATION)
-    assert arguments_type(OPERATION).__name__ == "AssembleArguments"
+    assert all_of(OPERATION).type is all_of(OPERATION).type
+    assert all_of(OPERATION).type.__name__ == "AssembleArguments"
 
 
 @pytest.mark.req("F-31")

@@ -10,13 +10,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from accord.operations.auth.credentials import make_token
-from accord.operations.context import LOCAL
-from accord.operations.logs import Level, LogFormat, configure_logging, log_context, serving
+from accord.operations.context import Caller
+from accord.operations.logs import Level, LogFormat, configure_logging, serving
 
 log = logging.getLogger("accord.test")
 
@@ -50,10 +51,28 @@ def lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@contextmanager
+def serving_call(username: str, correlation_id: str) -> Iterator[None]:
+    """Serve a call of `create_epic` in this block."""
+    caller = Caller(
+        user_id="1",
+        username=username,
+        role="User",
+        via="token",
+        face="mcp",
+        correlation_id=correlation_id,
+    )
+    token = serving.set((caller, "create_epic"))
+    try:
+        yield
+    finally:
+        serving.reset(token)
+
+
 @pytest.mark.req("H-19")
 def test_a_line_has_time_level_logger_message_and_context(sink: Sink) -> None:
     said = sink()
-    with log_context(correlation_id="c-1", face="rest"):
+    with serving_call("ada", "c-1"):
         log.info("served %s in %d ms", "epics", 3, extra={"count": 2})
     [line] = lines(said())
     assert line.pop("time").endswith("Z")
@@ -62,7 +81,9 @@ def test_a_line_has_time_level_logger_message_and_context(sink: Sink) -> None:
         "logger": "accord.test",
         "message": "served epics in 3 ms",
         "correlation_id": "c-1",
-        "face": "rest",
+        "operation": "create_epic",
+        "actor": "ada",
+        "face": "mcp",
         "count": 2,
     }
 
@@ -72,13 +93,9 @@ async def test_a_line_logged_during_a_call_says_which(sink: Sink) -> None:
     said = sink()
 
     async def call(number: int) -> None:
-        caller = LOCAL.__class__(
-            user_id="1", username=f"ada {number}", role="User", via="token", face="mcp",
-            correlation_id=f"c-{number}",
-        )  # fmt: skip
-        serving.set((caller, "create_epic"))
-        await asyncio.sleep(0)
-        log.info("here")
+        with serving_call(f"ada {number}", f"c-{number}"):
+            await asyncio.sleep(0)
+            log.info("here")
 
     await asyncio.gather(call(1), call(2))
     log.info("outside")
@@ -100,7 +117,7 @@ def test_no_secret_gets_through_whatever_way_it_takes(sink: Sink, format: LogFor
     log.info("wrong arguments %d", canary)
     log.info("extra", extra={"token": secret, "headers": {"Authorization": secret}, "v": [canary]})
     log.info("by name: password=%s", secret)
-    with log_context(note=canary):
+    with serving_call(canary, canary):
         log.info("in the context")
     try:
         try:

@@ -169,11 +169,6 @@ def convert(
     return all_of(operation).convert(values, from_text=from_text)
 
 
-def arguments_type(operation: Operation) -> type[Struct]:
-    """Return the struct type of the arguments of an operation."""
-    return all_of(operation).type
-
-
 @lru_cache(maxsize=1024)
 def all_of(operation: Operation) -> Part:
     """Return the set of all arguments of an operation."""

@@ -14,8 +14,7 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import TracebackType
@@ -155,28 +154,15 @@ class ServedCaller(Protocol):
     def correlation_id(self) -> str: ...
 
 
-_NOTHING: Final[Mapping[str, str]] = {}
-_context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", default=_NOTHING)
-
 serving: Final[ContextVar[tuple[ServedCaller, str] | None]] = ContextVar(
     "accord serving", default=None
 )
 """The current caller and operation; set by the runner, and read by the formatters only."""
 
 
-@contextmanager
-def log_context(**fields: str) -> Iterator[None]:
-    """Add `fields` to log lines of this block, and of tasks started in it."""
-    token = _context.set({**_context.get(), **fields})
-    try:
-        yield
-    finally:
-        _context.reset(token)
-
-
 def current_context() -> Mapping[str, str]:
     """Return the log fields of the current call, without empty ones."""
-    known = {"trace_id": current_traceparent()[3:35], **_context.get()}
+    known = {"trace_id": current_traceparent()[3:35]}
     call = serving.get()
     if call is not None:
         caller, operation = call

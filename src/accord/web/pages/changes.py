@@ -91,9 +91,6 @@ async def _changes_page(request: PageRequest, template: str, **context: Any) -> 
     return await request.page(template, section="/changes", **context)
 
 
-TABS: Final = ("open", "decided")
-
-
 @pages.get("/proposals")
 async def proposals(request: PageRequest) -> PageResponse:
     return await _proposals_page(
