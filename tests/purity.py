@@ -28,7 +28,7 @@ TESTS = (
     "tests/conformance/",
     "tests/a2a/golden/",
     "tests/a2a/protocol/",
-    "tests/a2a/client/",
+    "tests/a2a/test_client.py",
     "tests/mcp/protocol/",
     "tests/hub/domain/",
     "tests/workflows/core/",

@@ -14,7 +14,7 @@ from accord.a2a.protocol.outcome import MAX_UNCLEAR
 from accord.workflows.bridge.outcomes import MAX_STORED_ANSWER
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import CallAgent, TaskFailed, TaskSucceeded
-from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
+from tests.a2a.protocol.test_tolerant import MESSAGES, TASKS
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import (
     CUT,

@@ -16,7 +16,7 @@ from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.formats import UNREADABLE
 from accord.a2a.protocol.model import Task
 from tests.a2a.checker.breaking import HANG, Reply, Request, Spoil, breaking
-from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
+from tests.a2a.protocol.test_tolerant import MESSAGES, TASKS
 from tests.a2a.scripted import LOCAL
 
 SEND = ("message/send", "SendMessage")
