@@ -105,6 +105,7 @@ class RevisionCheck:
         self._operations = tuple(operations)
 
     async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None:
+        """Report all rows that differ from the replayed revisions."""
         migrated = await revisions.hub_migrations(db)
         if migrated:
             tables = {each.name for each in REPLAYED_TABLES.values()}

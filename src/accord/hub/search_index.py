@@ -338,10 +338,12 @@ class IndexMaintenance:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
+        """Start the task; PostgreSQL needs none."""
         if self._store.engine == "sqlite":
             self._task = asyncio.create_task(self._run(), name="accord search index")
 
     async def close(self) -> None:
+        """Stop the task."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})

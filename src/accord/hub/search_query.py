@@ -407,6 +407,7 @@ class Snippets:
         self._plain = _plain_pattern(groups)
 
     def of(self, text: str) -> Snippet:
+        """Return the snippet of a text."""
         plain = self._plain
         if plain is None or not text.isascii():
             return self._folded(text)

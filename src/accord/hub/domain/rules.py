@@ -354,6 +354,7 @@ class ProposalOrigin(Struct, frozen=True):
 
     @property
     def by_program(self) -> bool:
+        """True for a call with a token or by a workflow run."""
         return self.via == "token" or bool(self.run_id)
 
 

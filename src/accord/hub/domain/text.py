@@ -90,6 +90,7 @@ class Sentence(Struct, frozen=True):
 
     @property
     def end(self) -> int:
+        """The position after the sentence."""
         return self.start + len(self.text)
 
 

@@ -130,6 +130,7 @@ class ImportReport(Changed, kw_only=True):
 def report_of(
     rows: list[ImportRow], *, sources: Sequence[str] = (), not_kept: Sequence[NotKept] = ()
 ) -> ImportReport:
+    """Return the report of an import, with the numbers of rows by action."""
     actions = [row.action for row in rows]
     return ImportReport(
         created=actions.count("created"),
@@ -411,6 +412,7 @@ ARGUMENTS: Final[dict[str, str]] = {
 
 
 def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
+    """Return the kind of a record as reports name it; empty for other rows."""
     match record:
         case Item():
             return record.kind
@@ -427,6 +429,7 @@ def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
 
 
 def title_of_record(record: Record | Fault | Origin | NotKept) -> str:
+    """Return the title of a record as reports show it; empty for other rows."""
     match record:
         case Item():
             return record.title or summary(record.description or "")

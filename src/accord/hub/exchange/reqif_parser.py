@@ -61,20 +61,24 @@ class Element:
 
     @property
     def id(self) -> str:
+        """The identifier; empty if there is none."""
         return self.attributes.get("IDENTIFIER", "").strip()
 
     def elements(self, name: str = "") -> Iterator[Element]:
+        """Yield the child elements, or those with this name."""
         for child in self.children:
             if isinstance(child, Element) and (not name or child.name == name):
                 yield child
 
     def find(self, *path: str) -> Element | None:
+        """Return the first element at the end of a path of names, or None."""
         found: Element | None = self
         for name in path:
             found = None if found is None else next(found.elements(name), None)
         return found
 
     def text(self, *path: str) -> str:
+        """Return the text of the element at the end of a path; empty if there is none."""
         found = self.find(*path)
         texts = found.children if found is not None else ()
         return "".join(each for each in texts if isinstance(each, str)).strip()
@@ -145,6 +149,7 @@ class ReqifFile:
         self.not_kept: Counter[str] = Counter()
 
     def keep(self, element: Element) -> None:
+        """Take over the used parts of an element; count the other parts."""
         match element.name:
             case "REQ-IF-HEADER":
                 self.tool = element.text("SOURCE-TOOL-ID")

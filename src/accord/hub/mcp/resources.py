@@ -83,6 +83,7 @@ def uri_of(kind: Kind, name: str) -> str:
 
 
 def list_uri(kind: Kind) -> str:
+    """Return the URI of the list of all items of a kind."""
     return f"{LISTS}{KINDS[kind].plural}"
 
 
@@ -192,6 +193,7 @@ class ResourceRow(Struct, frozen=True):
 
     @property
     def is_template(self) -> bool:
+        """True if the URI has variables."""
         return "{" in self.uri
 
 
@@ -383,16 +385,17 @@ class ListedItems:
         return self._version()
 
     async def page(self, after: str) -> SourcePage[Resource]:
+        """Return the items after a position, by kind and number. Raises ValueError."""
         kind, number = _parsed(after)
 
         async def read(db: ReadTransaction) -> list[Row]:
             found: list[Row] = []
-            behind = number
+            number_before = number
             for each in LISTED_KINDS[LISTED_KINDS.index(kind) :]:
                 found += await items.listed_resources(
-                    db, each, behind, RESOURCES_PAGE + 1 - len(found)
+                    db, each, number_before, RESOURCES_PAGE + 1 - len(found)
                 )
-                behind = 0
+                number_before = 0  # the next kind from its start
                 if len(found) > RESOURCES_PAGE:
                     break
             return found
@@ -457,6 +460,7 @@ class StoredPrompts:
         return self._version()
 
     async def page(self, after: str) -> SourcePage[Prompt]:
+        """Return the prompts after a position, by number. Raises ValueError."""
         if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
             raise ValueError(f"{after!r} is no place in a list")
         rows = await items.listed_prompts(self._runner.store, int(after or 0), PROMPTS_PAGE + 1)
@@ -464,6 +468,7 @@ class StoredPrompts:
         return SourcePage([_prompt_definition(row) for row in rows[:PROMPTS_PAGE]], more)
 
     async def find(self, name: str) -> ServedPrompt | None:
+        """Return the prompt with this name, or None."""
         if "\0" in name:
             return None
         row = await items.listed_prompt(self._runner.store, name)

@@ -179,6 +179,7 @@ class ComparedRow(Struct, frozen=True):
 
     @property
     def change(self) -> ChangeOf:
+        """The change from the first side to the second."""
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"

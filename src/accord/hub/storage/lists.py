@@ -279,6 +279,7 @@ class OutlineFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
+        """The hash of the query, which cursors begin with."""
         return rows.query_hash(
             "outline", self.parent_id, _cursor_form(self.statuses), _cursor_form(self.assignee_ids)
         )
