@@ -90,7 +90,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-40", "Incoming messages of all connections together take bounded memory."),
         ("W-28", "Options that are passed on are declared: a misspelt one is found and named."),
     ),
-    ("accord.transports.web", "tests"): (
+    ("accord.transports.http.web_app", "tests"): (
         ("F-41", "Credentials are checked before a request's body is read, by one hook."),
         ("F-42", "A client that is refused early can read why while it sends on, up to a limit."),
     ),
@@ -193,7 +193,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.incoming", "tests"): (
         ("F-33", "MCP serves no params or _meta with a member twice, at any depth."),
     ),
-    ("accord.transports.web.asgi", "tests"): (
+    ("accord.transports.asgi.web", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),
     ("accord.mcp.server.cluster", "tests"): (

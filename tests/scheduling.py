@@ -70,7 +70,7 @@ NO_UNIT: Final = (
     "tests/openrpc/test_live.py",
     "tests/openrpc/test_names.py",
     "tests/openrpc/test_validity.py",
-    "tests/schema/test_strings.py",
+    "tests/schema/test_schema_strings.py",
 )
 """The files in these folders that start servers or other programs."""
 SERVERS: Final = frozenset(("cluster", "kafka", "browser", "packages", "url", "migrated_url"))

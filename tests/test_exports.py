@@ -76,7 +76,7 @@ def test_transports_that_are_not_used_are_not_loaded() -> None:
 
 def test_websockets_load_no_http_server_or_client() -> None:
     code = (
-        "import sys, accord.transports.websocket.client, accord.transports.websocket.server\n"
+        "import sys, accord.transports.websocket.endpoints, accord.transports.websocket.endpoints\n"
         "print(sorted(m for m in sys.modules if m.startswith('accord.transports.http.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -26,9 +26,9 @@ from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.tasks.tasks import ANYONE
-from accord.transports.http.heads import Fields, Pairs, place_below
+from accord.transports.http.heads import Fields, Pairs, WebRequest, place_below
 from accord.transports.http.replies import Reply
-from accord.transports.web.app import JSON, WebRequest
+from accord.transports.http.web_app import JSON
 from fuzz import reference
 from fuzz.reference import typed
 from fuzz.targets import Check

@@ -47,7 +47,7 @@ _HOMES = {
     "ServiceError": "accord.operations.errors",
     "StepFailedError": "accord.workflows.step_type",
     "StepTask": "accord.workflows.step_type",
-    "Transport": "accord.transports.plugins",
+    "Transport": "accord.transports.connect",
     "TransportError": "accord.jsonrpc.protocol.errors",
     "Type": "accord.hub.exchange.project",
     "Work": "accord.operations.context",
@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from accord.operations.registry import Operations as Operations
     from accord.operations.runner import perform as perform
     from accord.transports.connect import (
+        Transport as Transport,
         open_channel as open_channel,
     )
     from accord.transports.options import (
@@ -110,7 +111,6 @@ if TYPE_CHECKING:
         Listener as Listener,
         Options as Options,
     )
-    from accord.transports.plugins import Transport as Transport
     from accord.transports.serve import (
         listen_channel as listen_channel,
     )

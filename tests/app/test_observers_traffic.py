@@ -15,9 +15,9 @@ from accord.app.site import Site
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import RequestSpans
-from accord.transports.http.heads import Fields
+from accord.transports.http.heads import Fields, WebRequest
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, WebApp, WebRequest
+from accord.transports.http.web_app import JSON, Exchange, WebApp
 
 CHANNEL = ChannelInfo(scheme="http", address="10.0.0.7:5000", duplex=False)
 FACES = {"/a": "rest", "/b": "mcp"}

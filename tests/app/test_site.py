@@ -8,9 +8,9 @@ import pytest
 
 from accord.app.site import RoutedHead, Site
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.transports.http.heads import Fields
+from accord.transports.http.heads import Fields, WebRequest
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
+from accord.transports.http.web_app import JSON, Exchange, LivingApp, Stream
 
 
 class App(LivingApp[str]):

@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec import UNSET
 
 from accord.openrpc.clients import read_api, write_python, write_typescript
-from accord.openrpc.clients.stand_ins import decoder
-from accord.openrpc.clients.stub import Methods
+from accord.openrpc.clients.stub import Methods, decoder
 from tests.clients.documents import Json, document, method, param, ref
 from tests.clients.modules import load
 from tests.clients.random_documents import HOSTILE, random_document

@@ -16,7 +16,7 @@ from accord import InvalidResultError, RpcError, serve
 from accord.openrpc import expose
 from accord.openrpc.clients import read_api, write_typescript
 from accord.openrpc.clients.names import snake
-from accord.openrpc.clients.stand_ins import decoder
+from accord.openrpc.clients.stub import decoder
 from tests.clients.modules import python_client
 from tests.clients.typescript import build, run
 from tests.exposure.test_in_process_shop import CASES, HEADERS, Case, requested, shop

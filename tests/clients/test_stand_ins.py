@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from accord.openrpc.clients.stand_ins import decoder, either, open_record
+from accord.openrpc.clients.stub import decoder, either, open_record
 
 
 class Cat(Struct):

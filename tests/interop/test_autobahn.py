@@ -24,8 +24,7 @@ import pytest
 from accord.jsonrpc.protocol.channel import MIB, Channel, Limits
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.websocket.client import open_websocket
-from accord.transports.websocket.server import listen_websocket
+from accord.transports.websocket.endpoints import listen_websocket, open_websocket
 from tests.installing import note_installation
 from tests.patience import PATIENCE
 from tests.transports.recorder import Echo

@@ -27,8 +27,8 @@ from accord.app.site import Site
 from accord.app.system import open_system, prepare
 from accord.operations.logs import JsonFormat
 from accord.telemetry.tracing import RequestSpans
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
-from accord.transports.web.server import listen_web
 from tests.patience import PATIENCE as PATIENCE
 
 TRACE: Final = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.openrpc.linter import RULES, DocumentFinding, lint
-from accord.openrpc.linter.linter import MOST_FINDINGS
+from accord.openrpc.linter import MOST_FINDINGS, lint
+from accord.openrpc.linter_rules import RULES, DocumentFinding
 
 
 def document(**members: Any) -> dict[str, Any]:

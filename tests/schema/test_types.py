@@ -30,7 +30,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, msgpack
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, computed_field
 
 from accord.jsonrpc.protocol.errors import RegistrationError
-from accord.schema import strings
+from accord.schema import schema
 from accord.schema.from_msgspec import name_classes, title
 from accord.schema.schema import Schema
 from accord.schema.types import accepts, returns
@@ -53,16 +53,16 @@ BOTH = [
     (str, STRING),
     (UserId, INTEGER),
     (T, {}),
-    (bytes, strings.BASE64),
-    (bytearray, strings.BASE64),
-    (uuid.UUID, strings.UUID),
-    (datetime.date, strings.DATE),
-    (datetime.datetime, strings.datetime(None)),
-    (Annotated[datetime.datetime, Meta(tz=True)], strings.datetime(True)),
-    (Annotated[datetime.datetime, Meta(tz=False)], strings.datetime(False)),
-    (datetime.time, strings.time(None)),
-    (Annotated[datetime.time, Meta(tz=True)], strings.time(True)),
-    (datetime.timedelta, strings.DURATION),
+    (bytes, schema.BASE64),
+    (bytearray, schema.BASE64),
+    (uuid.UUID, schema.UUID),
+    (datetime.date, schema.DATE),
+    (datetime.datetime, schema.datetime(None)),
+    (Annotated[datetime.datetime, Meta(tz=True)], schema.datetime(True)),
+    (Annotated[datetime.datetime, Meta(tz=False)], schema.datetime(False)),
+    (datetime.time, schema.time(None)),
+    (Annotated[datetime.time, Meta(tz=True)], schema.time(True)),
+    (datetime.timedelta, schema.DURATION),
     (Annotated[int, Meta(ge=1, lt=9)], {**INTEGER, "minimum": 1, "exclusiveMaximum": 9}),
     (Annotated[int, Meta(gt=1, le=9)], {**INTEGER, "exclusiveMinimum": 1, "maximum": 9}),
     (Annotated[int, Meta(multiple_of=5)], {**INTEGER, "multipleOf": 5}),
@@ -71,7 +71,7 @@ BOTH = [
     (Annotated[str, Meta(pattern="(?i)a")], STRING),
     (
         Annotated[bytes, Meta(min_length=1, max_length=4)],
-        {**strings.BASE64, "minLength": 4, "maxLength": 8},
+        {**schema.BASE64, "minLength": 4, "maxLength": 8},
     ),
     (Literal["b", "a"], {"enum": ["a", "b"]}),
     (Literal[2, "a", None], {"enum": [None, 2, "a"]}),
@@ -99,11 +99,11 @@ BOTH = [
     (Mapping[str, int], {"type": "object", "additionalProperties": INTEGER}),
     (
         dict[int, str],
-        {"type": "object", "additionalProperties": STRING, "propertyNames": strings.INTEGER_KEY},
+        {"type": "object", "additionalProperties": STRING, "propertyNames": schema.INTEGER_KEY},
     ),
     (
         dict[float, str],
-        {"type": "object", "additionalProperties": STRING, "propertyNames": strings.NUMBER_KEY},
+        {"type": "object", "additionalProperties": STRING, "propertyNames": schema.NUMBER_KEY},
     ),
     (
         dict[bool, str],
@@ -118,7 +118,7 @@ BOTH = [
         {
             "type": "object",
             "additionalProperties": STRING,
-            "propertyNames": {"anyOf": [strings.INTEGER_KEY, {"pattern": strings.UUID["pattern"]}]},
+            "propertyNames": {"anyOf": [schema.INTEGER_KEY, {"pattern": schema.UUID["pattern"]}]},
         },
     ),
     (
@@ -149,7 +149,7 @@ def test_type_is_described_the_same_way_as_parameter_and_as_result(
 
 
 DIFFERENT = [
-    (decimal.Decimal, ANY_DECIMAL, strings.DECIMAL),
+    (decimal.Decimal, ANY_DECIMAL, schema.DECIMAL),
     (
         Annotated[set[int], Meta(min_length=1, max_length=3)],
         {"type": "array", "items": INTEGER, "minItems": 1},
@@ -180,13 +180,13 @@ DIFFERENT = [
         {
             "type": "object",
             "additionalProperties": INTEGER,
-            "propertyNames": strings.NUMBER_KEY,
+            "propertyNames": schema.NUMBER_KEY,
             "minProperties": 1,
         },
         {
             "type": "object",
             "additionalProperties": INTEGER,
-            "propertyNames": strings.NUMBER_KEY,
+            "propertyNames": schema.NUMBER_KEY,
             "minProperties": 1,
             "maxProperties": 3,
         },
@@ -235,7 +235,7 @@ ENUMS = [
         {"enum": ["red", "blue"]},
     ),
     (Level, {"title": "Level", "enum": [1, 2]}, {"enum": ["1", "2"]}),
-    (Rights, {"title": "Rights", "type": "integer"}, strings.INTEGER_KEY),
+    (Rights, {"title": "Rights", "type": "integer"}, schema.INTEGER_KEY),
     (Lenient, {"title": "Lenient", "type": "string"}, {}),
 ]
 
@@ -267,7 +267,7 @@ ITEM_FIELDS = {
     "tags": {"type": "array", "items": STRING, "default": []},
     "note": STRING,
     "size": {"type": "integer", "default": 3},
-    "made": {**strings.DATE, "default": "2026-01-31"},
+    "made": {**schema.DATE, "default": "2026-01-31"},
     "check": {},
 }
 

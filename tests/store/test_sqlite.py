@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store, sqlite_reader
+from accord.store.sqlite_reader import WakeFolder
 from accord.store.store import ReadTransaction, StoreUnavailableError
-from accord.store.wake import WakeFolder
 from tests.patience import PATIENCE
 
 

@@ -1,14 +1,17 @@
-"""Several observers in the place of one."""
+"""Several observers in the place of one, and the current trace."""
 
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from accord import RpcError
-from accord.telemetry.observers import all_of
+from accord.telemetry.observers import all_of, current_traceparent
+from accord.telemetry.tracing import trace_headers
 
 
 class Recorder:
@@ -89,3 +92,15 @@ def test_none_is_an_observer_too() -> None:
     assert told == [
         *("only called add", "only ended 7", "only left", "only batch 2", "only refused 8"),
     ]
+
+
+def test_the_current_span_is_told_as_headers_tell_it() -> None:
+    assert current_traceparent() == ""
+    with TracerProvider().get_tracer("test").start_as_current_span("work"):
+        assert current_traceparent() == trace_headers()["traceparent"]
+    assert current_traceparent() == ""
+
+
+def test_without_opentelemetry_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "opentelemetry.trace")
+    assert current_traceparent() == ""

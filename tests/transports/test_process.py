@@ -18,8 +18,7 @@ import pytest
 
 from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
-from accord.transports.process import open_process
-from accord.transports.process.transport import KEPT_LINES, MAX_LINE_BYTES, StderrLines
+from accord.transports.process import KEPT_LINES, MAX_LINE_BYTES, StderrLines, open_process
 from accord.transports.stream import StreamChannel
 from tests.transports.recorder import PATIENCE, Recorder
 

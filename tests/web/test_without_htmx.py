@@ -12,9 +12,9 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
 from accord.app.site import Site
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
 from accord.transports.sockets import close_listener
-from accord.transports.web.server import listen_web
 from accord.web.app import WebPages
 from accord.web.pages import PAGES
 from accord.web.responses import HTMX, Assets

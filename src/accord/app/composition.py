@@ -43,8 +43,7 @@ from accord.operations.context import RULES
 from accord.operations.operation import Operation
 from accord.operations.registry import Operations, Registry
 from accord.operations.runner import Recorder
-from accord.transports.connect import SCHEMES
-from accord.transports.plugins import Transport
+from accord.transports.connect import SCHEMES, Transport
 from accord.workflows.core.definition import PluginStep
 from accord.workflows.core.definition_fields import NAME, TYPES
 from accord.workflows.registry import (

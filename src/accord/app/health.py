@@ -31,16 +31,9 @@ from accord.app.engine import Engine
 from accord.store.catalog import PING
 from accord.store.store import Store, StoreError
 from accord.telemetry.metrics import MEDIA_TYPE, Exposition, Family, Histogram, Kind
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import (
-    JSON,
-    SMALL_BODY,
-    BodyLimit,
-    Exchange,
-    Underway,
-    WebApp,
-    WebRequest,
-)
+from accord.transports.http.web_app import JSON, SMALL_BODY, BodyLimit, Exchange, Underway, WebApp
 from accord.workflows.metrics import Backlog
 
 TICK_SECONDS: Final = 0.25

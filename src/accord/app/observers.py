@@ -24,7 +24,8 @@ from accord.operations.logs import redact
 from accord.operations.operation import Operation
 from accord.operations.runner import Observe
 from accord.telemetry.metrics import Exposition, Histogram
-from accord.transports.web.app import JSON, Exchange, Stream, WebApp, WebRequest
+from accord.transports.http.heads import WebRequest
+from accord.transports.http.web_app import JSON, Exchange, Stream, WebApp
 
 if TYPE_CHECKING:
     from accord.telemetry.tracing import OutgoingSpans, PastSpans, RequestSpan, RequestSpans

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from accord.app.observers import Traffic
 from accord.app.settings import Settings
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.transports.http.heads import place_below
+from accord.transports.http.heads import WebRequest, place_below
 from accord.transports.http.replies import EXHAUSTED, Reply, text_reply
-from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebApp, WebRequest
+from accord.transports.http.web_app import BodyLimit, Exchange, LivingApp, WebApp
 
 YEAR_SECONDS: Final = 365 * 86_400
 RESPONSE_HEADERS: Final = {

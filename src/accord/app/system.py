@@ -68,10 +68,9 @@ from accord.operations.ratelimit.bucket import (
 )
 from accord.store import Store
 from accord.telemetry.metrics import Exposition, Metrics
-from accord.transports.http.server import HttpListener
+from accord.transports.http.server import HttpListener, listen_web
 from accord.transports.options import Options
 from accord.transports.sockets import close_listener
-from accord.transports.web.server import listen_web
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
 from accord.workflows.metrics import Backlog
 from accord.workflows.operations.run_stream import watch_run

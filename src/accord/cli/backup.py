@@ -35,7 +35,7 @@ from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
 from accord.operations.audit.verify import VerificationReport, verify
 from accord.operations.errors import ConflictError
 from accord.store import open_store
-from accord.store.migrations import migrations, pending_migrations
+from accord.store.catalog import migrations, pending_migrations
 from accord.store.store import Engine, Row
 
 if TYPE_CHECKING:

@@ -40,7 +40,8 @@ from accord.jsonrpc.protocol.channel import MIB, Limits
 from accord.jsonrpc.protocol.codec import REFUSALS, decode_json
 from accord.jsonrpc.protocol.errors import ConnectError, RegistrationError
 from accord.openrpc.info import DISCOVER
-from accord.openrpc.linter import RULES, DocumentFinding, lint
+from accord.openrpc.linter import lint
+from accord.openrpc.linter_rules import RULES, DocumentFinding
 from accord.transports.connect import connect
 from accord.transports.urls import shown
 

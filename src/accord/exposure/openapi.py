@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_plus
 from msgspec import Struct
 
 from accord.jsonrpc.protocol.errors import RegistrationError
-from accord.schema.from_openapi import SchemaTooLargeError, from_openapi
+from accord.schema.bundle import SchemaTooLargeError, from_openapi
 from accord.schema.schema import Json, Schema, change_references, referred
 
 METHODS = ("get", "post", "put", "patch", "delete")

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, Protocol, TextIO, TypeAlias
 
 import msgspec
 
-from accord.telemetry.current import current_traceparent
+from accord.telemetry.observers import current_traceparent
 
 REDACTED: Final = "[redacted]"
 MAX_READ: Final = 20_000

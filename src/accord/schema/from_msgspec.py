@@ -13,10 +13,18 @@ import msgspec.inspect as m
 from msgspec import NODEFAULT, Struct, UnsetType
 
 from accord.jsonrpc.protocol.messages import encode
-from accord.schema import strings
+from accord.schema import schema as strings
 from accord.schema.bundle import Bundle
-from accord.schema.schema import DEFINITIONS, Json, Role, Schema, component_key, reference
-from accord.schema.strings import makes_members, to_ecma
+from accord.schema.schema import (
+    DEFINITIONS,
+    Json,
+    Role,
+    Schema,
+    component_key,
+    makes_members,
+    reference,
+    to_ecma,
+)
 
 
 def title(cls: Any) -> str:

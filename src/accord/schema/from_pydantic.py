@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from accord.schema.schema import Json, Role, Schema
-from accord.schema.strings import is_asked, makes_members, to_ecma
+from accord.schema.schema import Json, Role, Schema, is_asked, makes_members, to_ecma
 
 Path: TypeAlias = list[str | int]
 

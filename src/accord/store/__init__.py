@@ -7,10 +7,9 @@
 
 store          the interface: `Store`, `Transaction`, `Row`, the errors
 opening        `open_store`: from a URL to a store
-migrations     numbered .sql files, and which of them have not run yet
+catalog        migrations, numbered .sql files; SQL about the database itself
 sqlite         one file, its writer thread, copies of it
-sqlite_reader  connections to the file, and reads while others write
-wake           wake-ups between processes that use the same file
+sqlite_reader  connections to the file, reads while others write, wake-ups between processes
 postgres       a connection pool, and a connection that listens
 postgres_lane  statements, and transactions that take turns
 """

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import asyncpg
 
-from accord.store import migrations
+from accord.store import catalog
 from accord.store.postgres_lane import (
     DRIVER_ERRORS,
     Lane,
@@ -38,9 +38,9 @@ from accord.store.store import (
     StoreUnwritableError,
     Work,
     Writability,
+    check_channel,
     try_writing,
 )
-from accord.store.wake import check_channel
 
 log = logging.getLogger("accord.store")
 
@@ -155,7 +155,7 @@ class PostgresStore:
         await self.close()
 
     async def migrate(self, part: str, folder: Traversable) -> None:
-        known = migrations.migrations(folder, self.engine)
+        known = catalog.migrations(folder, self.engine)
         lock = crc32(b"accord_migrations")
         with translate_errors():
             async with self._open.acquire() as connection:
@@ -168,9 +168,9 @@ class PostgresStore:
                     await connection.execute("SELECT pg_advisory_unlock($1)", lock)
 
     async def applied(self, part: str) -> dict[int, str]:
-        if not await self.fetch(migrations.EXISTS[self.engine]):
+        if not await self.fetch(catalog.EXISTS[self.engine]):
             return {}
-        rows = await self.fetch(migrations.APPLIED, part)
+        rows = await self.fetch(catalog.APPLIED, part)
         return {row["number"]: row["name"] for row in rows}
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
@@ -372,10 +372,10 @@ async def _read_snapshot(connection: Any, work: ReadWork[T]) -> T:
     return result
 
 
-async def _migrate(connection: Any, part: str, known: list[migrations.Migration]) -> None:
-    await connection.execute(migrations.TABLE)
-    rows = await connection.fetch(migrations.APPLIED, part)
+async def _migrate(connection: Any, part: str, known: list[catalog.Migration]) -> None:
+    await connection.execute(catalog.TABLE)
+    rows = await connection.fetch(catalog.APPLIED, part)
     applied = {row["number"]: row["name"] for row in rows}
-    for migration in migrations.pending_migrations(known, applied, part):
+    for migration in catalog.pending_migrations(known, applied, part):
         await connection.execute(migration.sql)
-        await connection.execute(migrations.RECORD, part, migration.number, migration.name)
+        await connection.execute(catalog.RECORD, part, migration.number, migration.name)

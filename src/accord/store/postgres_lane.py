@@ -45,8 +45,8 @@ from accord.store.store import (
     StoreUnavailableError,
     StoreUnwritableError,
     Work,
+    check_channel,
 )
-from accord.store.wake import check_channel
 
 DRIVER_ERRORS: Final = (
     asyncpg.PostgresError,

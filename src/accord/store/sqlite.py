@@ -25,11 +25,12 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from accord.store import migrations
+from accord.store import catalog
 from accord.store.sqlite_reader import (
     STATEMENTS,
     SqliteReader,
     SqliteTransaction,
+    WakeFolder,
     connect,
     run_coroutine,
     statements,
@@ -48,10 +49,10 @@ from accord.store.store import (
     Transaction,
     Work,
     Writability,
+    check_channel,
     remove_filler,
     write_filler,
 )
-from accord.store.wake import WakeFolder, check_channel
 
 log = logging.getLogger("accord.store")
 
@@ -117,23 +118,23 @@ class SqliteStore:
         await self.close()
 
     async def migrate(self, part: str, folder: Traversable) -> None:
-        known = migrations.migrations(folder, self.engine)
+        known = catalog.migrations(folder, self.engine)
 
         async def work(transaction: Transaction) -> None:
-            await transaction.execute(migrations.TABLE)
-            rows = await transaction.fetch(migrations.APPLIED, part)
+            await transaction.execute(catalog.TABLE)
+            rows = await transaction.fetch(catalog.APPLIED, part)
             applied = {row["number"]: row["name"] for row in rows}
-            for migration in migrations.pending_migrations(known, applied, part):
+            for migration in catalog.pending_migrations(known, applied, part):
                 for statement in statements(migration.sql):
                     await transaction.execute(statement)
-                await transaction.execute(migrations.RECORD, part, migration.number, migration.name)
+                await transaction.execute(catalog.RECORD, part, migration.number, migration.name)
 
         await self.transact(work)
 
     async def applied(self, part: str) -> dict[int, str]:
-        if not await self.fetch(migrations.EXISTS[self.engine]):
+        if not await self.fetch(catalog.EXISTS[self.engine]):
             return {}
-        rows = await self.fetch(migrations.APPLIED, part)
+        rows = await self.fetch(catalog.APPLIED, part)
         return {row["number"]: row["name"] for row in rows}
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:

@@ -1,20 +1,28 @@
-"""Connections to one SQLite file, and reads while others write to it.
+"""Connections to one SQLite file, reads while others write to it, wake-ups between processes.
 
 A thread round trip costs seven times as much as a row found by its key (61 µs and 8 µs). So a read
 starts on the event loop, with a limit on each of its statements; a statement that exceeds it is
 interrupted, and the read runs again in a thread. Statements that were too slow several times go
 straight to the thread. A snapshot read always runs in a thread. On the loop and in a thread, all
 statements of a read share one transaction: they see one state, and cost less than one each.
+
+Wake-ups go through named pipes in a folder beside the file. A listener creates a pipe
+`CHANNEL.RANDOM` and reads it; a notifier writes a byte to each pipe of the channel. A full pipe has
+woken its reader already; a pipe without a reader was left by a dead process, and is removed. Idle
+pipes cost nothing, and their paths have no length limit as those of sockets do.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import secrets
 import sqlite3
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any, Final, TypeVar
@@ -30,8 +38,85 @@ from accord.store.store import (
     StoreError,
     StoreUnavailableError,
     StoreUnwritableError,
+    check_channel,
 )
-from accord.store.wake import check_channel
+
+_ALL: Final = 65_536
+
+
+class WakeFolder:
+    """The pipes of all processes that use one file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.mkdir(mode=0o700, exist_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold an exclusive lock between processes; wait for it first."""
+        import fcntl  # POSIX only
+
+        fd = os.open(self._path, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def listen(self, channel: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` on the running event loop for each wake-up; return a stop function."""
+        check_channel(channel)
+        loop = asyncio.get_running_loop()
+        name = secrets.token_hex(8)
+        pipe, unread = self._path / f"{channel}.{name}", self._path / f".{name}"
+        os.mkfifo(unread, 0o600)
+        # Open it for writing too, or the reader would see EOF when the last writer closes.
+        fd = os.open(unread, os.O_RDWR | os.O_NONBLOCK)
+        # Rename it only now: notifiers remove pipes without a reader.
+        unread.rename(pipe)
+        listening = True
+
+        def wake_up() -> None:
+            with suppress(BlockingIOError):
+                os.read(fd, _ALL)
+            callback()
+
+        def stop() -> None:
+            nonlocal listening
+            if listening:
+                listening = False
+                pipe.unlink(missing_ok=True)
+                loop.remove_reader(fd)
+                os.close(fd)
+
+        loop.add_reader(fd, wake_up)
+        return stop
+
+    def notify(self, channel: str) -> None:
+        """Wake all listeners of `channel`. Callable from any thread."""
+        prefix = f"{channel}."
+        with os.scandir(self._path) as entries:
+            pipes = [entry.path for entry in entries if entry.name.startswith(prefix)]
+        for pipe in pipes:
+            _write(pipe)
+
+
+def _write(pipe: str) -> None:
+    try:
+        fd = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # no reader
+            with suppress(FileNotFoundError):
+                os.unlink(pipe)
+        elif error.errno != errno.ENOENT:
+            raise
+        return
+    try:
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(fd, b"!")
+    finally:
+        os.close(fd)
+
 
 T = TypeVar("T")
 

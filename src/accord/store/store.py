@@ -19,6 +19,7 @@ The errors of the database drivers are translated; they never leave this package
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from importlib.resources.abc import Traversable
 from types import TracebackType
@@ -285,3 +286,12 @@ async def write_filler(transaction: Transaction) -> None:
 async def remove_filler(transaction: Transaction) -> None:
     """Remove the data of `write_filler`, if there is any. Raises StoreError."""
     await transaction.execute(_DROP)
+
+
+_CHANNEL: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def check_channel(channel: str) -> None:
+    """Raise ValueError for a name that not every database allows."""
+    if not _CHANNEL.fullmatch(channel):
+        raise ValueError(f"{channel!r} is no channel: a-z, 0-9 and _, at most 63 of them")

@@ -28,7 +28,7 @@ from accord.jsonrpc.protocol.errors import RpcError
 from accord.jsonrpc.protocol.messages import Id
 from accord.jsonrpc.runtime.calls import CallOptions
 from accord.jsonrpc.runtime.peer import Peer
-from accord.transports.web.app import WebRequest
+from accord.transports.http.heads import WebRequest
 
 try:
     from opentelemetry import context as current, propagate, trace

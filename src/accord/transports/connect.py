@@ -1,12 +1,15 @@
-"""`connect`: from a URL to a peer."""
+"""`connect`: from a URL to a peer; the transports that plugins add, by the scheme of their URLs."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import TracebackType
 from typing import Any, Unpack
 
+from msgspec import Struct
+
+from accord.entry_points import PluginError, find
 from accord.jsonrpc.methods.context import Observer
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import Channel
@@ -14,7 +17,14 @@ from accord.jsonrpc.protocol.errors import ConnectError
 from accord.jsonrpc.protocol.session import IdKind
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.runtime.threads import ThreadPool
-from accord.transports.options import ChannelOptions, Options, PeerOptions, check_options
+from accord.transports.options import (
+    Accept,
+    ChannelOptions,
+    Listener,
+    Options,
+    PeerOptions,
+    check_options,
+)
 from accord.transports.reconnect import Backoff, open_reconnecting
 from accord.transports.urls import scheme_of, shown
 
@@ -121,7 +131,7 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_stream(target, options)
         case "ws" | "wss":
-            from accord.transports.websocket.client import open_websocket
+            from accord.transports.websocket.endpoints import open_websocket
 
             return await open_websocket(target, options)
         case "http" | "https":
@@ -136,8 +146,6 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_stdio(options)
         case scheme:
-            from accord.transports.plugins import transport_of
-
             return await transport_of(scheme).open(target, options)
 
 
@@ -163,6 +171,40 @@ def known_scheme(url: str) -> str:
 def _is_plugged(scheme: str) -> bool:
     if not scheme:
         return False
-    from accord.transports.plugins import plugged
 
     return plugged(scheme) is not None
+
+
+class Transport(Struct, frozen=True, kw_only=True):
+    """A transport of a plugin: functions that connect to its URLs and listen on them."""
+
+    open: Callable[[str, Options], Awaitable[Channel]]
+    """Connects to a URL. Raises ConnectError."""
+    listen: Callable[[str, Accept, Options], Awaitable[Listener]]
+    """Listens at a URL. Raises ConnectError."""
+
+
+def plugged(scheme: str) -> Transport | None:
+    """Return the plugin's transport for `scheme`, None if there is none.
+
+    Raises ConnectError if it cannot be loaded.
+    """
+    try:
+        found = find("accord.transports", scheme)
+        if found is None:
+            return None
+        transport = found.load()
+        if not isinstance(transport, Transport):
+            raise found.refused(f"{found.value} is no accord.plugins.Transport")
+    except PluginError as error:
+        raise ConnectError(
+            str(error), recoverable=False, advice="See accord plugin list, and its own page."
+        ) from error
+    return transport
+
+
+def transport_of(scheme: str) -> Transport:
+    """Return the transport for a scheme that a plugin is known to have. Raises ConnectError."""
+    transport = plugged(scheme)
+    assert transport is not None, "the scheme was looked up before"
+    return transport

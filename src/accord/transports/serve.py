@@ -260,7 +260,7 @@ async def listen_channel(url: str, accept: Accept, options: Options) -> Listener
 
             return await listen_stream(url, accept, options)
         case "ws" | "wss":
-            from accord.transports.websocket.server import listen_websocket
+            from accord.transports.websocket.endpoints import listen_websocket
 
             return await listen_websocket(url, accept, options)
         case "http" | "https" | "stdio" as scheme:
@@ -270,7 +270,7 @@ async def listen_channel(url: str, accept: Accept, options: Options) -> Listener
                 advice="Use tcp, tls, unix, ws, wss or memory.",
             )
         case scheme:
-            from accord.transports.plugins import transport_of
+            from accord.transports.connect import transport_of
 
             return await transport_of(scheme).listen(url, accept, options)
 

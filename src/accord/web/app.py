@@ -34,15 +34,9 @@ from accord.operations.errors import (
 )
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Origins
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
-from accord.transports.web.app import (
-    SMALL_BODY,
-    BodyLimit,
-    Exchange,
-    LivingApp,
-    Underway,
-    WebRequest,
-)
+from accord.transports.http.web_app import SMALL_BODY, BodyLimit, Exchange, LivingApp, Underway
 from accord.web.forms import Words, read_form, read_words
 from accord.web.layout import PendingCountCache
 from accord.web.request import PageCache, PageRequest, PageRoute, Pages, PageServices, read_cookies

@@ -19,8 +19,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import WebRequest
 
 POLICY: Final = "; ".join(
     (

@@ -14,7 +14,7 @@ from accord.app.runtime import AUDIT_PURPOSE, open_runtime, server_key
 from accord.app.settings import Settings
 from accord.operations.audit.verify import verify
 from accord.store import open_store
-from accord.store.migrations import migrations
+from accord.store.catalog import migrations
 from tests.app.backup import first
 from tests.app.desk import Desk, at
 from tests.app.served import accord, serving

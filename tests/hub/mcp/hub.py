@@ -14,8 +14,8 @@ from accord.mcp import Server
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.session import Principal
 from accord.operations.context import Caller, Scope, default_scopes
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply as WebReply
-from accord.transports.web.app import WebRequest
 from tests.hub.world import World
 from tests.mcp.server.http.service import Reply, Site, modern_headers, request, serving, with_meta
 

@@ -12,8 +12,7 @@ import pytest
 from msgspec import UNSET
 
 from accord import Context, Peer, RegistrationError, Router, RpcError
-from accord.jsonrpc.methods.interceptors import Proceed
-from accord.jsonrpc.methods.method import raw_method
+from accord.jsonrpc.methods.method import Proceed, raw_method
 from accord.transports.memory import memory_pair
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.methods.interceptors import Proceed
+from accord.jsonrpc.methods.method import Proceed
 from accord.jsonrpc.methods.router import Router, method
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError

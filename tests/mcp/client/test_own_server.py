@@ -15,8 +15,8 @@ from accord.mcp.client.client import Mode
 from accord.mcp.client.subscriptions import Change
 from accord.mcp.protocol.messages import ProgressParams
 from accord.mcp.server.http import McpEndpoint
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
-from accord.transports.web.server import listen_web
 from tests.mcp.client.demo import demo
 from tests.patience import PATIENCE
 

@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl, unquote_plus
 
 from msgspec import Struct
 
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
+from accord.transports.http.server import listen_web
+from accord.transports.http.web_app import Exchange, WebApp
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebApp, WebRequest
-from accord.transports.web.server import listen_web
 
 
 class Asked(Struct):

@@ -27,8 +27,8 @@ from accord.operations.errors import (
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
 from accord.store import open_store
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply as WebReply
-from accord.transports.web.app import WebRequest
 
 operations = Registry()
 

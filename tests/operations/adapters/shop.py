@@ -47,8 +47,8 @@ from accord.operations.registry import Registry
 from accord.operations.runner import Runner
 from accord.store import Store, open_store
 from accord.store.store import Transaction
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
-from accord.transports.web.server import listen_web
 from tests.plain_http import NO_TLS
 
 Id = Annotated[str, Meta(min_length=1, max_length=64)]

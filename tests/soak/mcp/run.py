@@ -26,9 +26,9 @@ from accord.mcp import Client
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.tasks.store import MemoryTaskStore
+from accord.transports.asgi.web import WebAsgi
+from accord.transports.http.server import listen_web
 from accord.transports.options import Listener, Options
-from accord.transports.web.asgi import WebAsgi
-from accord.transports.web.server import listen_web
 from tests.soak.mcp.kinds import PATIENCE, WEIGHTS, Kind, Mode, Site, Visit
 from tests.soak.mcp.service import soaked
 from tests.soak.measures import MIB, Held, held

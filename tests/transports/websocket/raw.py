@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from accord.jsonrpc.protocol.channel import Channel
 from accord.transports.options import Options
 from accord.transports.websocket.channel import WebSocketChannel
+from accord.transports.websocket.endpoints import WebSocketListener, listen_websocket
 from accord.transports.websocket.frames import Event, FrameReader, Opcode, frame
 from accord.transports.websocket.handshake import HeadBuffer, accept_key
-from accord.transports.websocket.server import WebSocketListener, listen_websocket
 from tests.transports.recorder import PATIENCE, Recorder
 
 KEY = b"\x12\x34\x56\x78"

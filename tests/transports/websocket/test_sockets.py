@@ -15,7 +15,7 @@ from accord.jsonrpc.protocol.channel import MIB, Limits, ServerLimits
 from accord.jsonrpc.protocol.errors import ConnectionLostError, FramingError
 from accord.transports.options import Options
 from accord.transports.websocket.channel import WebSocketChannel
-from accord.transports.websocket.client import open_websocket
+from accord.transports.websocket.endpoints import open_websocket
 from accord.transports.websocket.frames import (
     Close,
     FrameReader,

@@ -13,7 +13,7 @@ import accord
 from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
-from accord.transports.websocket.client import open_websocket
+from accord.transports.websocket.endpoints import open_websocket
 from tests.transports.recorder import Echo, Recorder
 from tests.transports.websocket.raw import recording, serving
 

@@ -14,10 +14,11 @@ import pytest
 from msgspec import json
 
 from accord.a2a import Agent
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
+from accord.transports.http.server import listen_web
+from accord.transports.http.web_app import Exchange, WebApp
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebApp, WebRequest
-from accord.transports.web.server import listen_web
 from tests.app.served import PATIENCE, Served, accord, serving
 from tests.markdown import read_blocks
 from tests.store.cluster import Cluster

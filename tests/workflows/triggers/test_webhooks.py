@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.protocol.channel import Limits
 from accord.operations.ratelimit.bucket import MemoryLimiter
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
-from accord.transports.web.server import listen_web
 from accord.workflows.bridge.client_pool import Secrets
 from accord.workflows.triggers.webhooks import (
     DEDUPLICATION_SECONDS,

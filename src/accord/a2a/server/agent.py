@@ -37,7 +37,7 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 
 if TYPE_CHECKING:
     from accord.a2a.server.serving import AgentServeOptions, Serving, serve
-    from accord.transports.web.asgi import WebAsgi
+    from accord.transports.asgi.web import WebAsgi
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -190,7 +190,7 @@ class Agent:
         `url` is the address for clients, which the card names.
         """
         from accord.a2a.server.serving import LIMITS
-        from accord.transports.web.asgi import WebAsgi
+        from accord.transports.asgi.web import WebAsgi
 
         return WebAsgi(self.app(url=url, path=path), path=path, limits=LIMITS)
 

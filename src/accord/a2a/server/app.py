@@ -48,10 +48,11 @@ from accord.jsonrpc.protocol.messages import (
     Success,
     encode,
 )
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
+from accord.transports.http.web_app import JSON, Exchange, LivingApp, Stream
 from accord.transports.pages import Page, etag_of
 from accord.transports.urls import names_server, origin_allowed
-from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 
 Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]
 """Return the caller for the headers of a request; None refuses the request."""

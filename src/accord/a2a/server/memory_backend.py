@@ -43,8 +43,8 @@ from accord.a2a.server.skills import (
 )
 from accord.jsonrpc.protocol.errors import ConnectError, InvalidParamsError
 from accord.jsonrpc.protocol.messages import encode
+from accord.transports.http.web_app import Underway
 from accord.transports.urls import WebAddress, parse_web_address
-from accord.transports.web.app import Underway
 
 log = logging.getLogger("accord.a2a")
 

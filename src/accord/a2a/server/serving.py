@@ -10,11 +10,11 @@ from typing import Any, Final, Protocol, Unpack
 from accord.a2a.server.app import AgentApp
 from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN
+from accord.transports.http.server import listen_web
 from accord.transports.options import ChannelOptions, Listener, Options, check_options
 from accord.transports.serve import run_until_stopped
 from accord.transports.sockets import close_listener
 from accord.transports.urls import parse_served_address
-from accord.transports.web.server import listen_web
 
 LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
 """Limits of messages, which may contain files."""

@@ -50,8 +50,7 @@ from accord.operations.auth.server_key import (
     stored_fingerprint,
 )
 from accord.store import open_store
-from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
-from accord.store.migrations import ALL_APPLIED, EXISTS
+from accord.store.catalog import ALL_APPLIED, EXISTS, EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
 from accord.store.sqlite import copy_sqlite
 from accord.store.store import Engine, ReadTransaction, StoreUnavailableError
 

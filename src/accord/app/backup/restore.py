@@ -54,9 +54,10 @@ from accord.store.catalog import (
     SERVER_MAJOR,
     create_schema,
     drop_schema,
+    migrations,
+    pending_migrations,
     rename_schema,
 )
-from accord.store.migrations import migrations, pending_migrations
 from accord.store.store import Transaction
 
 ASIDE_PREFIX: Final = "before-restore-"

@@ -25,8 +25,7 @@ from accord.operations.audit.storage import READ_HEAD
 from accord.operations.audit.trail import HEAD_FILE_NAME, read_head_file
 from accord.operations.auth.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
 from accord.store import StoreError, open_store
-from accord.store.catalog import QUICK_CHECK, SERVER_CLOCK
-from accord.store.migrations import APPLIED, EXISTS
+from accord.store.catalog import APPLIED, EXISTS, QUICK_CHECK, SERVER_CLOCK
 from accord.store.store import Engine, Row, StoreUnavailableError
 
 # The data directory

@@ -11,8 +11,14 @@ from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.methods.call_plan import Plan
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.methods.interceptors import Interceptor, check_interceptor
-from accord.jsonrpc.methods.method import About, Method, make_method, where
+from accord.jsonrpc.methods.method import (
+    About,
+    Interceptor,
+    Method,
+    check_interceptor,
+    make_method,
+    where,
+)
 from accord.jsonrpc.protocol.errors import RegistrationError, RpcError
 from accord.jsonrpc.protocol.messages import Id
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.methods.interceptors import is_async
+from accord.jsonrpc.methods.method import is_async
 from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.mcp.protocol.messages import Params
 from accord.mcp.server.context import Context

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from accord.mcp.server.http.events import EventStore
     from accord.mcp.server.http.sessions import SessionLimits, Sessions
     from accord.mcp.server.session import Principal
+    from accord.transports.http.heads import WebRequest
     from accord.transports.http.replies import Reply
-    from accord.transports.web.app import WebRequest
 
 
 class ServedServer(Protocol):

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.core import Core
     from accord.mcp.server.serving import serve
-    from accord.transports.web.asgi import WebAsgi
+    from accord.transports.asgi.web import WebAsgi
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
@@ -559,7 +559,7 @@ class Server:
         `options` are those of `McpEndpoint`.
         """
         from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
-        from accord.transports.web.asgi import WebAsgi
+        from accord.transports.asgi.web import WebAsgi
 
         check_options(self.asgi, options, McpAsgiOptions.__annotations__)
         options.setdefault("limits", HTTP_LIMITS)

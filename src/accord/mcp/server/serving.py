@@ -129,7 +129,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
     async def _serve_http(self) -> Serving:
         from accord.mcp.server.http.endpoint import McpEndpoint
-        from accord.transports.web.server import listen_web
+        from accord.transports.http.server import listen_web
 
         given: dict[str, Any] = dict(self._options)
         transport = {key: given.pop(key) for key in LISTENER_OPTIONS if key in given}

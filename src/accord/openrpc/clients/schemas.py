@@ -46,7 +46,7 @@ from accord.openrpc.clients.resolution import (
     merge,
     parts,
 )
-from accord.schema import strings
+from accord.schema import schema
 
 MOST_STEPS: Final = 1_000_000
 """How much work the schemas of one document may make."""
@@ -60,12 +60,12 @@ Hint: TypeAlias = tuple[str, ...]
 _FORMATS: Final = frozenset({"date-time", "date", "time", "duration", "uuid", "decimal"})
 _BASE64: Final = frozenset({"byte", "base64"})
 _PATTERNS: Final = {
-    **{strings.datetime(zoned)["pattern"]: "date-time" for zoned in (None, False, True)},
-    **{strings.time(zoned)["pattern"]: "time" for zoned in (None, False, True)},
-    strings.DATE["pattern"]: "date",
-    strings.DECIMAL["pattern"]: "decimal",
-    strings.DURATION["pattern"]: "duration",
-    strings.UUID["pattern"]: "uuid",
+    **{schema.datetime(zoned)["pattern"]: "date-time" for zoned in (None, False, True)},
+    **{schema.time(zoned)["pattern"]: "time" for zoned in (None, False, True)},
+    schema.DATE["pattern"]: "date",
+    schema.DECIMAL["pattern"]: "decimal",
+    schema.DURATION["pattern"]: "duration",
+    schema.UUID["pattern"]: "uuid",
 }
 """The patterns that Accord's own documents have in place of formats."""
 _UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})

@@ -1,14 +1,153 @@
 """The explorer: a page on which methods are found, read and called.
 
 The page is a handful of static files in `page`, served as they are but for their type comments.
-It knows nothing but a document and an endpoint, and loads nothing from anywhere else: its
-content security policy, which is sent along, would not let it.
+It gets a document and an endpoint, and loads nothing from other origins: its content security
+policy forbids it.
 """
 
-from accord.openrpc.explorer.pages import (
-    FramedPage as FramedPage,
-    explorer_pages as explorer_pages,
-    framed_page as framed_page,
-)
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from html import escape
+from importlib.resources import files
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from accord.transports.pages import Page, Pages, etag_of
 
 __all__ = ["FramedPage", "explorer_pages", "framed_page"]
+
+PLACE: Final = "explore"
+MEDIA_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
+"""A comment of types on lines of its own. They are for who changes the page, and a third of it."""
+_COMMON: Final = (
+    ("cache-control", "no-cache"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+)
+
+
+def explorer_pages(
+    *, document: str = "openrpc.json", endpoint: str = ".", title: str = "API explorer"
+) -> Pages:
+    """The explorer at `explore`, with its files below that.
+
+    `document` and `endpoint` are URLs relative to the page: by default the document beside it
+    and the endpoint that both are below. An endpoint keeps its last slash only if you write
+    it. `title` is shown until the document, which has a better one, is loaded.
+    """
+    html = _html(document=document, endpoint=endpoint, title=title)
+    headers = (
+        *_COMMON,
+        ("content-security-policy", _policy(document, endpoint)),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    )
+    pages: dict[str, Callable[[], Page]] = {
+        PLACE: partial(_page, html.encode(), ".html", headers),
+        f"{PLACE}/": _without_slash,
+    }
+    for name in _names():
+        if name != "index.html":
+            suffix = name[name.rindex(".") :]
+            pages[f"{PLACE}/{name}"] = partial(_page, _read(name), suffix, _COMMON)
+    return pages
+
+
+class FramedPage(Struct, frozen=True):
+    """The explorer as a page inside of another one of the same origin."""
+
+    html: str
+    policy: str
+    """The content security policy that it is to be sent with."""
+
+
+def framed_page(*, place: str, csrf: str, theme: str = "") -> FramedPage:
+    """The explorer of the endpoint at the path `place`, without what stands around it.
+
+    Calls say `csrf` in X-CSRF-Token, so that whoever signed in by a cookie can make them. `theme`
+    is light, dark, or empty for what the system asks for.
+    """
+    attributes = f' data-framed data-csrf="{escape(csrf)}"'
+    if theme:
+        attributes += f' data-theme="{escape(theme)}"'
+    document = f"{place}/openrpc.json"
+    html = _html(document=document, endpoint=place, files=f"{place}/{PLACE}", attributes=attributes)
+    policy = _policy(document, place)
+    return FramedPage(html, policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"))
+
+
+def _html(
+    *,
+    document: str,
+    endpoint: str,
+    title: str = "API explorer",
+    files: str = PLACE,
+    attributes: str = "",
+) -> str:
+    words = {"document": document, "endpoint": endpoint, "title": title, "files": files}
+    html = _read("index.html").decode().replace("{framed}", attributes)
+    for name, word in words.items():
+        html = html.replace(f"{{{name}}}", escape(word))
+    return html
+
+
+def _page(body: bytes, suffix: str, headers: tuple[tuple[str, str], ...]) -> Page:
+    return Page(body=body, media_type=MEDIA_TYPES[suffix], etag=etag_of(body), headers=headers)
+
+
+def _without_slash() -> Page:
+    """The page's links are relative: it has to be where they begin from."""
+    return Page(
+        body=b"", media_type="text/plain", status=307, headers=(("location", f"../{PLACE}"),)
+    )
+
+
+def _policy(document: str, endpoint: str) -> str:
+    """Nothing but our own files runs or is loaded, and text from outside never becomes HTML."""
+    sources = [
+        "'self'",
+        *sorted({origin for url in (document, endpoint) if (origin := _origin(url))}),
+    ]
+    directives = (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        f"connect-src {' '.join(sources)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    return "; ".join(directives)
+
+
+def _origin(url: str) -> str:
+    """Of an absolute URL; nothing for a relative one, which is our own."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    folder = files(__package__) / "page"
+    return tuple(sorted(entry.name for entry in folder.iterdir()))
+
+
+@cache
+def _read(name: str) -> bytes:
+    text = (files(__package__) / "page" / name).read_text("utf-8")
+    return (_TYPES.sub("", text) if name.endswith(".js") else text).encode()

@@ -54,7 +54,7 @@ from accord.operations.errors import (
 )
 from accord.operations.operation import Abilities, Operation, Outcome, abilities
 from accord.operations.runner import Arguments, InternalError, Runner
-from accord.telemetry.current import current_traceparent
+from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 CALLER: Final = "caller"

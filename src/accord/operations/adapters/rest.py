@@ -60,17 +60,17 @@ from accord.operations.errors import (
 )
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Origins
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, page_reply
-from accord.transports.pages import Page, PageSource, etag_of
-from accord.transports.web.app import (
+from accord.transports.http.web_app import (
     SMALL_BODY,
     BodyLimit,
     Exchange,
     LivingApp,
     Stream,
     Underway,
-    WebRequest,
 )
+from accord.transports.pages import Page, PageSource, etag_of
 
 log = logging.getLogger("accord.operations.rest")
 

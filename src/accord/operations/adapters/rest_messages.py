@@ -36,7 +36,7 @@ from accord.operations.operation import Verb
 from accord.schema.schema import Json
 from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
-from accord.transports.web.app import Stream
+from accord.transports.http.web_app import Stream
 
 JSON: Final = b"content-type: application/json\r\n"
 PROBLEM: Final = b"content-type: application/problem+json\r\n"

@@ -22,8 +22,7 @@ from msgspec import UNSET, Struct, UnsetType
 from accord.jsonrpc.methods.binding import Params
 from accord.jsonrpc.methods.call_plan import Plan
 from accord.jsonrpc.methods.context import Context, Observer
-from accord.jsonrpc.methods.interceptors import members
-from accord.jsonrpc.methods.method import About, ErrorAbout, Method
+from accord.jsonrpc.methods.method import About, ErrorAbout, Method, members
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.jsonrpc.protocol.errors import own_error
@@ -55,9 +54,10 @@ from accord.operations.errors import KINDS, InvalidError, ServiceError, Unauthen
 from accord.operations.operation import Operation, Preview
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.admission import Admission, nothing_here
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import EXHAUSTED, Reply, failure_reply
 from accord.transports.http.requests import count_unasked
-from accord.transports.web.app import Exchange, LivingApp, Underway, WebRequest
+from accord.transports.http.web_app import Exchange, LivingApp, Underway
 
 CALLER: Final = "accord.caller"
 """The key of the caller in a context's state."""

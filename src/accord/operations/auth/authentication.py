@@ -22,7 +22,7 @@ from accord.operations.auth.credentials import Addresses, Credentials, bearer_in
 from accord.operations.auth.users import SignedIn
 from accord.operations.context import Caller, Face, client_name, new_correlation_id
 from accord.operations.logs import masked
-from accord.telemetry.current import current_traceparent
+from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 MAX_PLACES: Final = 4_096

@@ -1,8 +1,8 @@
-"""A router as an ASGI application: alone under any ASGI server, or inside another one.
+"""Endpoints and applications of ours under any ASGI server, alone or inside another application.
 
-    endpoint    `AsgiEndpoint`, and the exchange of one request: body, answer, disconnect
-    websocket   a channel over the server's WebSocket
-    scope       the types of ASGI, and the reading of a scope                        pure
+    endpoint    `AsgiEndpoint`: a router over HTTP and WebSocket
+    web         `WebAsgi`: a `WebApp` of `accord.transports.http.web_app`
+    scope       the types of ASGI, the reading of a scope and of a body
 
 Requests are admitted and refused by `accord.transports.http.admission`, as in the HTTP server.
 """

@@ -1,17 +1,24 @@
-"""`AsgiEndpoint`: a router as an ASGI application; one request, its body, its answer."""
+"""`AsgiEndpoint`: a router as an ASGI application, over HTTP and WebSocket.
+
+The server does the framing and the pings of a WebSocket. ASGI pulls where a channel pushes, so
+there are two loops. The reading loop pauses while too many bytes wait to be written; the writing
+loop ends with `close`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from typing import Any, ClassVar, Final, cast
 
 from msgspec import UnsetType
 
 from accord.jsonrpc.methods.context import Context, Observer
 from accord.jsonrpc.methods.router import Router
-from accord.jsonrpc.protocol.channel import Limits
+from accord.jsonrpc.protocol.channel import ChannelInfo, Limits, Receiver
+from accord.jsonrpc.protocol.errors import ConnectionLostError, TransportError, own_error
 from accord.jsonrpc.protocol.messages import Failure, Id, Invalid, InvalidMessageReply, Success
 from accord.jsonrpc.protocol.session import Statistics
 from accord.jsonrpc.runtime.dispatcher import Dispatcher
@@ -19,15 +26,18 @@ from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN, Peer
 from accord.jsonrpc.runtime.requests import Cancellable
 from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.asgi.scope import (
+    BodyTooLargeError,
+    ClientGoneError,
     Event,
+    NoMemoryError,
     Receive,
     Scope,
     Send,
     channel_info,
     place_of,
+    read_body,
     request_in,
 )
-from accord.transports.asgi.websocket import AsgiChannel
 from accord.transports.http.admission import ENDPOINT, Admission, nothing_here
 from accord.transports.http.heads import Fields, MalformedError, Pairs
 from accord.transports.http.replies import (
@@ -43,22 +53,155 @@ from accord.transports.http.requests import count_unasked
 from accord.transports.options import MAX_BUFFERED_BYTES, MemoryBudget, Reservation
 from accord.transports.pages import Pages
 
+log = logging.getLogger("accord.transports.asgi")
+
+HIGH_WATER: Final = 64 * 1024
+"""How many bytes may wait to be written before `writable` turns False."""
+
+_ORDERLY: Final = (1000, 1001, 1005)
+"""Normal, going away, and no status at all (RFC 6455, section 7.4.1)."""
+
+
+class AsgiChannel:
+    """One accepted WebSocket. See `Channel` for its methods; `run` carries the messages."""
+
+    def __init__(self, info: ChannelInfo, limits: Limits, receive: Receive, send: Send) -> None:
+        self._info = info
+        self._limits = limits
+        self._receive_event = receive
+        self._send_event = send
+        self._receiver: Receiver
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0
+        self._queued = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._closing = False
+        self._error: TransportError | None = None
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._info
+
+    @property
+    def writable(self) -> bool:
+        return self._room.is_set()
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def send(self, data: bytes) -> None:
+        if self._closing:
+            return
+        most = self._limits.max_queued_bytes
+        if not self.writable and self._queued_bytes > most:
+            waiting = f"{self._queued_bytes:,} bytes wait to be written, over the limit of {most:,}"
+            self._fail(waiting)
+            return
+        self._queue.append(data)
+        self._queued_bytes += len(data)
+        self._queued.set()
+        if self.writable and self._queued_bytes > HIGH_WATER:
+            self._room.clear()
+            self._receiver.writable_changed(False)
+
+    def close(self) -> None:
+        self._closing = True
+        self._queued.set()
+
+    def abort(self) -> None:
+        self._closing = True
+        for task in self._tasks:
+            task.cancel()
+
+    async def run(self) -> None:
+        """Carry messages from `start` to the end of the connection. Raises what the server's
+        functions do."""
+        self._tasks = (
+            asyncio.ensure_future(self._read()),
+            asyncio.ensure_future(self._write()),
+        )
+        try:
+            done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.abort()
+            self._receiver.connection_lost(self._error)
+        for task in done:
+            if not task.cancelled():
+                task.result()
+
+    # Reading
+
+    async def _read(self) -> None:
+        while True:
+            event = await self._receive_event()
+            if event["type"] == "websocket.disconnect":
+                self._note_end(event)
+                return
+            if not self._closing:
+                try:
+                    self._take(event)
+                except Exception:
+                    log.exception("a message of %s could not be handled", self._info.address)
+                    self._fail("a message could not be handled")
+            await self._room.wait()
+
+    def _take(self, event: Event) -> None:
+        text = event.get("text")
+        data = event["bytes"] if text is None else text.encode()
+        most = self._limits.max_message_bytes
+        if most is not None and len(data) > most:
+            why = f"message of {len(data):,} bytes is over the limit of {most:,}"
+            error = own_error("message_too_large", why, maxSize=most, unit="bytes")
+            self._receiver.message_refused(error)
+        else:
+            self._receiver.message_received(data)
+
+    def _note_end(self, event: Event) -> None:
+        code, reason = event.get("code", 1005), event.get("reason") or ""
+        if code not in _ORDERLY and not self._closing:
+            self._error = ConnectionLostError(
+                f"the WebSocket ended with code {code}", data={"code": code, "reason": reason}
+            )
+
+    # Writing
+
+    async def _write(self) -> None:
+        try:
+            while not (self._closing and not self._queue):
+                if self._queue:
+                    await self._write_next()
+                else:
+                    self._queued.clear()
+                    await self._queued.wait()
+            await self._send_event({"type": "websocket.close", "code": 1000})
+        except TimeoutError:
+            self._error = ConnectionLostError(
+                f"the other end took nothing for {self._limits.write_stall_seconds:g} s"
+            )
+        except OSError as error:  # ASGI: the client is gone
+            self._error = ConnectionLostError(f"the connection was lost: {error}")
+
+    async def _write_next(self) -> None:
+        data = self._queue.popleft()
+        async with asyncio.timeout(self._limits.write_stall_seconds):
+            await self._send_event({"type": "websocket.send", "text": data.decode()})
+        self._queued_bytes -= len(data)
+        if not self.writable and self._queued_bytes <= HIGH_WATER:
+            self._room.set()
+            self._receiver.writable_changed(True)
+
+    def _fail(self, why: str) -> None:
+        log.warning("%s is cut off: %s", self._info.address, why)
+        self._error = ConnectionLostError(why)
+        self.abort()
+
+
 SCOPE: Final = "asgi.scope"
 """Under this name handlers find the request's scope in `Context.state`."""
 
 _JSON: Final = (b"content-type", b"application/json")
-
-
-class BodyTooLargeError(Exception):
-    """A body is over the limit; the rest of it was not read."""
-
-
-class NoMemoryError(Exception):
-    """There is no memory left for a body; the rest of it was not read."""
-
-
-class ClientGoneError(Exception):
-    """The client went away: nobody waits for an answer."""
 
 
 class Exchange:
@@ -169,35 +312,6 @@ class Exchange:
 
 def _length(body: bytes) -> tuple[bytes, bytes]:
     return b"content-length", b"%d" % len(body)
-
-
-async def read_body(
-    receive: Receive, most: int | None, reservation: Reservation, first: Event | None = None
-) -> bytes:
-    """Return the body of a request, whose `first` event may have come already.
-
-    Raises BodyTooLargeError, NoMemoryError, ClientGoneError.
-    """
-    event = await receive() if first is None else first
-    body: bytes = event.get("body", b"")
-    if event.get("more_body"):
-        parts = [body]
-        size = len(body)
-        while event.get("more_body") and (most is None or size <= most):
-            if not reservation.resize(size):
-                raise NoMemoryError
-            event = await receive()
-            parts.append(event.get("body", b""))
-            size += len(parts[-1])
-        body = b"".join(parts)
-    if event["type"] == "http.disconnect":
-        raise ClientGoneError
-    if most is not None and len(body) > most:
-        raise BodyTooLargeError
-    return body
-
-
-log = logging.getLogger("accord.transports.asgi")
 
 
 class AsgiEndpoint:

@@ -1,4 +1,4 @@
-"""The types of ASGI 3.0, and what the scope of a request says. Pure."""
+"""The types of ASGI 3.0, the reading of a request's scope and body. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
-from accord.transports.http.heads import Fields, WebRequest, check_fields, content_length
+from accord.transports.http.heads import (
+    Fields,
+    WebRequest,
+    check_fields,
+    content_length,
+)
+from accord.transports.options import Reservation
 from accord.transports.urls import host_and_port, is_loopback
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -88,3 +94,41 @@ def _without(path: str, prefix: str) -> str | None:
     """What comes behind the folder `prefix` in `path`, None where `path` is elsewhere."""
     rest = path.removeprefix(prefix)
     return rest if path.startswith(prefix) and (not rest or rest[0] == "/") else None
+
+
+class BodyTooLargeError(Exception):
+    """A body is over the limit; the rest of it was not read."""
+
+
+class NoMemoryError(Exception):
+    """There is no memory left for a body; the rest of it was not read."""
+
+
+class ClientGoneError(Exception):
+    """The client went away: nobody waits for an answer."""
+
+
+async def read_body(
+    receive: Receive, most: int | None, reservation: Reservation, first: Event | None = None
+) -> bytes:
+    """Return the body of a request, whose `first` event may have come already.
+
+    Raises BodyTooLargeError, NoMemoryError, ClientGoneError.
+    """
+    event = await receive() if first is None else first
+    body: bytes = event.get("body", b"")
+    if event.get("more_body"):
+        parts = [body]
+        size = len(body)
+        while event.get("more_body") and (most is None or size <= most):
+            if not reservation.resize(size):
+                raise NoMemoryError
+            event = await receive()
+            parts.append(event.get("body", b""))
+            size += len(parts[-1])
+        body = b"".join(parts)
+    if event["type"] == "http.disconnect":
+        raise ClientGoneError
+    if most is not None and len(body) > most:
+        raise BodyTooLargeError
+    return body

@@ -1,6 +1,8 @@
-"""JSON-RPC over HTTP/1.1: one POST per message or batch, its answer in the response.
+"""HTTP/1.1: JSON-RPC messages in POSTs, and applications that answer HTTP themselves.
 
-    server      `listen_http`: connections whose requests are JSON-RPC messages
+    server      `listen_http`: one POST per message or batch, its answer in the response;
+                `listen_web`: a `WebApp` on our own server
+    web_app     the interface: `WebApp`, `Exchange`, `Stream`; the rules for heads of requests
     connection  one client of a server, and the site: clock, limits and sweep of a listener
     requests    bytes in, whole requests or refusals out                     pure
     admission   decisions by a request's head; the ASGI adapter uses them too
@@ -12,6 +14,9 @@
 
     heads       heads of requests and responses, read strictly; `WebRequest` pure
     body        chunked bodies, and those of known length                    pure
+
+A `WebApp` decides by a request's head whether its body is read, and answers the request with one
+reply or with a stream; it knows nothing of JSON-RPC.
 
 httptools parses the heads. The end of a body is found here, not by httptools: a parser that
 cannot be stopped between two pipelined requests cannot hold the second one back.

@@ -210,7 +210,7 @@ class Head(Struct, frozen=True):
     anonymous: bool = False
     """Whether nobody knows who sends the body until it is read."""
     judged: Any = None
-    """What an application made of the head; see `transports.web`."""
+    """What an application made of the head; see `web_app`."""
 
 
 class Rules:

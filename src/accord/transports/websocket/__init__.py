@@ -3,6 +3,5 @@
 frames     bytes in, events out, and the bytes of frames to send     pure
 handshake  the opening handshake: HTTP in, a decision and HTTP out   pure but for httptools
 channel    an open WebSocket, at either end
-client     `open_websocket`
-server     `listen_websocket`
+endpoints  `open_websocket` and `listen_websocket`
 """

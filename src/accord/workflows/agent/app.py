@@ -85,9 +85,10 @@ from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
 from accord.store.store import ReadTransaction
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, failure_reply, text_reply
+from accord.transports.http.web_app import SMALL_BODY, BodyLimit, Exchange, LivingApp
 from accord.transports.urls import names_server
-from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.operations import RunnableWorkflow, operations
 from accord.workflows.agent.tasks import SKILL, A2ATask, a2a_task, task_events, task_of
 from accord.workflows.operations.run_views import load_run_or_fail

@@ -30,7 +30,7 @@ from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import InvalidError
 from accord.operations.runner import Runner
-from accord.transports.web.app import Stream
+from accord.transports.http.web_app import Stream
 from accord.workflows.core.state import FINAL
 from accord.workflows.operations.run_views import shown_event
 from accord.workflows.watching import LAST_PLACE, RunWatch

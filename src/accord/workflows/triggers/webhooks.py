@@ -47,8 +47,9 @@ from accord.operations.errors import (
 )
 from accord.operations.storage import LANE
 from accord.store.store import Store, StoreUnavailableError, Transaction
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
-from accord.transports.web.app import BodyLimit, Exchange, LivingApp, Underway, WebRequest
+from accord.transports.http.web_app import BodyLimit, Exchange, LivingApp, Underway
 from accord.workflows.bridge.client_pool import SecretError, Secrets
 from accord.workflows.storage.definitions import (
     FIND_DELIVERY,

@@ -26,8 +26,7 @@ from accord.mcp.server.auth.authenticator import (
     credentials_in,
     scope_of,
 )
-from accord.transports.http.heads import Fields
-from accord.transports.web.app import WebRequest
+from accord.transports.http.heads import Fields, WebRequest
 from tests.mcp.server.auth.service import ADA, EVE, ROOT, bearer, make_shop, tokens
 from tests.mcp.server.http.service import (
     ACCEPT,

@@ -15,9 +15,9 @@ from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.protocol.headers import NAME_MEMBERS
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
+from accord.transports.asgi.web import WebAsgi
+from accord.transports.http.server import listen_web
 from accord.transports.options import Options
-from accord.transports.web.asgi import WebAsgi
-from accord.transports.web.server import listen_web
 from tests.patience import PATIENCE as PATIENCE
 from tests.plain_http import NO_TLS
 from tests.transports.asgi.service import uvicorn_serving

@@ -19,8 +19,8 @@ from accord.mcp.server.http.checks import McpHead
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.session import Principal
-from accord.transports.http.heads import Fields
-from accord.transports.web.app import JSON, WebRequest
+from accord.transports.http.heads import Fields, WebRequest
+from accord.transports.http.web_app import JSON
 from tests.mcp.server.http.service import (
     ACCEPT,
     PATIENCE,

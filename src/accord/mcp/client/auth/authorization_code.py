@@ -36,11 +36,12 @@ from accord.mcp.client.auth.registration import (
 )
 from accord.mcp.client.auth.tokens import Registration, Token
 from accord.mcp.client.auth.web import base_of, is_local
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
+from accord.transports.http.server import listen_web
+from accord.transports.http.web_app import SMALL_BODY, BodyLimit, Exchange, LivingApp
 from accord.transports.options import Options
 from accord.transports.urls import WebAddress, parse_web_address
-from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
-from accord.transports.web.server import listen_web
 
 Opener: TypeAlias = Callable[[str], Awaitable[None] | None]
 """Shows a URL to the user."""

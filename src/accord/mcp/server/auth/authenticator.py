@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.mcp.server.session import Principal
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
-from accord.transports.web.app import WebRequest
 
 MAX_TOKEN: Final = 16 * 1024
 """The limit of a token, in characters."""

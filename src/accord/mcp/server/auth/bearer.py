@@ -36,10 +36,10 @@ from accord.mcp.server.auth.authenticator import (
 )
 from accord.mcp.server.auth.verifier import UnavailableError, Verifier
 from accord.mcp.server.session import LINK, DuplexLink, Principal
-from accord.transports.http.heads import Fields
+from accord.transports.http.heads import Fields, WebRequest
 from accord.transports.http.replies import Reply
+from accord.transports.http.web_app import JSON
 from accord.transports.options import Admit, Verdict
-from accord.transports.web.app import JSON, WebRequest
 
 log = logging.getLogger("accord.mcp.auth")
 

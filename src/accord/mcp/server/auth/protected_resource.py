@@ -22,11 +22,12 @@ from accord.mcp.server.auth.resource_url import (
 from accord.mcp.server.auth.signatures import ALGORITHMS
 from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.session import Principal
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, LivingApp, WebRequest
+from accord.transports.http.web_app import JSON, Exchange, LivingApp
 
 if TYPE_CHECKING:
-    from accord.transports.web.asgi import WebAsgi
+    from accord.transports.asgi.web import WebAsgi
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
 # Pages of every origin may read it: nothing in it is secret, and clients in browsers need it.
@@ -109,7 +110,7 @@ class ProtectedResource(BearerAuth):
         Mount it at `metadata_path` if the server is itself mounted in an application: requests to
         the root of the host do not reach the server there.
         """
-        from accord.transports.web.asgi import WebAsgi
+        from accord.transports.asgi.web import WebAsgi
 
         return WebAsgi(_Metadata(self))
 

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.methods.call_plan import Planner
 from accord.jsonrpc.methods.context import Context as RpcContext
-from accord.jsonrpc.methods.interceptors import Mode, is_async
+from accord.jsonrpc.methods.method import Mode, is_async
 from accord.jsonrpc.methods.msgspec_types import REFUSALS
 from accord.jsonrpc.methods.signature import (
     ContextPlace,

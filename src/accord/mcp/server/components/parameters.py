@@ -24,7 +24,7 @@ from typing import Annotated, Any, Final, get_origin
 import msgspec
 from msgspec import UNSET, Struct
 
-from accord.jsonrpc.methods.interceptors import is_async
+from accord.jsonrpc.methods.method import is_async
 from accord.jsonrpc.methods.signature import Parameter, is_pydantic_field
 from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.protocol.errors import RegistrationError

@@ -38,9 +38,10 @@ from accord.mcp.server.components.tools import ServedTool
 from accord.mcp.server.http.responses import header_mismatch, missing_version
 from accord.mcp.server.session import Principal
 from accord.transports.http.admission import Origins
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
+from accord.transports.http.web_app import JSON, Exchange
 from accord.transports.urls import is_loopback
-from accord.transports.web.app import JSON, Exchange, WebRequest
 
 
 class _Meta(Struct, gc=False):

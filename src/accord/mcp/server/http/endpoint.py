@@ -69,8 +69,9 @@ from accord.mcp.server.http.responses import invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
 from accord.mcp.server.http.stateless import PlainRpc, StatelessCall, is_plain
 from accord.mcp.server.session import Principal
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply
-from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
+from accord.transports.http.web_app import SMALL_BODY, BodyLimit, Exchange, LivingApp
 
 HTTP_LIMITS: Final = Limits(
     max_message_bytes=50 * MIB, max_queued_bytes=64 * MIB, max_in_flight=10_000

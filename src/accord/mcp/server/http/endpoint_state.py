@@ -27,7 +27,7 @@ from accord.mcp.server.http.checks import McpGate
 from accord.mcp.server.http.events import EventStore
 from accord.mcp.server.http.responses import Status
 from accord.mcp.server.session import Principal
-from accord.transports.web.app import Exchange
+from accord.transports.http.web_app import Exchange
 
 
 class KeepAliveStream(Protocol):

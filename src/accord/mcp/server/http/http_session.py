@@ -26,7 +26,7 @@ from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.events import Event
 from accord.mcp.server.http.responses import notification
 from accord.mcp.server.session import Principal, Session
-from accord.transports.web.app import Stream
+from accord.transports.http.web_app import Stream
 
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from accord.mcp.server.http.checks import MESSAGES_PLACE, SSE_PLACE, AdmittedReq
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.responses import EVENT_STREAM, no_such_session, too_many_sessions
 from accord.mcp.server.session import LINK, DuplexLink, owner_of
-from accord.transports.web.app import Stream
+from accord.transports.http.web_app import Stream
 
 MAX_MESSAGE_BYTES: Final = 10 * MIB
 MAX_STREAMS: Final = 1_000

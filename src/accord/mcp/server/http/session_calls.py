@@ -24,7 +24,7 @@ from accord.mcp.server.http.checks import AdmittedRequest
 from accord.mcp.server.http.http_session import EventStream, HttpSession
 from accord.mcp.server.http.responses import EVENT_STREAM, OK, notification, status_of
 from accord.mcp.server.session import LINK, Phase, Principal, Session
-from accord.transports.web.app import Exchange, Stream
+from accord.transports.http.web_app import Exchange, Stream
 
 RETRY_MS: Final = 500
 """Delay before a client comes back for a released stream."""

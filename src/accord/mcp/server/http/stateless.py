@@ -33,7 +33,7 @@ from accord.mcp.server.http.checks import AdmittedRequest, McpHead
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.responses import EVENT_STREAM, OK, notification, restated, status_of
 from accord.mcp.server.session import LINK, Phase, Principal, Session
-from accord.transports.web.app import Exchange, Stream
+from accord.transports.http.web_app import Exchange, Stream
 
 T = TypeVar("T")
 

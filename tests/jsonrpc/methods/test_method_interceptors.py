@@ -12,8 +12,7 @@ import pytest
 from msgspec import Raw
 
 from accord import Context, Router, RpcError, connect, serve
-from accord.jsonrpc.methods.interceptors import Proceed
-from accord.jsonrpc.methods.method import raw_method
+from accord.jsonrpc.methods.method import Proceed, raw_method
 from accord.jsonrpc.protocol.channel import ChannelInfo
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.protocol.channel import Limits, ServerLimits
-from accord.transports.web.asgi import WebAsgi
-from tests.transports.web.service import App, ask, client_of, head_of, serving
+from accord.transports.asgi.web import WebAsgi
+from tests.transports.http.web_service import App, ask, client_of, head_of, serving
 
 CHUNKS = b"4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n"
 

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from accord.schema import strings
-from accord.schema.strings import to_ecma
+from accord.schema import schema
+from accord.schema.schema import to_ecma
 from tests.patience import PATIENCE
 
 SAME = ["", "^a+b*c?$", "a|b", "[a-z]", "[^a]", r"\d\w\s\.", "(a)(?:b)", r"(a)\1", "(?=a)(?!b)(?<=c)(?<!d)", "a{2}b{2,}c{2,3}", "a+?b??", r"\u00e9\x41", r"[\w.+-]+@x", r"a\\"]  # fmt: skip
@@ -58,8 +58,8 @@ def _compiles(pattern: str) -> bool:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_patterns_are_read_by_ecmascript_in_its_strictest_mode() -> None:
-    own = [strings.UUID, strings.DATE, strings.DURATION, strings.DECIMAL, strings.BASE64]
-    own += [strings.INTEGER_KEY, strings.NUMBER_KEY, strings.datetime(None), strings.time(True)]
+    own = [schema.UUID, schema.DATE, schema.DURATION, schema.DECIMAL, schema.BASE64]
+    own += [schema.INTEGER_KEY, schema.NUMBER_KEY, schema.datetime(None), schema.time(True)]
     patterns = [each["pattern"] for each in own] + SAME + [written for _, written in DIFFERENT]
     program = "for (const it of JSON.parse(process.argv[1])) new RegExp(it, 'u')"
     subprocess.run(["node", "-e", program, json.dumps(patterns)], check=True, timeout=PATIENCE)

@@ -1,4 +1,11 @@
-"""`lint`: all rules, applied to one document."""
+"""`lint`: faults of an OpenRPC document that the meta-schema cannot express.
+
+linter         all rules, applied to one document
+linter_rules   the rules, their findings, and a walk over the objects of a document
+linter_checks  references, schemas and methods, with their params, errors, examples and links
+
+Pure: the linter reads a decoded document, and assumes nothing about it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +17,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from accord.openrpc.info import DISCOVER, is_absolute, url_variables
-from accord.openrpc.linter.checks import (
+from accord.openrpc.linter_checks import (
     MethodChecks,
     check_error,
     check_schema,
@@ -20,7 +27,8 @@ from accord.openrpc.linter.checks import (
     resolve,
     subschemas,
 )
-from accord.openrpc.linter.shapes import (
+from accord.openrpc.linter_rules import (
+    RULES as RULES,
     DocumentFinding,
     ObjectVisit,
     Path,

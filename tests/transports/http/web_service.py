@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from accord.jsonrpc.protocol.channel import Limits, ServerLimits
+from accord.transports.asgi.web import WebAsgi
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, text_reply
+from accord.transports.http.server import listen_web
+from accord.transports.http.web_app import Exchange, LivingApp
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, LivingApp, WebRequest
-from accord.transports.web.asgi import WebAsgi
-from accord.transports.web.server import listen_web
 from tests.transports.asgi.service import uvicorn_serving
 from tests.transports.http.service import PATIENCE, RawClient
 

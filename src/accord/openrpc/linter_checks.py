@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from accord.jsonrpc.methods.router import RESERVED_PREFIX
 from accord.jsonrpc.protocol.catalogue import CATALOGUE, RESERVED
 from accord.openrpc.info import DISCOVER
-from accord.openrpc.linter.shapes import DocumentFinding, Path, finding, json_type
+from accord.openrpc.linter_rules import DocumentFinding, Path, finding, json_type
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 

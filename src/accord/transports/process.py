@@ -1,7 +1,4 @@
-"""Messages over the stdin and stdout of a child process, which is watched and stopped.
-
-Its stderr is split into lines of bounded length.
-"""
+"""Exchange messages over the stdin and stdout of a child process."""
 
 from __future__ import annotations
 
@@ -22,6 +19,11 @@ from accord.jsonrpc.protocol.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options, Stderr
 from accord.transports.stdio import PipeTransport
 from accord.transports.stream.channel import StreamChannel, StreamSettings
+
+__all__ = ["open_process"]
+
+# A package until 0.1: with a path, `accord.deprecated` finds its former modules.
+__path__: list[str] = []
 
 log = logging.getLogger("accord.process")
 

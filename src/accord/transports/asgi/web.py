@@ -21,13 +21,10 @@ from msgspec import Struct
 
 from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.jsonrpc.runtime.peer import DEFAULT_DRAIN
-from accord.transports.asgi.endpoint import (
+from accord.transports.asgi.scope import (
     BodyTooLargeError,
     ClientGoneError,
     NoMemoryError,
-    read_body,
-)
-from accord.transports.asgi.scope import (
     Receive,
     Scope,
     Send,
@@ -35,14 +32,15 @@ from accord.transports.asgi.scope import (
     channel_info,
     client_of,
     place_of,
+    read_body,
     request_in,
 )
 from accord.transports.http.admission import MAX_KNOWN_HEAD_BYTES, MAX_KNOWN_HEADS
-from accord.transports.http.heads import MalformedError, Pairs
+from accord.transports.http.heads import MalformedError, Pairs, WebRequest
 from accord.transports.http.replies import CRASHED, NO_CONTENT, Reply, pairs_in, text_reply
 from accord.transports.http.requests import BodyBudget
+from accord.transports.http.web_app import JSON, LivingApp, least
 from accord.transports.options import MAX_BUFFERED_BYTES, Reservation
-from accord.transports.web.app import JSON, LivingApp, WebRequest, least
 
 EVERY_SECONDS: Final = 0.05
 """How often it looks. What is done sooner is never looked at."""

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 
 from accord import ConnectError, ConnectionLostError, Context, Limits, Router, connect
 from accord.transports.asgi import AsgiEndpoint
+from accord.transports.asgi.endpoint import HIGH_WATER
 from accord.transports.asgi.scope import Event
-from accord.transports.asgi.websocket import HIGH_WATER
 from tests.transports.asgi.service import PATIENCE, Service, uvicorn_serving
 
 CALL = '{"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}'

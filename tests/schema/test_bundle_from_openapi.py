@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
-from accord.schema.from_openapi import MAX_DEPTH, MAX_PARTS, SchemaTooLargeError, from_openapi
+from accord.schema.bundle import MAX_DEPTH, MAX_PARTS, SchemaTooLargeError, from_openapi
 
 USER = {"$ref": "#/components/schemas/User"}
 OWN_USER = {"$ref": "#/$defs/User"}

@@ -9,14 +9,15 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from accord.jsonrpc.protocol.channel import KIB, MIB, ChannelInfo, Limits, ServerLimits
+from accord.transports.asgi.web import WebAsgi
+from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, text_reply
+from accord.transports.http.server import listen_web
+from accord.transports.http.web_app import BodyLimit
 from accord.transports.options import Options
-from accord.transports.web.app import BodyLimit, WebRequest
-from accord.transports.web.asgi import WebAsgi
-from accord.transports.web.server import listen_web
 from tests.transports.asgi.service import uvicorn_serving
 from tests.transports.http.service import PATIENCE, RawClient
-from tests.transports.web.service import App, ask, client_of
+from tests.transports.http.web_service import App, ask, client_of
 
 both = pytest.mark.parametrize("carrier", ["own", "uvicorn"])
 LIMITS = Limits(max_message_bytes=10 * MIB)
