@@ -12,6 +12,13 @@ from benchmarks.environments import ROOT, python_of
 
 PARTS: Final = {
     "redis": "decision 0022: checks of rate limits in Redis",
+    "websocket": "decision 0023: frames of WebSocket",
+    "http": "decision 0024: HTTP clients",
+    "schema": "decision 0025: validation by JSON Schema",
+    "metrics": "decision 0026: metrics of Prometheus",
+    "cron": "decision 0027: cron schedules",
+    "reqif": "decision 0028: files in ReqIF",
+    "commands": "decision 0029: the command line and its completion",
 }
 
 
