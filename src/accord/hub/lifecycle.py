@@ -1,4 +1,4 @@
-"""Write items and relationships: the rules for all kinds, and the effects of each write.
+"""Write items and relationships: rules for all kinds, effects of each write.
 
 A move among siblings leaves the version as it is, because a rank is no content. Children and links
 prevent a deletion unless an administrator forces it; comments, labels and suppressed lint rules are
@@ -287,7 +287,7 @@ async def _move_to_parent(
 async def _rank(
     work: OperationContext, row: ItemRow, others: list[tuple[str, float]], at: int
 ) -> ItemRow:
-    """Put an item at a place among its siblings, by a position between its neighbours.
+    """Rank an item among its siblings, by a position between its neighbours.
 
     `others` are the ids and positions of the siblings, in order.
     """

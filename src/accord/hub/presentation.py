@@ -1,4 +1,4 @@
-"""Item rows as the entities that callers see, with the requested fields, and pages of them."""
+"""Item rows as entities with the requested fields, and pages of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorders: functions that run with every write of the hub, after its effects are known.
+"""Recorders: functions that run with every write, after its effects are known.
 
 `record` stores the change and its revisions. Two effects concern the record itself: an effect on a
 `change` marks the change as an undo of that one, an effect on an accepted `proposal` names the

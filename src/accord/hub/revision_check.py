@@ -323,7 +323,10 @@ class _Replay:
             after = tuple(found[-1][column] for column in table.key)
 
     def _compare_row(self, name: str, row: Fields) -> None:
-        """Compare a row with its replayed state; remove the state, so that missing rows remain."""
+        """Compare a row with its replayed state, and remove the state.
+
+        In the end the states of missing rows remain.
+        """
         kind = row["kind"] if name == "items" else _KIND_OF[name]
         self._evidence.compared += 1
         if kind not in REPLAYED_TABLES:

@@ -1,4 +1,4 @@
-"""The search index: texts as words, updated with every write, merged in the background.
+"""The search index: words and spellings, updated with every write.
 
 Words are folded here, not by a database: letter case and accents do not count. A word is a run of
 letters and digits. Each ideograph is a word of its own, and so is a reference id such as `REQ-12`.

@@ -1,4 +1,4 @@
-"""Full text search: queries on both databases, the best matches page by page, and snippets.
+"""Full text search: queries, the best matches page by page, and snippets.
 
 Queries consist of words only, letters and digits in quotes, so user input is never interpreted as
 query syntax. The score is one SQL expression (`accord.hub.storage.search`): both databases find the

@@ -79,7 +79,10 @@ async def _check_newest(db: Database, change: ChangeRow) -> None:
 
 
 def _check_kinds(work: OperationContext, done: list[RevisionRow]) -> None:
-    """Raise ConflictError for entities that cannot be restored; check the caller's right."""
+    """Raise ConflictError for entities that cannot be restored.
+
+    Also check the right of the caller.
+    """
     kinds = {each.kind for each in done}
     fixed = sorted(kinds - rows.TABLES.keys())
     if fixed or not done:
@@ -144,7 +147,7 @@ async def _reset(work: OperationContext, revision: RevisionRow) -> None:
 
 
 async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the current columns of an entity. Raises ConflictError if it was deleted."""
+    """Return the current columns of an entity; raise ConflictError if it is gone."""
     found = await rows.get(db, rows.TABLES[revision.kind], key)
     if found is None:
         raise ConflictError(f"{revision.reference_id or revision.kind} is not there any more")

@@ -1,4 +1,4 @@
-"""Rules for items: kinds, statuses and priorities; parents, links and impact; proposals.
+"""Rules for items: kinds, statuses, priorities, parents, links and proposals.
 
 RuleError
 ├── TransitionError     the status may not follow the current one

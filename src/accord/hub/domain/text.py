@@ -1,4 +1,4 @@
-"""Texts: comparison of names, allowed characters, sentences of Markdown, differences.
+"""Texts: names, allowed characters, sentences of Markdown, differences.
 
 `sentences` masks everything that is not prose (code, quotes, headings, addresses) with as many
 underscores, so every sentence keeps its position in the text.

@@ -1,4 +1,4 @@
-"""Items as a CSV table: a row per item with its labels and relationships, no comments. Pure.
+"""Items as a CSV table, with labels and relationships, without comments. Pure.
 
 Spreadsheets run cells that begin with certain signs as formulas. Such a cell gets an apostrophe in
 front, which imports remove; a text that begins with apostrophes gets one more, so every text

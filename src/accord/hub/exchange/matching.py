@@ -1,4 +1,4 @@
-"""Match imported rows with items and relationship types of this hub, and report on each row.
+"""Match imported rows with items and types of this hub, and report on each.
 
 Names in a file belong to its source: `REQ-1` of one project is not `REQ-1` of another. An item that
 did not come from the source of a row is found by its UUID, or by the id that earlier releases gave

@@ -1,4 +1,4 @@
-"""MCP resources and prompts: URIs, the operations that read them, and lists of them.
+"""MCP resources and prompts: URIs, lists, and the operations that read them.
 
 Each resource is read by an operation, so the operation's rights, limits and audit records apply.
 `uris_of` returns the URIs that a change affects: those of the changed entity, and of the lists and

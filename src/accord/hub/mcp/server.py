@@ -1,13 +1,13 @@
-"""The MCP server of the hub in all versions: request guard, completions, notifications.
+"""The MCP server of the hub: request guard, completions and notifications.
 
 Tools are made from the operations; resources, prompts and completions are added here. The guard
 authorizes, charges and audits requests that no operation serves. Serve it with an authenticator
 that gives principals their `Caller`.
 
 Every write wakes all processes (`accord.hub.recorders`). The notifier of each process reads from
-the tables the changes that it has not announced yet, as long as it has subscribers, and otherwise
-only their last number: changes are numbered in the order in which they were committed, whatever the
-clocks of the machines say. Callers with a revoked token or a deactivated account get no more
+the tables the changes that it has not announced yet; without subscribers it reads only the number
+of the last change. Changes are numbered in the order of their commits, so the clocks of the
+machines do not matter. Callers with a revoked token or a deactivated account get no more
 notifications.
 """
 
@@ -162,7 +162,7 @@ class ChangeNotifier:
         self._own_changes -= known
 
     async def _notify_listeners(self, known: frozenset[str]) -> None:
-        """Send one notification for each changed URI and list, except for `known` changes."""
+        """Send a notification for each changed URI and list, except for `known` changes."""
         since, listeners = self._since, self._server.listeners
         revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
         # Read after the changes, so a caller barred before one of them is not notified of it.

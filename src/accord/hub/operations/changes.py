@@ -1,4 +1,4 @@
-"""Operations on changes: history, undo, several writes at once, versions, the activity feed."""
+"""Operations on changes: history, undo, bulk writes, versions, the activity feed."""
 
 from __future__ import annotations
 

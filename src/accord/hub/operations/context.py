@@ -1,4 +1,4 @@
-"""Operations for the context of an item: context packs for assistants, and its surroundings.
+"""Operations for the context of an item: context packs and surroundings.
 
 A context pack is a text with the item and the most important items around it, up to a token budget.
 """

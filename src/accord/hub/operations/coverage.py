@@ -1,4 +1,4 @@
-"""Operations on coverage: gaps, figures, the traceability matrix, shares by epic and by type."""
+"""Operations on coverage: gaps, figures, the traceability matrix, shares."""
 
 from __future__ import annotations
 

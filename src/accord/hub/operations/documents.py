@@ -1,6 +1,7 @@
-"""Operations on steering documents, which guide the work on epics, and on prompts.
+"""Operations on steering documents and prompts.
 
-Assistants get the active prompt, if there is one, when they connect.
+Steering documents guide the work on epics. Assistants get the active prompt, if there is one, when
+they connect.
 """
 
 from __future__ import annotations

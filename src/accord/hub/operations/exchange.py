@@ -1,4 +1,7 @@
-"""Operations for import and export. An import is all or nothing unless it is `partial`."""
+"""Operations for import and export.
+
+An import is all or nothing unless it is `partial`.
+"""
 
 from __future__ import annotations
 

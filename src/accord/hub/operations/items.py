@@ -1,4 +1,4 @@
-"""Items: create, get, update, delete and list epics, stories, criteria and requirements.
+"""Operations on items: epics, user stories, acceptance criteria, requirements.
 
 `ItemOperations` has what the operations of all kinds share: their routes and rights, and what they
 do. Each kind declares its operations here with the fields that are its own: signatures and
@@ -81,7 +81,10 @@ class ItemOperations(Generic[E]):
         self._one = f"/{plural}/{{id}}"
 
     def declare_create(self, *, under: Sequence[str] = ()) -> Callable[[F], F]:
-        """Declare `POST /epics`; also below the parents in `under`, such as `/epics/{epic_id}`."""
+        """Declare `POST /epics`.
+
+        Also declare it below the parents in `under`, such as `/epics/{epic_id}`.
+        """
         paths = (self._all, *(parent + self._all for parent in under))
         rest = tuple(Rest("POST", path, 201, self._one) for path in paths)
         return self.operations.write(right=self._write, rest=rest, tag=self._tag)
@@ -103,7 +106,10 @@ class ItemOperations(Generic[E]):
         return self.operations.write(right=self._delete, rest=rest, tag=self._tag, destructive=True)
 
     def declare_list(self, *, under: Sequence[str] = ()) -> Callable[[F], F]:
-        """Declare `GET /epics`; also below the parents in `under`, such as `/epics/{epic_id}`."""
+        """Declare `GET /epics`.
+
+        Also declare it below the parents in `under`, such as `/epics/{epic_id}`.
+        """
         paths = (self._all, *(parent + self._all for parent in under))
         rest = tuple(Rest("GET", path) for path in paths)
         return self.operations.read(rest=rest, tag=self._tag, snapshot=True)
@@ -160,7 +166,10 @@ class ItemOperations(Generic[E]):
         detail: Detail = "full",
         fields: Sequence[str] | None = None,
     ) -> E:
-        """Return a row as an entity of this kind. Raises InvalidError for unknown `fields`."""
+        """Return a row as an entity of this kind.
+
+        Raises InvalidError for unknown `fields`.
+        """
         return await entity(work.db, row, self._entity, detail=detail, fields=fields)
 
 

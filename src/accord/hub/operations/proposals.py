@@ -280,7 +280,10 @@ async def _undecided(db: Database, id: str) -> ProposalRow:
 
 
 async def _acceptable(db: Database, id: str) -> ProposalRow:
-    """Return an open proposal with unchanged items. Raises NotFoundError and ConflictError."""
+    """Return an open proposal with unchanged items.
+
+    Raises NotFoundError and ConflictError.
+    """
     row = await _undecided(db, id)
     stale = await _stale(db, _preview(row))
     if stale:

@@ -1,4 +1,4 @@
-"""Operations on reference data: labels, types of requirements and relationships, people.
+"""Operations on reference data: labels, types and people.
 
 Everybody reads types; administrators change them.
 """

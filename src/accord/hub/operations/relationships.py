@@ -1,4 +1,4 @@
-"""Operations on relationships: links, suspect links, impact analysis, the neighbourhood graph."""
+"""Operations on relationships: links, suspect links, impact, neighbourhood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations for full text search over everything or over requirements, and saved views.
+"""Operations for full text search and saved views.
 
 A saved view is a filter and an order under a name, private or shared.
 """

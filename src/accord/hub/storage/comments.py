@@ -105,7 +105,10 @@ async def all_comments(db: Database) -> list[CommentRow]:
 
 
 async def count_of_item(db: Database, item_id: str) -> tuple[int, int]:
-    """Return the number of comments on an item, and that of unresolved ones without replies."""
+    """Return the numbers of comments on an item, and of open comments among them.
+
+    Open comments are unresolved, and no replies.
+    """
     [row] = await db.fetch(COUNT_OF_ITEM, item_id)
     return row["total"], int(row["unresolved"])
 

@@ -1,4 +1,4 @@
-"""Coverage as statements: gaps, verified and satisfied shares, the traceability matrix.
+"""Coverage as statements: gaps, shares, the traceability matrix.
 
 Each gap is a clause that is true for items that lack something.
 """

@@ -1,4 +1,4 @@
-"""Items as rows: epics, stories, criteria, requirements, steering documents, prompts.
+"""Items of all kinds as rows, with their numbers and suppressed lint rules.
 
 Knows the tables, not the rules: `accord.hub.lifecycle` decides what may be written.
 
@@ -204,7 +204,7 @@ async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> 
 
 
 async def select(db: Database, where: str, /, *arguments: Any) -> list[ItemRow]:
-    """Return the items for which the SQL clause `where` holds, for other modules of storage.
+    """Return the items for which an SQL clause holds, for other modules of storage.
 
     The clause is never built from user input; it may include ORDER BY and LIMIT.
     """
@@ -308,7 +308,10 @@ async def count_of_criteria(db: Database, criteria_id: str) -> int:
 
 
 async def count_below(db: Database, parent_id: str) -> dict[str, int]:
-    """Return the numbers of children of an item by kind; kinds without children are missing."""
+    """Return the numbers of children of an item by kind.
+
+    Kinds without children are missing.
+    """
     found = {row["kind"]: row["total"] for row in await db.fetch(COUNT_BELOW, parent_id)}
     return {kind: found[kind] for kind in KINDS if kind in found}
 
@@ -460,7 +463,7 @@ WHERE i.id IN ({ids})
 
 
 async def listed_resources(db: Database, kind: Kind, after: int, limit: int) -> list[Row]:
-    """Return items of a kind after a number, by number, with the beginnings of their texts."""
+    """Return items of a kind after a number, with the beginnings of their texts."""
     return await db.fetch(RESOURCES, kind, after, limit)
 
 

@@ -89,7 +89,7 @@ async def oldest(
 async def last_decided(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
-    """Return a page of decided proposals in a state, or of all, those decided last first."""
+    """Return a page of decided proposals, those in a state or all, newest first."""
     query = rows.query_hash("decided proposals", state)
     where = "p.state <> 'open'" if state is None else "p.state = $1"
     return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, query)

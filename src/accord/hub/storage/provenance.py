@@ -1,4 +1,4 @@
-"""Provenance: the program and token that made something, and the source it was imported from.
+"""Provenance: the program and token that made something, and import sources.
 
 Programs and tokens are read from the changes. Also holds the id of this installation.
 """

@@ -1,4 +1,4 @@
-"""Reference data as rows: labels, requirement types, and the people that items name.
+"""Reference data as rows: labels, requirement types and people.
 
 `accord.operations.auth` owns the table of users; here it is only read.
 """
@@ -255,7 +255,7 @@ SELECT name AS value FROM labels WHERE name_key LIKE $1 ESCAPE '!' ORDER BY name
 
 
 async def complete_references(db: Database, kind: Kind, typed: str, limit: int) -> list[str]:
-    """Return reference ids of items that begin with a text, or have it in their titles."""
+    """Return reference ids of items by a prefix, or by a part of the title."""
     like = (_prefix_pattern(typed.upper()), f"%{_prefix_pattern(typed.lower())}")
     return [row["value"] for row in await db.fetch(COMPLETED_REFERENCES, kind, *like, limit)]
 

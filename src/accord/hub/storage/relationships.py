@@ -1,4 +1,4 @@
-"""Relationships and their types as rows, and traversals: neighbours and affected items.
+"""Relationships and their types as rows, neighbours, and affected items.
 
 Knows the tables, not the rules.
 """
@@ -200,7 +200,10 @@ async def all_links(db: Database) -> list[LinkRow]:
 
 
 async def named_links(db: Database, item_id: str) -> list[str]:
-    """Return the names of an item's relationships and steering links: source, type, target."""
+    """Return the names of an item's relationships and steering links.
+
+    A name has source, type and target.
+    """
     return [
         f"{link['source']} {link['type']} {link['target']}"
         for statement in (NAMED, NAMED_STEERING)
@@ -209,7 +212,7 @@ async def named_links(db: Database, item_id: str) -> list[str]:
 
 
 async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
-    """Return whether a link was made or confirmed for this version of an item, or a later one."""
+    """Return whether a link was made or confirmed for this or a later version."""
     return bool(await rows.total(db, REMEMBERED, item_id, version))
 
 

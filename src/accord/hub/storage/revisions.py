@@ -266,7 +266,9 @@ async def count_news(db: Database) -> int:
 
 
 async def newer(db: Database, change: ChangeRow) -> list[Row]:
-    """Return later changes of what a change affected, newest first, each as often as it did so.
+    """Return later changes of the entities of a change, newest first.
+
+    A change is returned once for each of these entities.
 
     Rows have the columns of `NEWER`.
     """
@@ -327,7 +329,10 @@ async def about(db: Database, change_ids: Sequence[str]) -> dict[str, ChangeSubj
 
 
 async def totals(db: Database, change_ids: Sequence[str]) -> dict[str, int]:
-    """Return the number of affected entities by change; changes without effects are missing."""
+    """Return the number of affected entities by change.
+
+    Changes without effects are missing.
+    """
     statement = TOUCHED.format(places=rows.places(len(change_ids)))
     return {row["change_id"]: row["total"] for row in await db.fetch(statement, *change_ids)}
 

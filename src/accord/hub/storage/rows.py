@@ -1,4 +1,4 @@
-"""Rows of the hub's tables by key, savepoints, cursors of lists, and differences of two states.
+"""Rows of the hub's tables by key, savepoints, cursors and differences.
 
 Effects name rows by these keys, and undo writes rows back by them. Names of tables and columns
 never come from a caller.
@@ -183,7 +183,7 @@ def query_hash(*what: Any) -> str:
 
 
 def cursor_values(cursor: str, query: str, *types: type) -> list[Any]:
-    """Return the values, of these `types`, in a cursor that begins with the hash of its query.
+    """Return the values in a cursor, of these `types`, after the hash of its query.
 
     Raises InvalidError for a cursor of another list.
     """

@@ -183,7 +183,9 @@ async def ranked(
     after: Position,
     limit: int,
 ) -> list[Row]:
-    """Return the best of the newest `scored` entries that match, up to the sequence `until`.
+    """Return the best of the newest matching entries.
+
+    Only the newest `scored` entries up to the sequence `until` are ranked.
 
     Rows have the columns of `HIT_COLUMNS`, then score, total and newest. Their order is not that of
     the score.
@@ -204,10 +206,10 @@ async def scores(
     until: int,
     scored: int,
 ) -> tuple[list[int], int] | None:
-    """Return the scores of the entries that match and fit, and the newest sequence among matches.
+    """Return the scores of matching entries, and the newest matching sequence.
 
-    A score is combined with the sequence of its entry; see `SEQUENCE_BITS`. Return None if
-    `scored` entries or more match. SQLite only.
+    Only entries that fit `filter` are scored. A score is combined with the sequence of its entry;
+    see `SEQUENCE_BITS`. Return None if `scored` entries or more match. SQLite only.
     """
     values: list[Any] = [match, until, scored]
     score = _score(ranking, HAS[engine], values)
@@ -325,7 +327,7 @@ def _expression(
 
 
 async def texts_below(db: Database, item_id: str) -> list[str]:
-    """Return the ids of the items below an item, and of the comments on it and on them."""
+    """Return the ids of the items below an item, and of all comments on them and it."""
     return [row["id"] for row in await db.fetch(BELOW, item_id)]
 
 
@@ -340,7 +342,10 @@ async def all_texts(db: Database) -> list[str]:
 
 
 async def linked_facets(db: Database, item_ids: Sequence[str]) -> list[Row]:
-    """Return the labels and steered epics of items: rows of `item_id`, `facet` and `value`."""
+    """Return the labels and steered epics of items.
+
+    Rows have the columns `item_id`, `facet` and `value`.
+    """
     return await db.fetch(LINKS.format(places=places(len(item_ids))), *item_ids)
 
 
@@ -359,13 +364,19 @@ async def clear(db: Transaction) -> None:
 
 
 async def remove(db: Transaction, ids: Sequence[str], *, with_comments: bool = False) -> None:
-    """Delete the entries of items and comments; `with_comments` those on the items too."""
+    """Delete the entries of items and comments.
+
+    `with_comments` deletes those of comments on the items too.
+    """
     statement = REMOVE_WITH_COMMENTS if with_comments else REMOVE
     await db.execute(statement.format(places=places(len(ids))), *ids)
 
 
 async def add(db: Transaction, *columns: str) -> None:
-    """Add an entry: its entity, its item, and the title, facets and body as text. SQLite only."""
+    """Add an entry. SQLite only.
+
+    `columns` are its entity, its item, and the title, facets and body as text.
+    """
     await db.execute(ADD, *columns)
 
 
