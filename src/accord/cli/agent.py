@@ -215,10 +215,10 @@ def _print_findings(findings: Iterable[RuleFinding]) -> None:
 
 def _report_summary(report: CheckReport) -> str:
     counts = (("passed", "pass"), ("failed", "fail"), ("warnings", "warn"), ("skipped", "skipped"))
-    told = ", ".join(f"{report.count(outcome)} {word}" for word, outcome in counts)  # type: ignore[arg-type]
+    counted = ", ".join(f"{report.count(outcome)} {word}" for word, outcome in counts)  # type: ignore[arg-type]
     if not report.passed:
-        return f"{told}: the agent does not keep the rules"
-    return f"{told}: the agent keeps every rule that must hold"
+        return f"{counted}: the agent does not keep the rules"
+    return f"{counted}: the agent keeps every rule that must hold"
 
 
 # accord agent migration

@@ -219,13 +219,13 @@ def _content(file: str) -> str:
 
 def _print_rows(rows: list[ImportRow]) -> None:
     """Print errors and notes of rows, each text once."""
-    told: dict[str, list[int]] = {}
+    places_by_text: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):
             if text.startswith("not kept: "):
                 continue  # the totals say it
-            told.setdefault(text, []).append(row.row)
-    for text, places in told.items():
+            places_by_text.setdefault(text, []).append(row.row)
+    for text, places in places_by_text.items():
         others = f" and {len(places) - 1:,} others" if len(places) > 1 else ""
         print_error_line(f"row {places[0]:,}{others}: {printable(text)}")
 
@@ -270,8 +270,8 @@ def _run_export(arguments: argparse.Namespace) -> int:
     async def use(local: Runtime) -> int:
         from accord.hub.exchange.formats import Formats
 
-        told = local.runner.service(Formats).of_file(arguments.output or "")
-        format = arguments.format or told or "json"
+        detected = local.runner.service(Formats).of_file(arguments.output or "")
+        format = arguments.format or detected or "json"
         outcome = await local.run("export_items", format=format, epic_id=arguments.epic)
         _write_export(outcome.result, arguments)
         return exits.OK
@@ -291,8 +291,8 @@ def _write_export(export: Export, arguments: argparse.Namespace) -> None:
         return
     _write(Path(arguments.output), content)
     if arguments.json:
-        told = {"format": export.format, "items": export.items, "file": arguments.output}
-        print_json(told)
+        summary = {"format": export.format, "items": export.items, "file": arguments.output}
+        print_json(summary)
     else:
         print_error_line(f"{export.items:,} items in {arguments.output}")
 
@@ -416,12 +416,12 @@ def _first_sentence(operation: Operation) -> str:
 
 
 def _print_operation(operation: Operation) -> None:
-    told = _described(operation)
-    print_line(f"{_signature(operation)}\n\n{told['description']}\n")
-    print_line(f"needs the right {told['right']}")
-    for route in told["rest"]:
+    description = _described(operation)
+    print_line(f"{_signature(operation)}\n\n{description['description']}\n")
+    print_line(f"needs the right {description['right']}")
+    for route in description["rest"]:
         print_line(route)
-    for each in told["parameters"]:
+    for each in description["parameters"]:
         schema = msgspec.json.encode(each["schema"]).decode()
         print_line(f"  {each['name']}{'' if each['required'] else ' (optional)'}: {schema}")
 

@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> None:
     """Add flags for all settings that may have one, or for those named."""
-    wanted = None if names is None else set(names)
+    selected = None if names is None else set(names)
     for each in fields(Settings):
         name = each.name
-        if (wanted is not None and name not in wanted) or name in NO_FLAG:
+        if (selected is not None and name not in selected) or name in NO_FLAG:
             continue
         flag = f"--{name.replace('_', '-')}"
         if is_switch(name):

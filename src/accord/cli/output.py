@@ -45,8 +45,8 @@ _CONTROLS_IN_JSON: Final = {code: shown for code, shown in _CONTROLS.items() if 
 
 def has_colour(stream: TextIO) -> bool:
     """Return whether to colour output to `stream` (https://no-color.org)."""
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return wanted and stream.isatty()
+    is_allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return is_allowed and stream.isatty()
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
@@ -192,13 +192,13 @@ class Progress:
         if self._quiet or now - self._shown < (REDRAWN_AFTER if self._is_drawn else TOLD_AFTER):
             return
         self._shown = now
-        told = progress_text(self._unit, done, total, now - self._began)
+        text = progress_text(self._unit, done, total, now - self._began)
         if not self._is_drawn:
-            self._write(f"{self._doing}: {told}\n")
+            self._write(f"{self._doing}: {text}\n")
             return
         columns = _columns(self._stream)
         bar = f"{_bar(done, total)} " if total and columns >= NARROW else ""
-        self._write(_CLEAR + f"{self._doing} {bar}{told}"[: columns - 1])
+        self._write(_CLEAR + f"{self._doing} {bar}{text}"[: columns - 1])
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -281,8 +281,8 @@ def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"])
 
     def announce(part: Subsystem) -> None:
         if arguments.json:
-            told = {"role": role, "name": part.engine.member.name, "probes": part.probes_url}
-            print_json({"event": "ready", **told})
+            ready = {"role": role, "name": part.engine.member.name, "probes": part.probes_url}
+            print_json({"event": "ready", **ready})
             return
         where = f", probes at {part.probes_url}" if part.probes_url else ""
         print_line(f"{role} {part.engine.member.name} is running{where} (press Ctrl-C to stop)")

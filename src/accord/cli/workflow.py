@@ -244,8 +244,8 @@ async def _list_found(local: Runtime, arguments: argparse.Namespace) -> int:
 
 
 async def _runs(local: Runtime, arguments: argparse.Namespace) -> list[Any]:
-    wanted = {"workflow": arguments.of, "state": arguments.state}
-    found: list[Any] = (await local.run("list_runs", **wanted, limit=100)).result.items
+    filters = {"workflow": arguments.of, "state": arguments.state}
+    found: list[Any] = (await local.run("list_runs", **filters, limit=100)).result.items
     return found
 
 
@@ -419,8 +419,8 @@ async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) 
     async with aclosing(local.watch.follow(run_id)) as following:
         async for events in following:
             for number, event in events:
-                shown = shown_event(number, event)
-                print_line(msgspec.json.encode(shown) if as_json else _event_line(shown))
+                record = shown_event(number, event)
+                print_line(msgspec.json.encode(record) if as_json else _event_line(record))
             if events and not as_json:
                 _print_approvals(await call(local, caller, "get_run", id=run_id), asked)
     run: Run = await call(local, caller, "get_run", id=run_id)
@@ -440,8 +440,8 @@ def _print_approvals(run: Run, asked: set[str]) -> None:
         if f"{each.key} {each.since}" not in asked:
             asked.add(f"{each.key} {each.since}")
             message = f": {each.message}" if each.message else ""
-            said = f"{each.key} waits for the approval of {' or '.join(each.by)}{message}"
-            print_line(f"          {printable(said)}")
+            line = f"{each.key} waits for the approval of {' or '.join(each.by)}{message}"
+            print_line(f"          {printable(line)}")
             if each.data is not None:
                 print_line(pretty(msgspec.json.encode(each.data), sys.stdout))
 
@@ -459,10 +459,10 @@ def _event_line(event: RunEvent) -> str:
     if event.type == "retry_requested" and "step" in event.detail:
         words = "is to be retried from {step}, says {by}"
     try:
-        said = printable(words.format_map(_EventDetails(event.detail)))
+        text = printable(words.format_map(_EventDetails(event.detail)))
     except (AttributeError, TypeError, KeyError):  # a newer release tells it differently
-        said = event.type
-    return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {said}"
+        text = event.type
+    return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {text}"
 
 
 class _EventDetails(dict[str, Any]):

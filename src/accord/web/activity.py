@@ -347,8 +347,8 @@ def _related_name(revision: Revision, fields: dict[str, Difference]) -> str:
         return name.partition(" ")[2]
     if revision.kind == "steering_link":
         ends = [fields[each] for each in ("steering_id", "epic_id") if each in fields]
-        told = [each.after if each.after is not UNSET else each.before for each in ends]
-        return " guides ".join(str(each) for each in told) or name
+        names = [each.after if each.after is not UNSET else each.before for each in ends]
+        return " guides ".join(str(each) for each in names) or name
     return name
 
 

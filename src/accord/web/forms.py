@@ -41,10 +41,10 @@ def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> l
     Letter case does not matter. A chosen value that is not an option is added.
     """
     pairs = [(each, each) if isinstance(each, str) else each for each in options]
-    wanted = {each.lower(): each for each in chosen}
-    found = [Option(value, text, value.lower() in wanted) for value, text in pairs]
+    values = {each.lower(): each for each in chosen}
+    found = [Option(value, text, value.lower() in values) for value, text in pairs]
     known = {each.value.lower() for each in found}
-    return [*found, *(Option(each, each, True) for key, each in wanted.items() if key not in known)]
+    return [*found, *(Option(each, each, True) for key, each in values.items() if key not in known)]
 
 
 class Words:

@@ -375,8 +375,8 @@ def _turns_at(layered: LayeredGraph, column: int) -> bool:
     """Return true if a line that leads back turns beside this layer."""
     ends = (end for chain, back in zip(layered.chains, layered.is_back, strict=True) if back
             for end in (chain[0], chain[-1]))  # fmt: skip
-    there = set(layered.layers[column]) if 0 <= column < len(layered.layers) else set()
-    return any(end in there for end in ends)
+    spots = set(layered.layers[column]) if 0 <= column < len(layered.layers) else set()
+    return any(end in spots for end in ends)
 
 
 def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
@@ -386,8 +386,8 @@ def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
     for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True):
         if edge.label and not is_back:
             at = column[chain[0]]
-            wanted = text_width(edge.label, LABEL_SIZE) + 28
-            gaps[at] = min(max(gaps[at], wanted), MAX_GAP_X)
+            label_width = text_width(edge.label, LABEL_SIZE) + 28
+            gaps[at] = min(max(gaps[at], label_width), MAX_GAP_X)
     lefts = []
     x = MARGIN + (TURN if _turns_at(layered, 0) else 0.0)
     for gap in gaps:
@@ -456,7 +456,7 @@ def _straight(
 
 
 def _settle(
-    layered: LayeredGraph, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
+    layered: LayeredGraph, layer: Sequence[int], desired: Sequence[float], ys: dict[int, float]
 ) -> None:
     """Move each spot of a layer close to its desired y, in order and with room between them.
 
@@ -470,7 +470,7 @@ def _settle(
     weights: list[float] = []
     heights: list[float] = []
     counts: list[int] = []
-    for spot, want in zip(layer, wanted, strict=True):
+    for spot, want in zip(layer, desired, strict=True):
         height, weight = (HEIGHT, BOX_WEIGHT) if spot < boxes else (LINE_HEIGHT, 1.0)
         wish, count = weight * (want - height / 2), 1
         while wishes and wishes[-1] / weights[-1] + heights[-1] + GAP_Y > wish / weight:

@@ -102,9 +102,9 @@ class PendingCountCache:
         self._kept.clear()
 
     async def get(self, caller: Caller, ask: Ask) -> PendingCounts:
-        kept = self._kept.get(caller.user_id)
-        if kept is not None and kept[0] > monotonic():
-            return kept[1]
+        cached = self._kept.get(caller.user_id)
+        if cached is not None and cached[0] > monotonic():
+            return cached[1]
         found = await _count_pending(caller, ask)
         if len(self._kept) >= MAX_CACHED_USERS:
             self._kept.clear()

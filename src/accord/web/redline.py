@@ -51,21 +51,21 @@ def _of_hunk(hunk: str) -> Iterator[Piece]:
     for is_changed, block in groupby(lines, lambda line: line[0] != ""):
         pieces = list(block)
         if is_changed:
-            gone = [text for mark, text in pieces if mark == "del"]
-            yield from _by_words(gone, [text for mark, text in pieces if mark == "ins"])
+            deleted = [text for mark, text in pieces if mark == "del"]
+            yield from _by_words(deleted, [text for mark, text in pieces if mark == "ins"])
         else:
             yield from pieces
 
 
-def _by_words(gone: Sequence[str], come: Sequence[str]) -> Iterable[Piece]:
-    old, new = _WORDS.findall("".join(gone)), _WORDS.findall("".join(come))
+def _by_words(deleted: Sequence[str], inserted: Sequence[str]) -> Iterable[Piece]:
+    old, new = _WORDS.findall("".join(deleted)), _WORDS.findall("".join(inserted))
     if len(old) + len(new) > MAX_WORDS:
         return _replaced(old, new)
     return _together(list(_between(old, new, _replaced)))
 
 
-def _replaced(gone: Sequence[str], come: Sequence[str]) -> Iterable[Piece]:
-    return (("del", "".join(gone)), ("ins", "".join(come)))
+def _replaced(deleted: Sequence[str], inserted: Sequence[str]) -> Iterable[Piece]:
+    return (("del", "".join(deleted)), ("ins", "".join(inserted)))
 
 
 def _between(old: Sequence[str], new: Sequence[str], compare: Compare) -> Iterator[Piece]:
@@ -79,23 +79,23 @@ def _between(old: Sequence[str], new: Sequence[str], compare: Compare) -> Iterat
 
 def _together(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Join two changes that only a space separates."""
-    gone, come = "", ""
+    deleted, inserted = "", ""
     for place, (mark, text) in enumerate(pieces):
-        inside = gone + come and 0 < place < len(pieces) - 1 and not text.strip(" ")
+        inside = deleted + inserted and 0 < place < len(pieces) - 1 and not text.strip(" ")
         if mark or inside:
-            gone += text if mark != "ins" else ""
-            come += text if mark != "del" else ""
+            deleted += text if mark != "ins" else ""
+            inserted += text if mark != "del" else ""
         elif text:
-            yield from (("del", gone), ("ins", come), (mark, text))
-            gone = come = ""
-    yield from (("del", gone), ("ins", come))
+            yield from (("del", deleted), ("ins", inserted), (mark, text))
+            deleted = inserted = ""
+    yield from (("del", deleted), ("ins", inserted))
 
 
 def _marked(pieces: Iterable[Piece], around: int | None) -> Markup:
-    told = [(mark, text) for mark, text in pieces if text]
+    kept = [(mark, text) for mark, text in pieces if text]
     merged = [
         (mark, "".join(text for _, text in group))
-        for mark, group in groupby(told, lambda piece: piece[0])
+        for mark, group in groupby(kept, lambda piece: piece[0])
     ]
     last = len(merged) - 1
     return Markup().join(

@@ -59,9 +59,9 @@ class PageCache:
         """
         lock = self._locks.setdefault(name, asyncio.Lock())
         async with lock:
-            kept = self._kept.get(name)
-            if kept is not None and kept[0] > monotonic():
-                result: T = kept[1]
+            cached = self._kept.get(name)
+            if cached is not None and cached[0] > monotonic():
+                result: T = cached[1]
                 return result
             writes = self._writes
             found = await find()
@@ -204,8 +204,8 @@ class PageRequest(Struct, kw_only=True):
         name, end = (
             (f"{SECURE_COOKIE_PREFIX}{name}", "; Secure") if self.credentials.secure else (name, "")
         )
-        told = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{end}"
-        return f"set-cookie: {told}\r\n".encode("ascii")
+        pair = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{end}"
+        return f"set-cookie: {pair}\r\n".encode("ascii")
 
     def _html(
         self, template: str, context: dict[str, Any], status: int, headers: bytes = b""

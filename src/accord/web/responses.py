@@ -89,8 +89,10 @@ class FileDownload(Struct, frozen=True):
     @property
     def headers(self) -> bytes:
         plain = "".join(each if each in _PLAIN else "_" for each in self.name)
-        told = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(self.name)}"
-        return f"content-type: {self.media_type}\r\ncontent-disposition: {told}\r\n".encode("ascii")
+        disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(self.name)}"
+        return f"content-type: {self.media_type}\r\ncontent-disposition: {disposition}\r\n".encode(
+            "ascii"
+        )
 
 
 PageResponse = Html | Redirect | FileDownload

@@ -185,54 +185,56 @@ class NoReply(Struct, frozen=True):
 RpcReply: TypeAlias = ResultReply | ErrorReply | NoReply
 
 
-def read_reply(seen: ProbeResponse | ProbeFailure) -> RpcReply:
+def read_reply(response: ProbeResponse | ProbeFailure) -> RpcReply:
     """Return the JSON-RPC reply in a response, read leniently."""
-    if isinstance(seen, ProbeFailure):
-        return NoReply(seen.why)
-    return read_reply_value(seen.json, seen)
+    if isinstance(response, ProbeFailure):
+        return NoReply(response.why)
+    return read_reply_value(response.json, response)
 
 
-def read_reply_value(value: Any, seen: ProbeResponse) -> RpcReply:
+def read_reply_value(value: Any, response: ProbeResponse) -> RpcReply:
     if isinstance(value, dict):
         error = value.get("error")
         if isinstance(error, dict):
             return ErrorReply(error.get("code"), str(error.get("message", "")))
         if value.get("result") is not None:
             return ResultReply(value["result"])
-    return NoReply(f"no answer of JSON-RPC, but HTTP {seen.status}: {_body_excerpt(seen.body)}")
+    return NoReply(
+        f"no answer of JSON-RPC, but HTTP {response.status}: {_body_excerpt(response.body)}"
+    )
 
 
-def reply_faults(seen: ProbeResponse | ProbeFailure, id: str | None) -> list[tuple[str, str]]:
+def reply_faults(response: ProbeResponse | ProbeFailure, id: str | None) -> list[tuple[str, str]]:
     """Return the rules that a reply to the request `id` breaks, each with a detail.
 
     `id` is None for a request whose id cannot be read.
     """
-    if isinstance(seen, ProbeFailure):
-        return [("answer-status", seen.why)]
-    return [*_http_faults(seen), *reply_value_faults(seen.json, id)]
+    if isinstance(response, ProbeFailure):
+        return [("answer-status", response.why)]
+    return [*_http_faults(response), *reply_value_faults(response.json, id)]
 
 
-def _http_faults(seen: ProbeResponse) -> list[tuple[str, str]]:
+def _http_faults(response: ProbeResponse) -> list[tuple[str, str]]:
     found = []
     # An error of JSON-RPC is an answer, whatever HTTP says.
-    if not 200 <= seen.status < 300 and not isinstance(read_reply(seen), ErrorReply):
-        found.append(("answer-status", _status_detail(seen)))
-    coding = seen.headers.get("content-encoding", "identity").strip().lower()
+    if not 200 <= response.status < 300 and not isinstance(read_reply(response), ErrorReply):
+        found.append(("answer-status", _status_detail(response)))
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         found.append(("answer-coding", f"it has the header Content-Encoding: {coding[:40]}"))
-    elif 200 <= seen.status < 300 and seen.content_type != "application/json":
-        found.append(("answer-type", f"the type is {seen.content_type[:80]!r}"))
+    elif 200 <= response.status < 300 and response.content_type != "application/json":
+        found.append(("answer-type", f"the type is {response.content_type[:80]!r}"))
     return found
 
 
-def _status_detail(seen: ProbeResponse) -> str:
-    match seen.status:
+def _status_detail(response: ProbeResponse) -> str:
+    match response.status:
         case 401 | 403:
-            return f"it was HTTP {seen.status}: credentials are given with --token or --header"
+            return f"it was HTTP {response.status}: credentials are given with --token or --header"
         case status if 300 <= status < 400:
-            return f"it was HTTP {status}, to {seen.headers.get('location', 'nowhere')[:200]!r}"
+            return f"it was HTTP {status}, to {response.headers.get('location', 'nowhere')[:200]!r}"
         case status:
-            return f"it was HTTP {status}: {_body_excerpt(seen.body)}"
+            return f"it was HTTP {status}: {_body_excerpt(response.body)}"
 
 
 def reply_value_faults(value: Any, id: str | None) -> list[tuple[str, str]]:
@@ -341,9 +343,9 @@ class RpcProbe:
         self, body: bytes, id: str | None, headers: Mapping[str, str] = _NO_HEADERS
     ) -> RpcReply:
         """Send any body and check the envelope of the answer."""
-        seen = await self.look(body, headers)
-        self.judge(reply_faults(seen, id))
-        return read_reply(seen)
+        response = await self.look(body, headers)
+        self.judge(reply_faults(response, id))
+        return read_reply(response)
 
     async def look(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, credentials: bool = True

@@ -304,8 +304,8 @@ def _result(body: bytes, id: str) -> _Result:
         case Success(id=came) | Failure(id=came):
             raise _malformed(f"the answer's id is {_shown(came)}, not {_shown(id)}", body)
         case Invalid(error=error):
-            said = _said_error(body)
-            raise _malformed(f"the agent's answer is not valid: {error.message}{said}", body)
+            hint = _said_error(body)
+            raise _malformed(f"the agent's answer is not valid: {error.message}{hint}", body)
         case _:
             raise _malformed("the agent answered something that is no response", body)
 
@@ -399,8 +399,12 @@ def _said_error(body: bytes) -> str:
     """Return the message of an error that is not an error object."""
     members = _decoded(_decode_members, body) or {}
     error = _decoded(_decode_any, bytes(members.get("error", b"null")))
-    said = error.get("message") if isinstance(error, dict) else error
-    return f"; it says {_shown(said)}" if isinstance(said, str) and "result" not in members else ""
+    message = error.get("message") if isinstance(error, dict) else error
+    return (
+        f"; it says {_shown(message)}"
+        if isinstance(message, str) and "result" not in members
+        else ""
+    )
 
 
 def _value(raw: bytes, body: bytes) -> Any:

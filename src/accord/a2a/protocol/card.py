@@ -230,8 +230,8 @@ def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
         members |= _members_10(card)
     if wire is None:
         members["securitySchemes"] = card.security_schemes
-    said = {name: each for name, each in members.items() if each or name in _REQUIRED}
-    return msgspec.json.encode(said)
+    written = {name: each for name, each in members.items() if each or name in _REQUIRED}
+    return msgspec.json.encode(written)
 
 
 def card_wire(card: AgentCard, version: str) -> Wire:

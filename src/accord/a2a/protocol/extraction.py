@@ -84,8 +84,8 @@ def _places(answer: Answer) -> list[tuple[Part, ...]]:
         return [answer.parts]
     made = tuple(part for artifact in answer.artifacts for part in artifact.parts)
     status = answer.status.message
-    said = next((each for each in reversed(answer.history) if each.role == "agent"), None)
-    return [made, *(each.parts for each in (status, said) if each is not None)]
+    latest = next((each for each in reversed(answer.history) if each.role == "agent"), None)
+    return [made, *(each.parts for each in (status, latest) if each is not None)]
 
 
 def _best(places: list[tuple[Part, ...]]) -> str | None:

@@ -175,8 +175,8 @@ class _Format03(WireFormat):
         if kind == b'"message"':
             return self._read_message(self._decode_message(raw))
         if members.keys() & {"status", "artifacts", "history", "parts"}:
-            said = "has no kind" if kind == b"null" else f"is of kind {kind[:40].decode()}"
-            raise ValueError(f"the result {said}")
+            problem = "has no kind" if kind == b"null" else f"is of kind {kind[:40].decode()}"
+            raise ValueError(f"the result {problem}")
         return Unrecognized(_decode_any(raw))
 
     def read_event(self, raw: bytes) -> Event:

@@ -80,21 +80,21 @@ _STATE_PREFIX: Final = re.compile(r"^(?:task)?state")
 _PUNCTUATION: Final = re.compile(r"[\s_.\-]+")
 
 
-def state_of(said: Any) -> TaskState | None:
+def state_of(word: Any) -> TaskState | None:
     """Return the state for a word or number; None for an unknown one.
 
     Words that end in "ing" (pending, thinking, running) are work in progress. A number may be
     written as 3, 3.0 or "3".
     """
-    if isinstance(said, str) and said.isascii() and said.isdigit() and len(said) < 3:
-        said = int(said)
-    if isinstance(said, float) and said.is_integer():
-        said = int(said)
-    if isinstance(said, int) and not isinstance(said, bool):
-        return _STATE_NUMBERS[said] if 0 <= said < len(_STATE_NUMBERS) else None
-    if not isinstance(said, str):
+    if isinstance(word, str) and word.isascii() and word.isdigit() and len(word) < 3:
+        word = int(word)
+    if isinstance(word, float) and word.is_integer():
+        word = int(word)
+    if isinstance(word, int) and not isinstance(word, bool):
+        return _STATE_NUMBERS[word] if 0 <= word < len(_STATE_NUMBERS) else None
+    if not isinstance(word, str):
         return None
-    word = _STATE_PREFIX.sub("", _PUNCTUATION.sub("", said).lower())
+    word = _STATE_PREFIX.sub("", _PUNCTUATION.sub("", word).lower())
     found = _STATES.get(word)
     if found is None and word.endswith("ing"):
         return TaskState.WORKING
@@ -237,8 +237,8 @@ def updated(task: Task, event: StatusUpdate | ArtifactUpdate) -> Task:
     """Return the task after an event."""
     if isinstance(event, ArtifactUpdate):
         return replace(task, artifacts=_with(task.artifacts, event))
-    said = task.status.message
-    history = task.history if said is None else (*task.history, said)
+    message = task.status.message
+    history = task.history if message is None else (*task.history, message)
     return replace(task, status=event.status, history=history)
 
 

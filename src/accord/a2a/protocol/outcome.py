@@ -120,8 +120,8 @@ def _done(received: ReceivedAnswer, *warnings: str) -> DoneOutcome:
     extracted = extract(received.answer, result=received.result or None)
     if not received.warnings and not warnings:
         return DoneOutcome(extracted)
-    said = (*received.warnings, *warnings, extracted.warning)
-    return DoneOutcome(replace(extracted, warning="; ".join(filter(None, said))))
+    all_warnings = (*received.warnings, *warnings, extracted.warning)
+    return DoneOutcome(replace(extracted, warning="; ".join(filter(None, all_warnings))))
 
 
 def _message_text(task: Task) -> str:

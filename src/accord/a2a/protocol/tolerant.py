@@ -336,10 +336,10 @@ class _Reader:
             reference_task_ids=_texts(members.get("referencetaskids")),
         )
 
-    def _role(self, said: Any) -> Role:
-        word = _NUMBERED_ROLES.get(said, "") if isinstance(said, int) else _word(said)
+    def _role(self, role: Any) -> Role:
+        word = _NUMBERED_ROLES.get(role, "") if isinstance(role, int) else _word(role)
         if word not in _AGENT_ROLES and word not in ("user", "roleuser"):
-            self._warn(f"the role {_shown(said)!r} is not known" if said else "a role is missing")
+            self._warn(f"the role {_shown(role)!r} is not known" if role else "a role is missing")
         return "user" if word in _CLIENT_ROLES else "agent"
 
     # Parts

@@ -224,20 +224,20 @@ class RequestRunner:
     ) -> None:
         """Answer a request; `lines` returns further header lines for the answer."""
         message = decode(body, max_items=0)
-        visit = AgentExchange(backend, self._wires, entered, exchange, lines)
+        handler = AgentExchange(backend, self._wires, entered, exchange, lines)
         match message:
             case Request() | Notification():
                 if len(self._under_way) >= MAX_IN_FLIGHT:
                     exchange.reply(BUSY.body, status=BUSY.status, headers=BUSY.headers)
                     return
-                task = asyncio.get_running_loop().create_task(visit.serve(message))
+                task = asyncio.get_running_loop().create_task(handler.serve(message))
                 self._keep(task, exchange)
             case Invalid(oversized=True):
-                visit.fail(None, InvalidRequestError("batches are not taken here"))
+                handler.fail(None, InvalidRequestError("batches are not taken here"))
             case Invalid(error=error, id=id, response=False):
-                visit.fail(id, error)
+                handler.fail(id, error)
             case _:
-                visit.fail(None, InvalidRequestError("a response is not asked for here"))
+                handler.fail(None, InvalidRequestError("a response is not asked for here"))
 
     def _keep(self, task: asyncio.Task[None], exchange: Exchange) -> None:
         self._under_way.add(task)
@@ -405,9 +405,9 @@ class AgentExchange:
     # Answers
 
     def fail(self, id: Id, error: Exception) -> None:
-        told = self._told(error)
-        data = told.data if isinstance(told.data, list) else UNSET
-        self._reply(encode(Failure(id, ErrorObject(told.code, told.message, data))))
+        sent_error = self._told(error)
+        data = sent_error.data if isinstance(sent_error.data, list) else UNSET
+        self._reply(encode(Failure(id, ErrorObject(sent_error.code, sent_error.message, data))))
 
     def _told(self, error: Exception) -> RpcError:
         """Return the error for a client: Accord's own codes have other meanings in A2A."""

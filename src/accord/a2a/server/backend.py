@@ -128,12 +128,12 @@ class Board:
             self._forget()
         context = message.context_id or str(uuid4())
         task_id = str(uuid4())
-        said = replace(message, context_id=context, task_id=task_id)
+        first = replace(message, context_id=context, task_id=task_id)
         task = Task(
             id=task_id,
             context_id=context,
             status=TaskStatus(state=TaskState.SUBMITTED, timestamp=now()),
-            history=(said,),
+            history=(first,),
         )
         entry = self._entries[task_id] = Entry(task, caller, self._count())
         return entry
@@ -157,8 +157,8 @@ class Board:
     def hear(self, entry: Entry, message: Message) -> None:
         """Record a client's message to a task."""
         task = entry.task
-        said = replace(message, context_id=task.context_id, task_id=task.id)
-        entry.task = _limit_history(replace(task, history=(*task.history, said)))
+        recorded = replace(message, context_id=task.context_id, task_id=task.id)
+        entry.task = _limit_history(replace(task, history=(*task.history, recorded)))
 
     def change(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
         """Apply an event to a task, unless the task is over."""
@@ -206,10 +206,10 @@ class Board:
         found.sort(key=lambda entry: entry.number, reverse=True)
         before = _read_page_token(query.page_token)
         rest = [entry for entry in found if before is None or entry.number < before]
-        shown = rest[: query.page_size]
+        listed = rest[: query.page_size]
         return TaskPage(
-            tasks=tuple(_listed_task(entry.task, query) for entry in shown),
-            next_page=str(shown[-1].number) if len(rest) > len(shown) else "",
+            tasks=tuple(_listed_task(entry.task, query) for entry in listed),
+            next_page=str(listed[-1].number) if len(rest) > len(listed) else "",
             total=len(found),
         )
 

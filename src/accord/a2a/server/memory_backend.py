@@ -200,12 +200,12 @@ class MemoryBackend:
         return bool(self._input_modes & {media_type, f"{kind}/*", "*/*"})
 
     def _choose(self, message: Message, metadata: Mapping[str, Any]) -> SkillFunction:
-        wanted: Any = None if self._chosen is None else self._chosen(message)
-        if wanted is None:
-            wanted = message.metadata.get(SKILL_MEMBER, metadata.get(SKILL_MEMBER))
-        if wanted is None:
+        skill_id: Any = None if self._chosen is None else self._chosen(message)
+        if skill_id is None:
+            skill_id = message.metadata.get(SKILL_MEMBER, metadata.get(SKILL_MEMBER))
+        if skill_id is None:
             return next(iter(self._skills.values()))
-        skill = self._skills.get(wanted) if isinstance(wanted, str) else None
+        skill = self._skills.get(skill_id) if isinstance(skill_id, str) else None
         if skill is None:
             names = ", ".join(self._skills)
             raise InvalidParamsError(f"message.metadata.{SKILL_MEMBER} must be one of: {names}")

@@ -190,7 +190,7 @@ def make_skill(
             raise RegistrationError(f"{id} answers directly, so that there is no task to know of")
     if direct and inspect.isasyncgenfunction(function):
         raise RegistrationError(f"{id} answers directly, and so all at once")
-    shown = card.Skill(
+    card_entry = card.Skill(
         id=id,
         name=name or id.replace("_", " ").capitalize(),
         description=described.pop("description", "") or inspect.getdoc(function) or id,
@@ -198,7 +198,7 @@ def make_skill(
         **described,
     )
     arguments = {name: hints[name] for name in parameters}
-    return SkillFunction(card=shown, function=function, arguments=arguments, direct=direct)
+    return SkillFunction(card=card_entry, function=function, arguments=arguments, direct=direct)
 
 
 def _argument(kind: Any, message: Message, context: TaskContext | None) -> Any:

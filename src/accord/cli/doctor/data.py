@@ -66,12 +66,12 @@ def _folder(data: Path) -> CheckResult:
 
 def _room(data: Path) -> CheckResult:
     free = shutil.disk_usage(data).free
-    told = f"{free // MIB:,} MiB are free"
+    detail = f"{free // MIB:,} MiB are free"
     if free < TOO_LITTLE:
-        return problem("room", told, "make room, or move the data directory")
+        return problem("room", detail, "make room, or move the data directory")
     if free < LITTLE:
-        return warning("room", told, "make room before writes fail")
-    return ok("room", told)
+        return warning("room", detail, "make room before writes fail")
+    return ok("room", detail)
 
 
 def _key(file: Path) -> CheckResult:

@@ -64,8 +64,8 @@ def check_installed() -> Iterator[CheckResult]:
     packages = ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httptools"))
     yield ok("packages", packages)
     missing = [name for name, extra in EXTRAS.items() if not extra.is_installed]
-    there = [f"{name} ({EXTRAS[name].use})" for name in EXTRAS if name not in missing]
-    yield ok("extras", ", ".join(there) or "none")
+    present = [f"{name} ({EXTRAS[name].use})" for name in EXTRAS if name not in missing]
+    yield ok("extras", ", ".join(present) or "none")
     needed = [name for name in missing if EXTRAS[name].is_needed]
     if needed:
         yield warning(

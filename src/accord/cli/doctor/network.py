@@ -69,11 +69,11 @@ def _who(settings: Settings, place: str) -> Iterator[CheckResult]:
     """Identify the program that listens there."""
     host = EVERYWHERE.get(settings.host, settings.host)
     netloc = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
-    url, told = next(
+    url, answer = next(
         (each for each in map(_card, (f"http://{netloc}", f"https://{netloc}")) if each[1]),
         ("", {}),
     )
-    if told.get("name") != TITLE:
+    if answer.get("name") != TITLE:
         yield problem("port", f"{place} is taken by another program", OTHER)
         return
     if not settings.is_shared and not is_served(Path(settings.data)):
@@ -81,16 +81,16 @@ def _who(settings: Settings, place: str) -> Iterator[CheckResult]:
         yield problem("port", detail, f"{OTHER}; or name its data directory by --data")
         return
     yield _health(url, place)
-    if told.get("version") != __version__:
-        detail = f"{told.get('version')} runs, {__version__} is installed"
+    if answer.get("version") != __version__:
+        detail = f"{answer.get('version')} runs, {__version__} is installed"
         yield warning("release", detail, "restart the server")
 
 
 def _card(url: str) -> tuple[str, dict[str, Any]]:
     """Return the URL, and the agent card at it."""
     card = ask(f"{url}{WELL_KNOWN}")
-    told = card.body if isinstance(card, Answer) else None
-    return url, told if isinstance(told, dict) else {}
+    body = card.body if isinstance(card, Answer) else None
+    return url, body if isinstance(body, dict) else {}
 
 
 def _health(url: str, place: str) -> CheckResult:
@@ -136,9 +136,9 @@ def _kafka(url: str) -> CheckResult:
         )
         found = client.list_topics(timeout=BROKER_SECONDS)
     except KafkaException as error:
-        told = error.args[0].str() if hasattr(error.args[0], "str") else str(error)
+        reason = error.args[0].str() if hasattr(error.args[0], "str") else str(error)
         advice = "check that the broker runs, and --bus or ACCORD_BUS"
-        return problem("bus", f"no broker answers at {address.servers}: {told}", advice)
+        return problem("bus", f"no broker answers at {address.servers}: {reason}", advice)
     missing = [name for name in address.names.all() if name not in found.topics]
     topics = f"; the server will make {len(missing)} topics" if missing else ", with all topics"
     return ok("bus", f"{len(found.brokers)} brokers answer at {address.servers}{topics}")
@@ -199,11 +199,11 @@ def _remote(host: Host, name: str, url: str) -> CheckResult:
 def _local(host: Host, name: str, words: list[str]) -> CheckResult:
     command = words[0]
     files = [word.partition(".py:")[0] for word in words if ".py" in word]
-    gone = next((file for file in files if not Path(file).with_suffix(".py").exists()), None)
+    missing = next((file for file in files if not Path(file).with_suffix(".py").exists()), None)
     if shutil.which(command) is None:
         return problem(host.title, f"{name}: there is no program {command}", "install it again")
-    if gone is not None:
-        return problem(host.title, f"{name}: there is no file {gone}", "correct the path")
+    if missing is not None:
+        return problem(host.title, f"{name}: there is no file {missing}", "correct the path")
     return ok(host.title, f"{name}: is started by {command}")
 
 

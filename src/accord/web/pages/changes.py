@@ -57,26 +57,26 @@ async def undo(request: PageRequest) -> PageResponse:
     except ServiceError as error:
         return await _change_page(request, error)
     back = request.form["back"]
-    gone = {each.reference_id for each in outcome.effects if each.action == "deleted"}
-    if not back or gone.intersection(back.split("/")):  # such as the page of what was created
+    deleted = {each.reference_id for each in outcome.effects if each.action == "deleted"}
+    if not back or deleted.intersection(back.split("/")):  # such as the page of what was created
         back = f"/changes/{outcome.change_id}"
     return request.go(back, "Change reverted.")
 
 
 def _may_undo(request: PageRequest, change: ChangeListed) -> bool:
     """Return true if a list offers to undo a change; the undo itself may still be refused."""
-    who = request.user
-    is_own = who.is_administrator or change.actor == who.username
+    caller = request.user
+    is_own = caller.is_administrator or change.actor == caller.username
     is_left = not change.undone_by and change.operation not in LASTING_OPERATIONS
-    return who.may("write") and is_own and is_left
+    return caller.may("write") and is_own and is_left
 
 
 async def _change_page(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
     found: ChangeDetail = await request.run("get_change", change_id=request.values["id"])
-    who = request.user
-    is_own = who.is_administrator or found.actor == who.username
+    caller = request.user
+    is_own = caller.is_administrator or found.actor == caller.username
     is_lasting = all(each.kind in LASTING for each in found.touched)
-    may_undo = who.may("write") and is_own and not is_lasting
+    may_undo = caller.may("write") and is_own and not is_lasting
     return await _changes_page(
         request,
         "changes/one.html",
@@ -113,14 +113,14 @@ async def reject(request: PageRequest) -> PageResponse:
     return await _decide(request, "reject_proposal", "Rejected")
 
 
-async def _decide(request: PageRequest, operation: str, said: str) -> PageResponse:
+async def _decide(request: PageRequest, operation: str, verb: str) -> PageResponse:
     try:
         made = await request.run(
             operation, id=request.values["id"], reason=request.form["reason"].strip()
         )
     except ServiceError as error:
         return await _proposal_page(request, error)
-    return request.go(f"/proposals/{made.id}", f"{said} what {made.author} proposed")
+    return request.go(f"/proposals/{made.id}", f"{verb} what {made.author} proposed")
 
 
 async def _proposal_page(request: PageRequest, error: ServiceError | None = None) -> PageResponse:

@@ -80,12 +80,12 @@ def sought_by_view(filter: Any) -> SearchQuery:
 
 
 def _sought(query: str, given: dict[str, list[Any]]) -> SearchQuery:
-    told = {
+    filters = {
         name: sorted({text for each in values if (text := str(each).strip())})
         for name, values in given.items()
     }
-    told["epic"] = told["epic"][:1]
-    return SearchQuery(query.strip(), {name: values for name, values in told.items() if values})
+    filters["epic"] = filters["epic"][:1]
+    return SearchQuery(query.strip(), {name: values for name, values in filters.items() if values})
 
 
 @pages.get("/search")
@@ -116,7 +116,7 @@ async def _page(
 ) -> PageResponse:
     status = 200 if error is None else error.kind.status
     view = await _view(request)
-    shown = {
+    context = {
         "view": view,
         "is_changed": view is not None and sought_by_view(view.filter) != asked,
         "left_out": _left_out(view),
@@ -131,8 +131,10 @@ async def _page(
         # What was typed so far is where going back leads to.
         here = asked.path(**({"view": view.id} if view else {}))
         headers = b"" if request.query["cursor"] else f"hx-push-url: {here}\r\n".encode()
-        return request.piece(piece, status=status, headers=headers, **shown)
-    return await request.page("search/page.html", status=status, **await _choices(request), **shown)
+        return request.piece(piece, status=status, headers=headers, **context)
+    return await request.page(
+        "search/page.html", status=status, **await _choices(request), **context
+    )
 
 
 async def _view(request: PageRequest) -> Any:
@@ -152,8 +154,8 @@ def _left_out(view: Any) -> list[str]:
     if view is None:
         return []
     asked = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
-    told = {name: " or ".join(each_of(value)) for name, value in asked.items()}
-    return [f"{name} {value}" for name, value in told.items() if value]
+    texts = {name: " or ".join(each_of(value)) for name, value in asked.items()}
+    return [f"{name} {value}" for name, value in texts.items() if value]
 
 
 async def _choices(request: PageRequest) -> dict[str, Any]:
@@ -213,14 +215,14 @@ async def share(request: PageRequest) -> PageResponse:
     view = await request.run(
         "update_view", id=request.values["id"], shared=request.form["shared"] == "yes"
     )
-    told = "Everybody sees" if view.shared else "Only you see"
-    return _back(request, sought(request.form), view.id, f"{told} {view.name} now")
+    audience = "Everybody sees" if view.shared else "Only you see"
+    return _back(request, sought(request.form), view.id, f"{audience} {view.name} now")
 
 
 @pages.post("/views/{id}/delete")
 async def delete(request: PageRequest) -> PageResponse:
-    gone = await request.run("delete_view", id=request.values["id"])
-    return request.go(sought(request.form).path(), f"Deleted the view {gone.deleted}")
+    deleted = await request.run("delete_view", id=request.values["id"])
+    return request.go(sought(request.form).path(), f"Deleted the view {deleted.deleted}")
 
 
 def _back(request: PageRequest, asked: SearchQuery, id: str, notice: str) -> PageResponse:

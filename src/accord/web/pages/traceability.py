@@ -186,8 +186,8 @@ async def confirm(request: PageRequest) -> PageResponse:
         await request.run("apply_changes", steps=steps)
     except ServiceError as error:
         return await _suspects_page(request, error)
-    said = "Confirmed that the link holds" if len(ids) == 1 else f"Confirmed {len(ids)} links"
-    return request.go("/traceability/suspects", said)
+    notice = "Confirmed that the link holds" if len(ids) == 1 else f"Confirmed {len(ids)} links"
+    return request.go("/traceability/suspects", notice)
 
 
 @pages.post("/traceability/suspects/{id}/remove")
@@ -368,5 +368,7 @@ def _more(request: PageRequest, found: Any) -> str:
     """Return the path of the next rows, "" after the last."""
     if found is None or not found.has_more:
         return ""
-    kept = [(name, value) for name, value in request.query.pairs() if name != "cursor" and value]
-    return f"/traceability/matrix?{urlencode([*kept, ('cursor', found.next_cursor)])}"
+    parameters = [
+        (name, value) for name, value in request.query.pairs() if name != "cursor" and value
+    ]
+    return f"/traceability/matrix?{urlencode([*parameters, ('cursor', found.next_cursor)])}"

@@ -100,8 +100,8 @@ async def change(request: PageRequest) -> PageResponse:
 async def resolve(request: PageRequest) -> PageResponse:
     resolved = request.form["resolved"] != "false"
     await request.run("resolve_comment", id=request.values["comment"], resolved=resolved)
-    said = "The comment is resolved." if resolved else "The comment is open again."
-    return await done(request, request.values["id"], said)
+    notice = "The comment is resolved." if resolved else "The comment is open again."
+    return await done(request, request.values["id"], notice)
 
 
 @pages.post("/items/{id}/comments/{comment}/delete")

@@ -211,21 +211,21 @@ async def detail(request: PageRequest) -> PageResponse:
     return await show(request, "_reading", **await detail_context(request, request.values["id"]))
 
 
-async def done(request: PageRequest, id: str, said: str) -> PageResponse:
+async def done(request: PageRequest, id: str, notice: str) -> PageResponse:
     """Respond to a form that changed an item: show its page with a notice."""
     if not request.is_partial:
-        return request.go(f"/items/{id}", said)
+        return request.go(f"/items/{id}", notice)
     context = await detail_context(request, id) | await row_context(request, id)
     back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
     return await show(
-        request, "_reading", headers=back + saying(said, undo=request.undoable), **context
+        request, "_reading", headers=back + saying(notice, undo=request.undoable), **context
     )
 
 
 def saying(text: str, *, undo: str = "") -> bytes:
     """Return the header that shows a toast; `undo` is the change that it offers to undo."""
-    told = json.dumps({"accord:said": {"text": text, "undo": undo}})  # in ASCII, as headers are
-    return f"hx-trigger: {told}\r\n".encode("ascii")
+    event = json.dumps({"accord:said": {"text": text, "undo": undo}})  # in ASCII, as headers are
+    return f"hx-trigger: {event}\r\n".encode("ascii")
 
 
 async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
@@ -260,19 +260,23 @@ def entries_of(
     request: PageRequest, revisions: Iterable[Revision], *, is_first: bool = True
 ) -> list[HistoryRow]:
     """Return the rows of a history, with the undos that the caller may do."""
-    who = request.user
+    caller = request.user
     return history_rows(
-        revisions, actor=who.username, is_administrator=who.is_administrator, is_first=is_first
+        revisions,
+        actor=caller.username,
+        is_administrator=caller.is_administrator,
+        is_first=is_first,
     )
 
 
 def rights(request: PageRequest, item: ItemView) -> dict[str, Any]:
     """Return the caller's rights on an item, for the template."""
-    who = request.user
+    caller = request.user
     return {
-        "may_write": who.may("write"),
-        "may_comment": who.may("comment"),
-        "may_delete": who.may("delete") and (who.is_administrator or item.creator == who.username),
+        "may_write": caller.may("write"),
+        "may_comment": caller.may("comment"),
+        "may_delete": caller.may("delete")
+        and (caller.is_administrator or item.creator == caller.username),
     }
 
 

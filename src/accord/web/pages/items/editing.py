@@ -250,14 +250,14 @@ async def remove_label(request: PageRequest) -> PageResponse:
 
 async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageResponse:
     """Add a label to an item. Create the label if there is none."""
-    said = f"Label {name} was added."
+    notice = f"Label {name} was added."
     try:
         await request.run("label_item", id=item.reference_id, label=name)
     except NotFoundError:
         await request.run("create_label", name=name)
         await request.run("label_item", id=item.reference_id, label=name)
-        said = f"Label {name} is new, and was added."
-    return await done(request, item.reference_id, said)
+        notice = f"Label {name} is new, and was added."
+    return await done(request, item.reference_id, notice)
 
 
 def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:

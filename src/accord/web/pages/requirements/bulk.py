@@ -73,12 +73,12 @@ async def move(request: PageRequest) -> PageResponse:
         return await _move_page(request, name, error)
     moved = outcome.result
     below = f" under {moved.parent_reference_id}" if moved.parent_reference_id else ""
-    said = f"{moved.reference_id} is number {moved.place:,} of {moved.siblings:,}{below} now"
+    notice = f"{moved.reference_id} is number {moved.place:,} of {moved.siblings:,}{below} now"
     back = f"/items/{moved.reference_id}"
     if request.is_partial:
         piece = "requirements/_moved.html"
-        return request.piece(piece, said=said, undo=request.undoable, back=back)
-    return request.go(back, said)
+        return request.piece(piece, said=notice, undo=request.undoable, back=back)
+    return request.go(back, notice)
 
 
 def _steps(request: PageRequest, names: Sequence[str]) -> list[BulkStep]:
@@ -109,12 +109,12 @@ def _update(name: str, values: dict[str, Any]) -> BulkStep:
 def _said(request: PageRequest, count: int) -> str:
     """Return a notice of the changes."""
     form = request.form
-    told = [
+    parts = [
         *([f"status {form['status']}"] if form["status"] else ()),
         *([f"assigned to {_who(form['assignee'])}"] if form["assignee"] else ()),
         *([f"under {form['parent_id'].strip().upper()}"] if form["parent_id"].strip() else ()),
     ]
-    return f"{count} {'item' if count == 1 else 'items'} changed: {', '.join(told)}"
+    return f"{count} {'item' if count == 1 else 'items'} changed: {', '.join(parts)}"
 
 
 def _who(assignee: str) -> str:
@@ -242,11 +242,11 @@ async def create(request: PageRequest) -> PageResponse:
         made = await request.run(f"create_{kind}", **given)
     except ServiceError as error:
         return await _form(request, kind, parent, error)
-    said = f"{made.reference_id} is created"
+    notice = f"{made.reference_id} is created"
     if form["next"]:
         again = {"kind": kind, **({"parent": parent} if parent else {})}
-        return request.go(f"/new?{urlencode(again)}", said)
-    return request.go(f"/items/{made.reference_id}", said)
+        return request.go(f"/new?{urlencode(again)}", notice)
+    return request.go(f"/items/{made.reference_id}", notice)
 
 
 def _kind(name: str) -> Kind | None:
@@ -258,11 +258,11 @@ async def _meant(request: PageRequest, kind: str, parent: str) -> tuple[Kind, st
 
     It is created below the item of the page, or beside it if nothing can be below.
     """
-    wanted = _kind(kind)
+    chosen_kind = _kind(kind)
     reference = parse_reference(parent)
     if reference is None:
-        return wanted or "epic", ""
-    chosen = wanted or BELOW.get(reference.kind, reference.kind)
+        return chosen_kind or "epic", ""
+    chosen = chosen_kind or BELOW.get(reference.kind, reference.kind)
     if chosen not in CREATED or KINDS[chosen].parent is None:
         return (chosen if chosen in CREATED else "epic"), ""
     path = (await request.run("get_outline", selected=str(reference), limit=1)).path

@@ -104,16 +104,16 @@ class Tree(Struct, frozen=True, kw_only=True):
         return f"{self.base}?{self._query(open=opened, select='' if self.is_selecting else '1')}"
 
     def _query(self, **words: str) -> str:
-        told = {**{name: value for name, value in words.items() if value}, **self.filters}
-        return urlencode(told, safe=",", doseq=True)
+        parameters = {**{name: value for name, value in words.items() if value}, **self.filters}
+        return urlencode(parameters, safe=",", doseq=True)
 
 
 @pages.get(ROOT)
 async def tree_page(request: PageRequest) -> PageResponse:
     words = request.query["q"].strip()
     if words:
-        sought = {"q": words, **_filters(request)}
-        return request.go(f"/search?{urlencode(sought, doseq=True)}")
+        query = {"q": words, **_filters(request)}
+        return request.go(f"/search?{urlencode(query, doseq=True)}")
     return await request.page("requirements/split.html", **await tree_context(request, None))
 
 
@@ -176,10 +176,10 @@ async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
 
 def open_items(request: PageRequest) -> tuple[str, ...]:
     """Return the reference ids of the open items, from the query or the cookie."""
-    told = (
+    text = (
         request.query["open"] if "open" in request.query else request.cookies.get(OPEN_COOKIE, "")
     )
-    names = (parse_reference(each) for each in told[:4000].split(","))
+    names = (parse_reference(each) for each in text[:4000].split(","))
     return tuple({str(each): None for each in names if each is not None})[-MAX_OPEN:]
 
 
@@ -219,9 +219,11 @@ async def _part(request: PageRequest, id: str | None) -> PageResponse:
 
 
 def _filters(request: PageRequest) -> dict[str, list[str]]:
-    given = {name: request.query.every(name) for name in ("status", "assignee")}
-    told = {name: list(dict.fromkeys(filter(None, values))) for name, values in given.items()}
-    return {name: values for name, values in told.items() if values}
+    values_by_name = {name: request.query.every(name) for name in ("status", "assignee")}
+    filters = {
+        name: list(dict.fromkeys(filter(None, values))) for name, values in values_by_name.items()
+    }
+    return {name: values for name, values in filters.items() if values}
 
 
 async def _people(request: PageRequest) -> list[str]:

@@ -437,8 +437,8 @@ async def set_active(request: PageRequest) -> PageResponse:
     """Activate or deactivate a workflow."""
     name, active = request.values["name"], request.form["active"] == "true"
     await request.run("update_workflow", name=name, active=active)
-    said = "Runs can be started again." if active else "No more runs can be started."
-    return request.go(f"/workflows/{quote(name)}", said)
+    notice = "Runs can be started again." if active else "No more runs can be started."
+    return request.go(f"/workflows/{quote(name)}", notice)
 
 
 @pages.get("/workflows/{name}/compare")

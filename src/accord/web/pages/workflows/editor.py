@@ -96,11 +96,11 @@ async def _check(request: PageRequest, source: str) -> DefinitionCheck:
 
 
 def _problems(source: str, error: ServiceError) -> DefinitionCheck:
-    told = error.data["problems"]
-    lines = line_of(source, [each["path"] for each in told])
+    problems = error.data["problems"]
+    lines = line_of(source, [each["path"] for each in problems])
     found = [
         DefinitionProblem(each["path"], line, each["message"], each["hint"])
-        for each, line in zip(told, lines, strict=True)
+        for each, line in zip(problems, lines, strict=True)
     ]
     found.sort(key=lambda each: each.line or 0)
     return DefinitionCheck(problems=tuple(found[:MAX_PROBLEMS]), total=len(found))

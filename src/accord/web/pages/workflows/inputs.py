@@ -73,7 +73,7 @@ def filled(fields: Sequence[InputField], form: Words) -> list[tuple[InputField, 
 
 def _field(name: str, schema: Any, required: bool) -> InputField:
     about = schema if isinstance(schema, dict) else {}
-    told = about.get("description") or about.get("title") or ""
+    description = about.get("description") or about.get("title") or ""
     default = about.get("default")
     kind: Kind = _kind(about)
     options = tuple(msgspec.json.encode(each).decode() for each in _options(about))
@@ -81,7 +81,7 @@ def _field(name: str, schema: Any, required: bool) -> InputField:
     if default is not None:
         plain = isinstance(default, str) and kind in ("text", "any")
         value = default if plain else msgspec.json.encode(default).decode()
-    hint = told if isinstance(told, str) else ""
+    hint = description if isinstance(description, str) else ""
     if not hint and kind == "json":
         hint = "As JSON."
     return InputField(

@@ -131,10 +131,10 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
     calls = () if is_final else (await request.run("list_run_calls", id=id, open=True)).items
     events = await request.run("get_run_history", id=id, last=True, limit=EVENTS)
     now = time()
-    standing = StepStatus(run, calls, now)
+    status = StepStatus(run, calls, now)
     is_known = run.steps or run.problem is None
     chosen = request.query["step"] if is_known else WHOLE
-    chosen = chosen or standing.usual()
+    chosen = chosen or status.usual()
     step = None
     if chosen != WHOLE:
         step = await request.run("get_run_step", id=id, step=chosen)
@@ -146,9 +146,9 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
         "workflow": workflow,
         "is_final": is_final,
         "picture": draw(
-            standing.graph(outline(definition), chosen, link), f"The steps of run {id[-8:]}"
+            status.graph(outline(definition), chosen, link), f"The steps of run {id[-8:]}"
         ),
-        "bars": bars(standing, run.steps, now),
+        "bars": bars(status, run.steps, now),
         "most_bars": MAX_BARS,
         "scale": SCALE,
         "events": [log_entry(each, run.created_at) for each in events.items],
@@ -156,8 +156,8 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
         "chosen": chosen,
         "whole": WHOLE,
         "step": step,
-        "seconds": None if step is None else standing.seconds(step),
-        "attempts": 0 if step is None else max(standing.attempts(step), len(step.calls) and 1),
+        "seconds": None if step is None else status.seconds(step),
+        "attempts": 0 if step is None else max(status.attempts(step), len(step.calls) and 1),
         "awaits": None if step is None else _signal(definition, step),
         "link": link,
         "quote": quote,
@@ -250,8 +250,8 @@ async def cancel(request: PageRequest) -> PageResponse:
 @pages.post("/runs/{id}/retry")
 async def retry(request: PageRequest) -> PageResponse:
     step = request.form["step"]
-    said = f"Retrying from {step}." if step else "Retrying what did not complete."
-    return await _ask(request, "retry_run", said, step=step or UNSET)
+    notice = f"Retrying from {step}." if step else "Retrying what did not complete."
+    return await _ask(request, "retry_run", notice, step=step or UNSET)
 
 
 @pages.post("/runs/{id}/decide")
@@ -281,7 +281,7 @@ async def signal(request: PageRequest) -> PageResponse:
     )
 
 
-async def _ask(request: PageRequest, operation: str, said: str, **arguments: Any) -> PageResponse:
+async def _ask(request: PageRequest, operation: str, notice: str, **arguments: Any) -> PageResponse:
     id = request.values["id"]
     back = f"/runs/{quote(id)}" if request.form["back"] != "approvals" else "/approvals"
     try:
@@ -290,7 +290,7 @@ async def _ask(request: PageRequest, operation: str, said: str, **arguments: Any
             back = f"{back}?follow=1"
     except ConflictError as error:  # it went on meanwhile: how it is now says more than a refusal
         return request.go(back, f"Nothing was done: {error.message}.")
-    return request.go(back, said)
+    return request.go(back, notice)
 
 
 def _payload(text: str) -> Any:

@@ -173,15 +173,15 @@ class Bar(Struct, frozen=True):
     seconds: float
 
 
-def bars(standing: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
+def bars(status: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
     """Return bars for the first `MAX_BARS` started steps, in their order."""
-    run = standing.run
+    run = status.run
     begin = parse(run.created_at).timestamp()
     end = now if run.finished_at is None else parse(run.finished_at).timestamp()
     whole = max(end - begin, 0.001)
     found = []
     for step in steps:
-        seconds = standing.seconds(step)
+        seconds = status.seconds(step)
         if step.started_at is None or seconds is None:
             continue
         width = max(LEAST, round(seconds / whole * SCALE))
