@@ -12,7 +12,7 @@ from msgspec import UNSET
 from accord.hub.entities import Difference
 from accord.hub.operations.changes import NewsEntity, NewsEntry
 from accord.operations.context import Caller, Role
-from accord.web.activity import days, tell
+from accord.web.activity import activity_entry, days
 from accord.web.formatting import marked
 from accord.web.pages.home import shares
 from accord.web.pages.palette import actions, matching, places
@@ -50,7 +50,7 @@ def changed(field: str, before: Any, after: Any) -> Difference:
 
 
 def said(each: NewsEntry) -> str:
-    return "".join(part.text + part.behind for part in tell(each).parts).strip()
+    return "".join(part.text + part.behind for part in activity_entry(each).parts).strip()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_an_edit_shows_what_went_and_what_came() -> None:
             changed("type", "Functional", "Security"),
         ),
     )
-    found = tell(each)
+    found = activity_entry(each)
     assert (found.heading, [line.field for line in found.redlines]) == (
         "Refuse cards",
         ["title", "priority"],
@@ -169,16 +169,18 @@ def test_texts_of_others_stay_texts() -> None:
         "update_epic",
         told("updated", "epic", "EP-001", "", changed("title", "<b>", "<script>")),
     )
-    assert "<script>" not in str(tell(each).redlines[0].text)
+    assert "<script>" not in str(activity_entry(each).redlines[0].text)
     assert marked("<b>bold</b>", [[3, 7]]) == Markup("&lt;b&gt;<mark>bold</mark>&lt;/b&gt;")
 
 
 def test_programs_are_named_and_people_are_not() -> None:
-    programs = [tell(news("x", face=face)).program for face in ("web", "mcp", "rest", "system")]
+    programs = [
+        activity_entry(news("x", face=face)).program for face in ("web", "mcp", "rest", "system")
+    ]
     assert programs == ["", "assistant", "API", "workflow"]
-    assert tell(news("x", client="editor 1.0")).client == "editor 1.0"
-    assert tell(news("x", undone_by="c-2")).is_undone
-    assert tell(news("x", client=UNSET)).client == ""
+    assert activity_entry(news("x", client="editor 1.0")).client == "editor 1.0"
+    assert activity_entry(news("x", undone_by="c-2")).is_undone
+    assert activity_entry(news("x", client=UNSET)).client == ""
 
 
 def test_days_have_names_that_people_use() -> None:

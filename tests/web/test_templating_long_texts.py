@@ -15,7 +15,7 @@ from accord.web.app import MAX_FORM
 from accord.web.forms import MAX_PARTS, MULTIPART, read_form
 from accord.web.markdown import MAX_KEPT, MAX_TEXT, MarkdownHtml, markdown
 from accord.web.responses import Assets
-from accord.web.templating import MOST_NOW, TakesLongError, Templates
+from accord.web.templating import MAX_MARKDOWN_ON_LOOP, TakesLongError, Templates
 from tests.web.house import House
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session")]
@@ -41,12 +41,12 @@ async def browser(empty_house: House) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.mark.req("F-43")
 async def test_much_markdown_is_rendered_in_a_thread_of_its_own(templates: Templates) -> None:
-    short, long = "*a* " * 10, "*b* " * MOST_NOW
+    short, long = "*a* " * 10, "*b* " * MAX_MARKDOWN_ON_LOOP
     assert "<em>a</em>" in templates.fill(PREVIEW, {"text": short})
     with pytest.raises(TakesLongError):
         templates.fill(PREVIEW, {"text": long})
     filled = await templates.fill_in_thread(PREVIEW, {"text": long})
-    assert filled.count("<em>b</em>") == MOST_NOW
+    assert filled.count("<em>b</em>") == MAX_MARKDOWN_ON_LOOP
     # What was rendered once is there at once.
     assert templates.fill(PREVIEW, {"text": long}) == filled
     templates.close()

@@ -16,7 +16,7 @@ from accord.cli.commands import (
     command_parser,
     group_parser,
     in_group,
-    meant_by,
+    similar_commands,
     split_command,
     top_parser,
 )
@@ -64,7 +64,7 @@ def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[
 def _unknown(words: list[str], known: list[str]) -> UsageError:
     """Return the error for words that are no command, with the likely command as advice."""
     typed = " ".join(words) if known else words[0]
-    meant = meant_by(words)
+    meant = similar_commands(words)
     if meant:
         advice = f"did you mean accord {' or accord '.join(meant)}?"
     elif known:

@@ -209,7 +209,7 @@ class _Call:
             print_json([_answer(*outcome) for outcome in outcomes])
         elif not self._json:
             for item, outcome in outcomes:
-                print_line(f"{printable(item.method)}: {_shown(outcome)}")
+                print_line(f"{printable(item.method)}: {_result_text(outcome)}")
 
 
 def _answer(item: BatchItem, outcome: Raw | RpcError) -> Success | Failure:
@@ -220,7 +220,7 @@ def _answer(item: BatchItem, outcome: Raw | RpcError) -> Success | Failure:
     return Success(id, outcome)
 
 
-def _shown(outcome: Raw | RpcError) -> str:
+def _result_text(outcome: Raw | RpcError) -> str:
     if isinstance(outcome, RpcError):
         return f"{paint('error', 'error', sys.stdout)} {describe(outcome)}"
     return pretty(bytes(outcome), sys.stdout)

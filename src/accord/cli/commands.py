@@ -100,7 +100,7 @@ GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " 
 
 _FORMER: Final = {"agents migration": "agent migration"}
 """Command names of earlier releases, which scripts may still use."""
-_MEANT: Final = {
+_NAMES_ELSEWHERE: Final = {
     **dict.fromkeys(("start", "run", "up", "init", "server", "web", "setup"), "serve"),
     **dict.fromkeys(("status", "check", "health", "diagnose"), "doctor"),
     **dict.fromkeys(("settings", "env"), "config"),
@@ -126,13 +126,13 @@ def in_group(group: str) -> list[str]:
     return [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 
-def meant_by(words: Sequence[str]) -> list[str]:
+def similar_commands(words: Sequence[str]) -> list[str]:
     """Return the commands that are close to these words, which are no command."""
     from difflib import get_close_matches
 
     first, typed = words[0], " ".join(words[:2])
-    if first in _MEANT:
-        return [_MEANT[first]]
+    if first in _NAMES_ELSEWHERE:
+        return [_NAMES_ELSEWHERE[first]]
     turned = " ".join(reversed(words[:2]))
     if turned in COMMANDS:
         return [turned]
@@ -183,7 +183,7 @@ class Parser(argparse.ArgumentParser):
         """Add an argument. Choices match without regard to letter case, as in operations."""
         choices = options.get("choices")
         if choices is not None and "type" not in options:
-            options["type"] = lambda word: _chosen(word, tuple(choices))
+            options["type"] = lambda word: _matching_choice(word, tuple(choices))
         return super().add_argument(*names, **options)
 
     @property
@@ -215,7 +215,7 @@ class Command(NamedTuple):
     run: Run
 
 
-def _chosen(word: str, choices: tuple[str, ...]) -> str:
+def _matching_choice(word: str, choices: tuple[str, ...]) -> str:
     from accord.operations.choices import equivalent
 
     return word if word in choices else equivalent(word, choices) or word

@@ -136,7 +136,7 @@ def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
     try:
         return ssl.create_default_context(cafile=ca)
     except OSError as error:
-        raise UsageError(f"--ca {ca}: {_why(error)}") from error
+        raise UsageError(f"--ca {ca}: {_file_problem(error)}") from error
 
 
 def server_tls(cert: Path, key: Path | None) -> ssl.SSLContext:
@@ -149,11 +149,11 @@ def server_tls(cert: Path, key: Path | None) -> ssl.SSLContext:
         context.load_cert_chain(cert, key)
     except OSError as error:
         named = f"--tls-cert {cert}" if key is None else f"--tls-cert {cert}, --tls-key {key}"
-        raise UsageError(f"{named}: {_why(error)}") from error
+        raise UsageError(f"{named}: {_file_problem(error)}") from error
     return context
 
 
-def _why(error: OSError) -> str:
+def _file_problem(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return f"not a usable PEM file ({error.reason or error})"
     return error.strerror or str(error)

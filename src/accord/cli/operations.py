@@ -108,7 +108,7 @@ def _configure(spec: OperationCommand, parser: Parser) -> None:
 
 
 def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
-    given = _given(spec, arguments)
+    given = _operation_arguments(spec, arguments)
 
     async def use(local: Runtime) -> int:
         if spec.columns is not None:
@@ -127,7 +127,7 @@ def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
     return run_local(arguments, use, new=spec.is_new)
 
 
-def _given(spec: OperationCommand, arguments: argparse.Namespace) -> dict[str, Any]:
+def _operation_arguments(spec: OperationCommand, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of the operation. Raises `UsageError`."""
     values = [(each, getattr(arguments, each.destination)) for each in spec.arguments]
     if any(each.is_needed and value is None for each, value in values):

@@ -110,10 +110,12 @@ class Day(Struct, frozen=True):
 def days(news: Sequence[Any], today: date) -> list[Day]:
     """Group the result of `list_news` by day."""
     by_day = groupby(news, lambda each: formatting.parse(each.time).date())
-    return [Day(_day(day, today), tuple(tell(each) for each in some)) for day, some in by_day]
+    return [
+        Day(_day(day, today), tuple(activity_entry(each) for each in some)) for day, some in by_day
+    ]
 
 
-def tell(news: Any) -> ActivityEntry:
+def activity_entry(news: Any) -> ActivityEntry:
     one = news.touched[0] if news.total == 1 and news.touched else None
     return ActivityEntry(
         id=news.id,

@@ -159,7 +159,7 @@ class WebPages(LivingApp[PageHead]):
             # The token against forgery is in the form, so that only the session is checked now.
             await self._caller(replace(credentials, safe=True))
         except Exception as error:  # noqa: BLE001 - any failure is shown as a page
-            answer = await _whole(await self._refused(page_request, error))
+            answer = await _complete(await self._refused(page_request, error))
             return _reply(answer, credentials)
         return judged
 
@@ -190,9 +190,9 @@ class WebPages(LivingApp[PageHead]):
     ) -> None:
         page_request = _page_request(self._services, head, credentials)
         try:
-            answer = await _whole(await self._answer(page_request, head, body))
+            answer = await _complete(await self._answer(page_request, head, body))
         except Exception as error:  # noqa: BLE001 - any failure is shown as a page
-            answer = await _whole(await self._refused(page_request, error))
+            answer = await _complete(await self._refused(page_request, error))
         reply = _reply(answer, credentials)
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
@@ -280,7 +280,7 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-async def _whole(answer: PageResponse) -> PageResponse:
+async def _complete(answer: PageResponse) -> PageResponse:
     """Return a response with its complete body."""
     if isinstance(answer, Html) and answer.rest is not None:
         return replace(answer, body=await answer.rest(), rest=None)
@@ -288,11 +288,11 @@ async def _whole(answer: PageResponse) -> PageResponse:
 
 
 def _reply(answer: PageResponse, credentials: Credentials) -> Reply:
-    status, lines, body = _written(answer)
+    status, lines, body = _head_and_body(answer)
     return Reply(status, lines + correlation_line(credentials.correlation_id), body)
 
 
-def _written(answer: PageResponse) -> tuple[int, bytes, bytes]:
+def _head_and_body(answer: PageResponse) -> tuple[int, bytes, bytes]:
     match answer:
         case Html():
             lines = HTML_TYPE + answer.headers + page_headers(answer.policy)

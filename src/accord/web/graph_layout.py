@@ -65,7 +65,7 @@ _WIDE: Final = frozenset("mwMW@%—…")
 
 def text_width(text: str, size: float) -> float:
     """Estimate the width of a text at this font size, rather too large than too small."""
-    return sum(map(_of, text)) * size
+    return sum(map(_letter_width, text)) * size
 
 
 def shortened(text: str, most: float, size: float) -> str:
@@ -73,9 +73,9 @@ def shortened(text: str, most: float, size: float) -> str:
     text = text[: int(most / (size * 0.3)) + 1]  # nothing is read that cannot be shown
     if text_width(text, size) <= most:
         return text
-    width = _of("…")
+    width = _letter_width("…")
     for at, letter in enumerate(text):
-        width += _of(letter)
+        width += _letter_width(letter)
         if width * size > most:
             return f"{text[:at].rstrip()}…"
     return text
@@ -92,7 +92,7 @@ def wrapped(text: str, most: float, size: float) -> list[str]:
     return [first, shortened(text[len(first) :].lstrip(), most, size)]
 
 
-def _of(letter: str) -> float:
+def _letter_width(letter: str) -> float:
     if letter in _NARROW:
         return 0.4
     if letter in _WIDE or letter.isupper():
@@ -353,7 +353,7 @@ def place(graph: Graph) -> GraphLayout:
     lefts = _columns(layered, edges)
     xs = {spot: lefts[at] for at, layer in enumerate(layered.layers) for spot in layer}
     ways = [
-        (edge, _way(chain, is_back, xs, ys))
+        (edge, _line_points(chain, is_back, xs, ys))
         for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True)
     ]
     right = lefts[-1] + WIDTH if lefts else 0.0
@@ -413,10 +413,10 @@ def _heights(layered: LayeredGraph) -> dict[int, float]:
         to_right = sweep % 2 == 0
         near = left if to_right else right
         for layer in layered.layers if to_right else layered.layers[::-1]:
-            _settle(layered, layer, [_wanted(spot, near, ends, ys) for spot in layer], ys)
+            _settle(layered, layer, [_desired_y(spot, near, ends, ys) for spot in layer], ys)
     both = [[*one, *other] for one, other in zip(left, right, strict=True)]
     for layer in layered.layers:
-        _settle(layered, layer, [_wanted(spot, both, ends, ys) for spot in layer], ys)
+        _settle(layered, layer, [_desired_y(spot, both, ends, ys) for spot in layer], ys)
     for one, other, layers in (
         (left, right, layered.layers),
         (right, left, layered.layers[::-1]),
@@ -427,7 +427,7 @@ def _heights(layered: LayeredGraph) -> dict[int, float]:
     return {spot: round(y - top + MARGIN, 1) for spot, y in ys.items()}
 
 
-def _wanted(
+def _desired_y(
     spot: int, near: Sequence[Sequence[int]], ends: Mapping[int, int], ys: Mapping[int, float]
 ) -> float:
     """Return the y of a spot if no other spot were in its way.
@@ -449,7 +449,7 @@ def _straight(
 ) -> float:
     """Return the y that makes a line without branches straight, else the current y."""
     if spot in ends:
-        return _wanted(spot, near, ends, ys)
+        return _desired_y(spot, near, ends, ys)
     found = near[spot]
     alone = len(found) == 1 and len(back[found[0]]) == 1
     return ys[found[0]] if alone else ys[spot]
@@ -492,7 +492,7 @@ def _settle(
             y += size + GAP_Y
 
 
-def _way(
+def _line_points(
     chain: Sequence[int],
     is_back: bool,
     xs: Mapping[int, float],

@@ -61,7 +61,7 @@ def _by_words(deleted: Sequence[str], inserted: Sequence[str]) -> Iterable[Piece
     old, new = _WORDS.findall("".join(deleted)), _WORDS.findall("".join(inserted))
     if len(old) + len(new) > MAX_WORDS:
         return _replaced(old, new)
-    return _together(list(_between(old, new, _replaced)))
+    return _join_over_spaces(list(_between(old, new, _replaced)))
 
 
 def _replaced(deleted: Sequence[str], inserted: Sequence[str]) -> Iterable[Piece]:
@@ -77,7 +77,7 @@ def _between(old: Sequence[str], new: Sequence[str], compare: Compare) -> Iterat
     yield "", "".join(old[place:])
 
 
-def _together(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _join_over_spaces(pieces: Sequence[Piece]) -> Iterator[Piece]:
     """Join two changes that only a space separates."""
     deleted, inserted = "", ""
     for place, (mark, text) in enumerate(pieces):
@@ -101,12 +101,12 @@ def _marked(pieces: Iterable[Piece], around: int | None) -> Markup:
     return Markup().join(
         Markup("<{0}>{1}</{0}>").format(Markup(mark), text)
         if mark
-        else _shortened(text, around, is_first=place == 0, is_last=place == last)
+        else _shorten_unchanged(text, around, is_first=place == 0, is_last=place == last)
         for place, (mark, text) in enumerate(merged)
     )
 
 
-def _shortened(text: str, around: int | None, *, is_first: bool, is_last: bool) -> Markup:
+def _shorten_unchanged(text: str, around: int | None, *, is_first: bool, is_last: bool) -> Markup:
     """Return unchanged text without the characters far from any change."""
     ends = (0 if is_first else around or 0) + (0 if is_last else around or 0)
     if around is None or len(text) <= ends + 20:
@@ -150,12 +150,12 @@ def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
         start = min(edit.old_start for edit in (*of_mine, *of_theirs))
         end = max(edit.old_end for edit in (*of_mine, *of_theirs))
         text += "".join(base[place:start])
-        one = _done(base, mine, of_mine, start, end)
-        other = _done(base, theirs, of_theirs, start, end)
+        one = _apply_edits(base, mine, of_mine, start, end)
+        other = _apply_edits(base, theirs, of_theirs, start, end)
         if not of_mine or not of_theirs or one == other:
             text += one if of_mine else other
         elif start == end:
-            text += _joined(other, one)
+            text += _join_insertions(other, one)
         else:
             text += _both(one, other)
             clashes += 1
@@ -176,7 +176,7 @@ def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], lis
     return regions
 
 
-def _done(
+def _apply_edits(
     base: Sequence[str], new: Sequence[str], edits: Sequence[Edit], start: int, end: int
 ) -> str:
     """Return the text of the base from `start` to `end` after some edits."""
@@ -187,7 +187,7 @@ def _done(
     return text + "".join(base[place:end])
 
 
-def _joined(first: str, second: str) -> str:
+def _join_insertions(first: str, second: str) -> str:
     """Join two insertions at the same place."""
     is_apart = first[-1:].isspace() or not second[:1].isalnum()
     return first + second if is_apart else f"{first} {second}"

@@ -24,7 +24,7 @@ from accord.web.markdown import MarkdownHtml
 from accord.web.redline import field_changes, redline, unified
 from accord.web.responses import HTMX, Assets
 
-MOST_NOW: Final = 2_000
+MAX_MARKDOWN_ON_LOOP: Final = 2_000
 """The most characters of Markdown that are rendered on the event loop for a page: that takes 20 ms
 at worst, and 1 to 2 ms for usual texts."""
 
@@ -66,7 +66,7 @@ class Templates:
 
     def fill(self, name: str, context: dict[str, Any]) -> str:
         """Render a template. Raises TakesLongError if it must be rendered in a thread."""
-        self._here.left = MOST_NOW
+        self._here.left = MAX_MARKDOWN_ON_LOOP
         return self._environment.get_template(name).render(context)
 
     async def fill_in_thread(self, name: str, context: dict[str, Any]) -> str:

@@ -260,7 +260,9 @@ def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
 def messages_in(data: bytes) -> list[bytes]:
     """Return the messages in an event's data: several if the agent omits blank lines."""
     lines = [line for line in data.split(b"\n") if line.strip()]
-    if len(lines) > 1 and all(isinstance(_decoded(_decode_any, line), dict) for line in lines):
+    if len(lines) > 1 and all(
+        isinstance(_decode_or_none(_decode_any, line), dict) for line in lines
+    ):
         return lines
     return [data] if lines else []
 
@@ -296,15 +298,15 @@ def _result(body: bytes, id: str) -> _Result:
         case Success(id=came) if came == id:
             return _Result(bytes(message.result), warnings)
         case Success(id=came) if _is_same_number(came, id):
-            warning = f"the answer's id is the number {_shown(came)}, not {_shown(id)}"
+            warning = f"the answer's id is the number {_excerpt(came)}, not {_excerpt(id)}"
             return _Result(bytes(message.result), (*warnings, warning))
         case Failure(error=error) if _is_for(message, id):
             data = None if error.data is UNSET else _decode_any(error.data)
             raise error_from_answer(error.code, error.message, data, body=body[:MAX_BODY_KEPT])
         case Success(id=came) | Failure(id=came):
-            raise _malformed(f"the answer's id is {_shown(came)}, not {_shown(id)}", body)
+            raise _malformed(f"the answer's id is {_excerpt(came)}, not {_excerpt(id)}", body)
         case Invalid(error=error):
-            hint = _said_error(body)
+            hint = _error_hint(body)
             raise _malformed(f"the agent's answer is not valid: {error.message}{hint}", body)
         case _:
             raise _malformed("the agent answered something that is no response", body)
@@ -325,7 +327,7 @@ def _message(body: bytes) -> tuple[RpcMessage | Batch, tuple[str, ...]]:
     message = decode(body)
     if isinstance(message, Success | Failure | Request | Notification):
         return message, ()  # nothing is wrong with its JSON
-    for repair in (_without_bom, _repaired, _out_of_list, _without_null):
+    for repair in (_without_bom, _repair_json, _out_of_list, _without_null):
         mended = repair(body)
         if mended is None:
             continue
@@ -343,7 +345,7 @@ def _without_bom(body: bytes) -> tuple[bytes, str] | None:
     return body.removeprefix(BOM), "the answer begins with a byte order mark"
 
 
-def _repaired(body: bytes) -> tuple[bytes, str] | None:
+def _repair_json(body: bytes) -> tuple[bytes, str] | None:
     """Repair JSON with lone surrogates, control characters, NaN or invalid UTF-8."""
     if len(body) > MAX_REPAIRED or not body.lstrip().startswith(b"{"):
         return None
@@ -367,7 +369,7 @@ def _repaired(body: bytes) -> tuple[bytes, str] | None:
 
 
 def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
-    items = _decoded(_decode_only_item, body)
+    items = _decode_or_none(_decode_only_item, body)
     if items is None or not bytes(items[0]).startswith(b"{"):
         return None
     return bytes(items[0]), "the answer is in a list"
@@ -375,7 +377,7 @@ def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
 
 def _without_null(body: bytes) -> tuple[bytes, str] | None:
     """Remove the null one of "result" and "error" if both are present."""
-    members = _decoded(_decode_members, body)
+    members = _decode_or_none(_decode_members, body)
     if members is None or not members.keys() >= {"result", "error"}:
         return None
     for name in ("error", "result"):
@@ -387,7 +389,7 @@ def _without_null(body: bytes) -> tuple[bytes, str] | None:
     return None
 
 
-def _decoded(read: Callable[[bytes], T], body: bytes) -> T | None:
+def _decode_or_none(read: Callable[[bytes], T], body: bytes) -> T | None:
     try:
         check_nesting(body)
         return read(body)
@@ -395,13 +397,13 @@ def _decoded(read: Callable[[bytes], T], body: bytes) -> T | None:
         return None
 
 
-def _said_error(body: bytes) -> str:
+def _error_hint(body: bytes) -> str:
     """Return the message of an error that is not an error object."""
-    members = _decoded(_decode_members, body) or {}
-    error = _decoded(_decode_any, bytes(members.get("error", b"null")))
+    members = _decode_or_none(_decode_members, body) or {}
+    error = _decode_or_none(_decode_any, bytes(members.get("error", b"null")))
     message = error.get("message") if isinstance(error, dict) else error
     return (
-        f"; it says {_shown(message)}"
+        f"; it says {_excerpt(message)}"
         if isinstance(message, str) and "result" not in members
         else ""
     )
@@ -418,6 +420,6 @@ def _malformed(why: str, body: bytes) -> MalformedAnswerError:
     return MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 80 else f"{text[:80]}…"

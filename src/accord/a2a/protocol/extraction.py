@@ -53,7 +53,7 @@ def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Ex
     parts = [part for place in places for part in place]
     text = _best(places)
     return Extracted(
-        output=_whole(answer, result) if text is None else text,
+        output=_whole_answer(answer, result) if text is None else text,
         data=tuple(part.data for part in parts if isinstance(part, DataPart)),
         files=tuple(part for part in parts if isinstance(part, FilePart)),
         artifacts=answer.artifacts if isinstance(answer, Task) else (),
@@ -104,7 +104,7 @@ def _text(parts: Iterable[Part]) -> str | None:
     return "\n".join(texts) if texts else None
 
 
-def _whole(answer: Answer, result: bytes | None) -> Any:
+def _whole_answer(answer: Answer, result: bytes | None) -> Any:
     if result is not None:
         return msgspec.json.decode(result)
     written = V10.task(answer) if isinstance(answer, Task) else V10.message(answer)

@@ -251,11 +251,11 @@ def _with(artifacts: tuple[Artifact, ...], event: ArtifactUpdate) -> tuple[Artif
     if event.append:
         old = artifacts[at]
         metadata = {**old.metadata, **new.metadata}
-        new = replace(old, parts=_joined(old.parts, new.parts), metadata=metadata)
+        new = replace(old, parts=_append_parts(old.parts, new.parts), metadata=metadata)
     return (*artifacts[:at], new, *artifacts[at + 1 :])
 
 
-def _joined(old: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:
+def _append_parts(old: tuple[Part, ...], new: tuple[Part, ...]) -> tuple[Part, ...]:
     """Append parts to a list: adjacent pieces of a text become one text."""
     if old and new and isinstance(old[-1], TextPart) and isinstance(new[0], TextPart):
         last = replace(old[-1], text=old[-1].text + new[0].text)

@@ -258,7 +258,7 @@ class _Reader:
         if said is None:
             self._warn("the task has no status")
         else:
-            self.state = _shown(said)
+            self.state = _excerpt(said)
             if state is None:
                 self._warn(f"the state {self.state!r} is not known")
             elif said not in (state.value, STATE_NAMES_10[state]):
@@ -339,7 +339,7 @@ class _Reader:
     def _role(self, role: Any) -> Role:
         word = _NUMBERED_ROLES.get(role, "") if isinstance(role, int) else _word(role)
         if word not in _AGENT_ROLES and word not in ("user", "roleuser"):
-            self._warn(f"the role {_shown(role)!r} is not known" if role else "a role is missing")
+            self._warn(f"the role {_excerpt(role)!r} is not known" if role else "a role is missing")
         return "user" if word in _CLIENT_ROLES else "agent"
 
     # Parts
@@ -380,7 +380,7 @@ class _Reader:
             return self._part(root)
         kind = _word(members.get("kind", members.get("type")))
         if kind not in ("", "text", "file", "data"):
-            self._warn(f"a part is of the unknown kind {_shown(kind)!r}")
+            self._warn(f"a part is of the unknown kind {_excerpt(kind)!r}")
         found: list[Part] = []
         metadata = _object(members.get("metadata"))
         text = self._part_text(members, kind)
@@ -520,6 +520,6 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -52,7 +52,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     # What goes wrong is told as a finding, once.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
-    found = asyncio.run(_all(arguments))
+    found = asyncio.run(_run_checks(arguments))
     if arguments.json:
         _print_json(found)
     else:
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.ANSWERED_WITH_ERROR if _count(found, "problem") else exits.OK
 
 
-async def _all(arguments: argparse.Namespace) -> dict[str, list[CheckResult]]:
+async def _run_checks(arguments: argparse.Namespace) -> dict[str, list[CheckResult]]:
     """Return the findings of each area, and print each area as soon as it is checked."""
     found: dict[str, list[CheckResult]] = {}
     async for area, findings in _areas(arguments):
@@ -73,13 +73,13 @@ async def _all(arguments: argparse.Namespace) -> dict[str, list[CheckResult]]:
 async def _areas(arguments: argparse.Namespace) -> AsyncIterator[tuple[str, list[CheckResult]]]:
     from accord.cli.doctor.environment import check_installed, check_settings, problem
 
-    yield "installation", _looked(check_installed)
+    yield "installation", _run_check(check_installed)
     try:
         resolved = settings_from(arguments)
     except UsageError as error:
         yield "settings", [problem("settings", str(error), "accord config tells what they may be")]
         return
-    yield "settings", _looked(lambda: check_settings(resolved))
+    yield "settings", _run_check(lambda: check_settings(resolved))
     try:
         async for area in _of_system(resolved.settings):
             yield area
@@ -91,25 +91,25 @@ async def _of_system(settings: Settings) -> AsyncIterator[tuple[str, list[CheckR
     from accord.cli.doctor.data import check_database, check_folder, check_trail
     from accord.cli.doctor.network import check_broker, check_clients, check_port
 
-    yield "data directory", _looked(lambda: check_folder(settings))
+    yield "data directory", _run_check(lambda: check_folder(settings))
     of_database = [finding async for finding in check_database(settings)]
     yield "database", of_database
-    yield "broker", _looked(lambda: check_broker(settings))
-    yield "port", _looked(lambda: check_port(settings))
+    yield "broker", _run_check(lambda: check_broker(settings))
+    yield "port", _run_check(lambda: check_port(settings))
     readable = all(finding.state != "problem" for finding in of_database)
     yield "audit trail", [await check_trail(settings, readable=readable)]
-    yield "clients", _looked(check_clients)
+    yield "clients", _run_check(check_clients)
 
 
-def _looked(look: Callable[[], Iterable[CheckResult]]) -> list[CheckResult]:
+def _run_check(look: Callable[[], Iterable[CheckResult]]) -> list[CheckResult]:
     """Run one check. An unreadable file ends this check, not the command."""
-    from accord.cli.doctor.environment import unseen
+    from accord.cli.doctor.environment import not_checked
 
     found: list[CheckResult] = []
     try:
         found.extend(look())
     except OSError as error:
-        found.append(unseen(str(error.filename or "it"), error.strerror or str(error)))
+        found.append(not_checked(str(error.filename or "it"), error.strerror or str(error)))
     return found
 
 
@@ -124,7 +124,7 @@ def _print_area(area: str, findings: list[CheckResult]) -> None:
 
 def _print_summary(found: dict[str, list[CheckResult]]) -> None:
     problems, warnings = _count(found, "problem"), _count(found, "warning")
-    print_line(f"\n{_counted(problems, 'problem')}, {_counted(warnings, 'warning')}")
+    print_line(f"\n{_count_text(problems, 'problem')}, {_count_text(warnings, 'warning')}")
 
 
 def _print_json(found: dict[str, list[CheckResult]]) -> None:
@@ -142,7 +142,7 @@ def _count(found: dict[str, list[CheckResult]], state: str) -> int:
     return sum(each.state == state for findings in found.values() for each in findings)
 
 
-def _counted(number: int, what: str) -> str:
+def _count_text(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
 
 

@@ -16,7 +16,7 @@ from accord.app.database import is_served
 from accord.app.runtime import server_key
 from accord.app.settings import Settings
 from accord.cli.backup import Readable, migrations_of
-from accord.cli.doctor.environment import CheckResult, ok, problem, unseen, warning
+from accord.cli.doctor.environment import CheckResult, not_checked, ok, problem, warning
 from accord.cli.exits import UsageError
 from accord.cli.installation import audit_key, is_there
 from accord.cli.serve import FIRST_RUN_FILE
@@ -40,7 +40,9 @@ OTHERS: Final = 0o077
 def check_folder(settings: Settings) -> Iterator[CheckResult]:
     data = Path(settings.data)
     if not data.exists():
-        yield unseen("folder", f"there is no {data}", "accord serve makes it; --data says where")
+        yield not_checked(
+            "folder", f"there is no {data}", "accord serve makes it; --data says where"
+        )
         return
     if not data.is_dir():
         yield problem("folder", f"{data} is no folder", "say with --data where it is")
@@ -78,7 +80,7 @@ def _key(file: Path) -> CheckResult:
     try:
         mode = file.stat().st_mode & 0o777
     except FileNotFoundError:
-        return unseen("key", "there is none yet", "accord serve makes one")
+        return not_checked("key", "there is none yet", "accord serve makes one")
     if mode & OTHERS:
         detail = f"others can read {file} (mode {mode:04o}): nothing starts"
         return problem("key", detail, f"chmod 600 {file}")
@@ -106,7 +108,7 @@ RESTORE: Final = "restore a backup; do not start the server on it"
 
 async def check_database(settings: Settings) -> AsyncIterator[CheckResult]:
     if not is_there(settings):
-        yield unseen("database", "there is none yet", "accord serve makes one")
+        yield not_checked("database", "there is none yet", "accord serve makes one")
         return
     if not settings.is_shared:
         for finding in _file(file_of(settings)):
@@ -135,7 +137,7 @@ def _file(path: Path) -> Iterator[CheckResult]:
     except sqlite3.OperationalError as error:
         if "interrupted" in str(error):
             detail = f"{size} were not looked at within {CHECK_SECONDS:.0f} s"
-            yield unseen("file", detail, f"sqlite3 {path} 'PRAGMA quick_check' takes its time")
+            yield not_checked("file", detail, f"sqlite3 {path} 'PRAGMA quick_check' takes its time")
             return
         yield problem("file", f"{path} cannot be read: {error}", "see who owns it and what uses it")
         return
@@ -186,7 +188,7 @@ async def _owner(store: Readable, settings: Settings) -> CheckResult:
     try:
         key = server_key(settings)
     except ServerKeyError as error:
-        return unseen("key", str(error))
+        return not_checked("key", str(error))
     known = await stored_fingerprint(store)
     if known is not None and known != key.fingerprint:
         advice = "restore the key that it was made with"
@@ -203,17 +205,17 @@ VERIFY: Final = "accord audit verify tells what was changed"
 async def check_trail(settings: Settings, *, readable: bool) -> CheckResult:
     """Check the head of the audit trail; `readable` says whether the database can be read."""
     if not readable:
-        return unseen("head", "the database has a problem", "solve that first")
+        return not_checked("head", "the database has a problem", "solve that first")
     if not is_there(settings):
-        return unseen("head", "there is no audit trail yet")
+        return not_checked("head", "there is no audit trail yet")
     try:
         chain = Chain(audit_key(settings))
         async with open_readable(settings) as store:
             rows = await store.fetch(READ_HEAD)
     except (UsageError, StoreError, ValueError) as error:
-        return unseen("head", str(error))
+        return not_checked("head", str(error))
     if not rows:
-        return unseen("head", "nothing is on record yet")
+        return not_checked("head", "nothing is on record yet")
     head = chain.head(rows[0]["value"])
     if head is None:
         return problem("head", "the head of the audit trail is not genuine", VERIFY)

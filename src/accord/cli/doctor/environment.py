@@ -47,7 +47,7 @@ def problem(name: str, detail: str, advice: str) -> CheckResult:
     return CheckResult(name, "problem", detail, advice)
 
 
-def unseen(name: str, detail: str, advice: str = "") -> CheckResult:
+def not_checked(name: str, detail: str, advice: str = "") -> CheckResult:
     """Return a finding about something that was not checked; `detail` says why."""
     return CheckResult(name, "not looked at", detail, advice)
 

@@ -23,7 +23,7 @@ from accord.app.database import is_served
 from accord.app.engine import EMBEDDED_BUS, KAFKA_SCHEME
 from accord.app.settings import Settings
 from accord.app.system import MCP, TITLE
-from accord.cli.doctor.environment import CheckResult, ok, problem, unseen, warning
+from accord.cli.doctor.environment import CheckResult, not_checked, ok, problem, warning
 from accord.cli.exits import UsageError
 from accord.cli.mcp_server import SettingsFile
 from accord.jsonrpc.protocol.codec import decode_json
@@ -42,16 +42,16 @@ def check_port(settings: Settings) -> Iterator[CheckResult]:
     if settings.port == 0:
         yield ok("port", "a free one is picked")
         return
-    taken = _taken(settings.host, settings.port)
+    taken = _listen_problem(settings.host, settings.port)
     if taken is None:
         yield ok("port", f"{place} is free")
     elif not taken:
-        yield from _who(settings, place)
+        yield from _identify_listener(settings, place)
     else:
         yield problem("port", f"{place} cannot be listened on: {taken}", OTHER)
 
 
-def _taken(host: str, port: int) -> str | None:
+def _listen_problem(host: str, port: int) -> str | None:
     """Return why nothing can listen there: "" if something else does, None if it is free."""
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -65,7 +65,7 @@ def _taken(host: str, port: int) -> str | None:
     return None
 
 
-def _who(settings: Settings, place: str) -> Iterator[CheckResult]:
+def _identify_listener(settings: Settings, place: str) -> Iterator[CheckResult]:
     """Identify the program that listens there."""
     host = EVERYWHERE.get(settings.host, settings.host)
     netloc = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
@@ -157,7 +157,7 @@ def check_clients() -> Iterator[CheckResult]:
     found = [finding for host in HOSTS.values() for finding in _of(host)]
     yield from found
     if not found:
-        yield unseen("clients", "none on this machine knows of Accord", f"tell one: {INSTALL}")
+        yield not_checked("clients", "none on this machine knows of Accord", f"tell one: {INSTALL}")
 
 
 def _of(host: Host) -> Iterator[CheckResult]:
@@ -167,7 +167,7 @@ def _of(host: Host) -> Iterator[CheckResult]:
         try:
             entries = SettingsFile(path).entries(host.table)
         except UsageError:
-            yield unseen(host.title, f"{path} cannot be read as plain JSON or TOML")
+            yield not_checked(host.title, f"{path} cannot be read as plain JSON or TOML")
             continue
         for name, entry in entries.items():
             if isinstance(entry, dict) and (finding := _entry(host, name, entry)):
@@ -189,10 +189,10 @@ def _remote(host: Host, name: str, url: str) -> CheckResult:
     answer = ask(url)
     if isinstance(answer, Answer):
         if answer.status in (404, 410):
-            detail = f"{name}: there is nothing at {_plain(url)}"
+            detail = f"{name}: there is nothing at {_without_query(url)}"
             return problem(host.title, detail, f"the address ends with {MCP}")
-        return ok(host.title, f"{name}: {_plain(url)} answers")
-    detail = f"{name}: {_plain(url)} does not answer ({answer})"
+        return ok(host.title, f"{name}: {_without_query(url)} answers")
+    detail = f"{name}: {_without_query(url)} does not answer ({answer})"
     return warning(host.title, detail, "start that server, or correct the address")
 
 
@@ -212,7 +212,7 @@ def _url(entry: dict[str, Any], words: list[str]) -> str | None:
     return next((text for text in (*given, *words) if _URL.fullmatch(text)), None)
 
 
-def _plain(url: str) -> str:
+def _without_query(url: str) -> str:
     """Return a URL without the parts that may be secret."""
     return shown(url.partition("?")[0])
 

@@ -41,7 +41,7 @@ async def sign_in(request: PageRequest) -> PageResponse:
         await request.services.authenticator.caller(request.credentials)
     except UnauthenticatedError:
         page = await _form(request, next=path)
-        return replace(page, headers=page.headers + _gone(request))
+        return replace(page, headers=page.headers + _expired_session_header(request))
     return request.go(path or "/")
 
 
@@ -49,13 +49,13 @@ async def sign_in(request: PageRequest) -> PageResponse:
 async def begin(request: PageRequest) -> PageResponse:
     form = request.form
     try:
-        signed_in = await _signed_in(request, form["username"], form["password"])
+        signed_in = await _sign_in(request, form["username"], form["password"])
     except ServiceError as error:
         return await _form(request, next=form["next"], error=error)
     path = form["next"] if is_local_path(form["next"]) else "/"
     if signed_in.user.temporary_password:
         path = SET_UP
-    return Redirect(path, _kept(request, signed_in))
+    return Redirect(path, _session_header(request, signed_in))
 
 
 @pages.post("/sign-out")
@@ -75,31 +75,33 @@ async def choose_theme(request: PageRequest) -> PageResponse:
 
 def signed_out(request: PageRequest, notice: str) -> Redirect:
     """Redirect to the sign-in page after the end of a session."""
-    headers = _gone(request) + FORGET + request.cookie(NOTICE, notice, seconds=60)
+    headers = _expired_session_header(request) + FORGET + request.cookie(NOTICE, notice, seconds=60)
     return Redirect("/sign-in", headers)
 
 
-async def signed_in_anew(request: PageRequest, password: str, path: str, notice: str) -> Redirect:
+async def renew_session(request: PageRequest, password: str, path: str, notice: str) -> Redirect:
     """Begin a new session for the caller: a changed password ends all sessions."""
     try:
-        signed_in = await _signed_in(request, request.user.username, password)
+        signed_in = await _sign_in(request, request.user.username, password)
     except ServiceError:
         return signed_out(request, f"{notice} Sign in with your new password.")
-    return Redirect(path, _kept(request, signed_in) + request.cookie(NOTICE, notice, seconds=60))
+    return Redirect(
+        path, _session_header(request, signed_in) + request.cookie(NOTICE, notice, seconds=60)
+    )
 
 
-async def _signed_in(request: PageRequest, username: str, password: str) -> SignedIn:
+async def _sign_in(request: PageRequest, username: str, password: str) -> SignedIn:
     return await request.services.authenticator.sign_in(username, password, request.credentials)
 
 
-def _kept(request: PageRequest, signed_in: SignedIn) -> bytes:
+def _session_header(request: PageRequest, signed_in: SignedIn) -> bytes:
     cookie = session_cookie(
         signed_in.token, secure=request.credentials.secure, max_age=SESSION_SECONDS
     )
     return f"set-cookie: {cookie}\r\n".encode("ascii")
 
 
-def _gone(request: PageRequest) -> bytes:
+def _expired_session_header(request: PageRequest) -> bytes:
     return f"set-cookie: {expired_cookie(secure=request.credentials.secure)}\r\n".encode("ascii")
 
 
@@ -129,7 +131,7 @@ async def change_password(request: PageRequest, path: str, notice: str) -> PageR
         current_password=form["current_password"],
         new_password=form["new_password"],
     )
-    return await signed_in_anew(request, form["new_password"], path, notice)
+    return await renew_session(request, form["new_password"], path, notice)
 
 
 def check_repeated(request: PageRequest) -> None:

@@ -87,11 +87,11 @@ async def _changes(request: PageRequest) -> dict[str, Any]:
 
 async def _waits(request: PageRequest) -> dict[str, Any]:
     approvals, proposals, suspects, comments, mine = await asyncio.gather(
-        _asked(request, "list_approvals", limit=WAITING),
-        _asked(request, "list_proposals", state="open", limit=WAITING),
-        _asked(request, "list_relationships", suspect=True, limit=WAITING),
-        _asked(request, "list_comments_for_me", limit=WAITING),
-        _asked(
+        _run_or_none(request, "list_approvals", limit=WAITING),
+        _run_or_none(request, "list_proposals", state="open", limit=WAITING),
+        _run_or_none(request, "list_relationships", suspect=True, limit=WAITING),
+        _run_or_none(request, "list_comments_for_me", limit=WAITING),
+        _run_or_none(
             request,
             "search_global",
             query="*",
@@ -112,7 +112,8 @@ async def _waits(request: PageRequest) -> dict[str, Any]:
 
 async def _runs(request: PageRequest) -> dict[str, Any]:
     counts, failed = await asyncio.gather(
-        _asked(request, "count_runs"), _asked(request, "list_runs", state="failed", limit=FAILURES)
+        _run_or_none(request, "count_runs"),
+        _run_or_none(request, "list_runs", state="failed", limit=FAILURES),
     )
     return {"runs": counts, "shares": shares(counts.by_state) if counts else [], "failed": failed}
 
@@ -136,9 +137,9 @@ async def _steps(request: PageRequest) -> list[FirstStep]:
     if request.cookies.get(HIDDEN) or not request.user.may("write"):
         return []
     epics, tokens, workflows = await asyncio.gather(
-        _asked(request, "list_epics", limit=1, detail="concise"),
-        _asked(request, "list_tokens", limit=WAITING),
-        _asked(request, "list_workflows", limit=1),
+        _run_or_none(request, "list_epics", limit=1, detail="concise"),
+        _run_or_none(request, "list_tokens", limit=WAITING),
+        _run_or_none(request, "list_workflows", limit=1),
     )
     steps = [
         FirstStep(
@@ -178,7 +179,7 @@ def _connecting(tokens: Sequence[Token]) -> FirstStep:
     return FirstStep(title, text, "/tokens/new", "Create a token", is_done)
 
 
-async def _asked(request: PageRequest, operation: str, **arguments: Any) -> Any:
+async def _run_or_none(request: PageRequest, operation: str, **arguments: Any) -> Any:
     """Return the result of an operation, None if the caller may not run it."""
     try:
         return await request.run(operation, **arguments)

@@ -203,7 +203,9 @@ async def palette(request: PageRequest) -> PageResponse:
     query = request.query["q"].strip()[:MAX_QUERY]
     at = request.query["at"] if is_local_path(request.query["at"]) else "/"
     found, named = (
-        await asyncio.gather(_items(request, query), _named(request)) if query else ([], [])
+        await asyncio.gather(_items(request, query), _named_commands(request))
+        if query
+        else ([], [])
     )
     most = MAX_EACH if query else None
     to_do = matching([*actions(request.user, at), *named], query)[:most]
@@ -234,7 +236,7 @@ async def _items(request: PageRequest, query: str) -> list[Any]:
     return list(found.items)
 
 
-async def _named(request: PageRequest) -> list[PaletteCommand]:
+async def _named_commands(request: PageRequest) -> list[PaletteCommand]:
     """Return the actions for workflows and prompts, by their names."""
     found = await asyncio.gather(_runs(request), _prompts(request))
     return [command for some in found for command in some]
@@ -247,7 +249,7 @@ async def _runs(request: PageRequest) -> Iterable[PaletteCommand]:
         PaletteCommand(
             label=f"Start {each.name}", href=f"/workflows/{each.name}#start", words="run workflow"
         )
-        for each in await _listed(request, "list_workflows")
+        for each in await _list_or_empty(request, "list_workflows")
         if each.active
     ]
 
@@ -261,12 +263,12 @@ async def _prompts(request: PageRequest) -> Iterable[PaletteCommand]:
             post=f"/prompts/{each.reference_id}/activate",
             words=each.reference_id,
         )
-        for each in await _listed(request, "list_prompts", detail="concise")
+        for each in await _list_or_empty(request, "list_prompts", detail="concise")
         if not each.active
     ]
 
 
-async def _listed(request: PageRequest, operation: str, **arguments: Any) -> list[Any]:
+async def _list_or_empty(request: PageRequest, operation: str, **arguments: Any) -> list[Any]:
     try:
         found = await request.run(operation, limit=MAX_NAMED, **arguments)
     except ServiceError:  # who may not see them gets the rest

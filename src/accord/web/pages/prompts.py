@@ -72,7 +72,9 @@ async def update(request: PageRequest) -> PageResponse:
 async def history(request: PageRequest) -> PageResponse:
     found = await request.run("get_prompt", id=request.values["id"])
     page = await request.run("history", id=found.id, limit=PAGE, **request.query.given("cursor"))
-    return await request.page("prompts/history.html", prompt=found, page=page, shown=_shown)
+    return await request.page(
+        "prompts/history.html", prompt=found, page=page, shown=_redline_difference
+    )
 
 
 @pages.post(f"{PATH}/{{id}}/activate")
@@ -98,7 +100,7 @@ async def delete(request: PageRequest) -> PageResponse:
     return request.go(PATH, f"{found.reference_id} is deleted.")
 
 
-def _shown(difference: Difference) -> Markup:
+def _redline_difference(difference: Difference) -> Markup:
     """Return the redline of a changed field."""
     if difference.diff:
         return unified(difference.diff)

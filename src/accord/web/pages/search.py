@@ -68,18 +68,18 @@ class SearchQuery(Struct, frozen=True):
         }
 
 
-def sought(words: Words) -> SearchQuery:
+def search_of(words: Words) -> SearchQuery:
     """Return the search in the values of a query or form."""
-    return _sought(words["q"], {name: words.every(name) for name in FILTERS})
+    return _search(words["q"], {name: words.every(name) for name in FILTERS})
 
 
-def sought_by_view(filter: Any) -> SearchQuery:
+def search_of_view(filter: Any) -> SearchQuery:
     """Return the search of a saved view."""
     given = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
-    return _sought(filter.query or "", {name: each_of(value) for name, value in given.items()})
+    return _search(filter.query or "", {name: each_of(value) for name, value in given.items()})
 
 
-def _sought(query: str, given: dict[str, list[Any]]) -> SearchQuery:
+def _search(query: str, given: dict[str, list[Any]]) -> SearchQuery:
     filters = {
         name: sorted({text for each in values if (text := str(each).strip())})
         for name, values in given.items()
@@ -90,7 +90,7 @@ def _sought(query: str, given: dict[str, list[Any]]) -> SearchQuery:
 
 @pages.get("/search")
 async def search(request: PageRequest) -> PageResponse:
-    asked = sought(request.query)
+    asked = search_of(request.query)
     cursor = request.query["cursor"] or None
     try:
         found = await request.run("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
@@ -118,7 +118,7 @@ async def _page(
     view = await _view(request)
     context = {
         "view": view,
-        "is_changed": view is not None and sought_by_view(view.filter) != asked,
+        "is_changed": view is not None and search_of_view(view.filter) != asked,
         "left_out": _left_out(view),
         "asked": asked,
         "found": found,
@@ -185,7 +185,7 @@ async def _choices(request: PageRequest) -> dict[str, Any]:
 
 @pages.post("/views")
 async def save(request: PageRequest) -> PageResponse:
-    asked = sought(request.form)
+    asked = search_of(request.form)
     name = request.form["name"].strip()
     try:
         view = await request.run(
@@ -199,13 +199,13 @@ async def save(request: PageRequest) -> PageResponse:
 @pages.get("/views/{id}")
 async def show(request: PageRequest) -> PageResponse:
     view = await request.run("get_view", id=request.values["id"])
-    return request.go(sought_by_view(view.filter).path(view=view.id))
+    return request.go(search_of_view(view.filter).path(view=view.id))
 
 
 @pages.post("/views/{id}/filter")
 async def change(request: PageRequest) -> PageResponse:
     """Update a saved view to the current search."""
-    asked = sought(request.form)
+    asked = search_of(request.form)
     view = await request.run("update_view", id=request.values["id"], filter=asked.view())
     return _back(request, asked, view.id, f"{view.name} shows this now")
 
@@ -216,13 +216,13 @@ async def share(request: PageRequest) -> PageResponse:
         "update_view", id=request.values["id"], shared=request.form["shared"] == "yes"
     )
     audience = "Everybody sees" if view.shared else "Only you see"
-    return _back(request, sought(request.form), view.id, f"{audience} {view.name} now")
+    return _back(request, search_of(request.form), view.id, f"{audience} {view.name} now")
 
 
 @pages.post("/views/{id}/delete")
 async def delete(request: PageRequest) -> PageResponse:
     deleted = await request.run("delete_view", id=request.values["id"])
-    return request.go(sought(request.form).path(), f"Deleted the view {deleted.deleted}")
+    return request.go(search_of(request.form).path(), f"Deleted the view {deleted.deleted}")
 
 
 def _back(request: PageRequest, asked: SearchQuery, id: str, notice: str) -> PageResponse:

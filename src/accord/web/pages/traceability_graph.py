@@ -67,7 +67,7 @@ class GraphQuery(Struct, frozen=True):
 
 @pages.get("/traceability/graph")
 async def graph(request: PageRequest) -> PageResponse:
-    asked = read_asked(request)
+    asked = read_query(request)
     context: dict[str, Any] = {
         "tab": "graph",
         "section": "/traceability",
@@ -105,7 +105,7 @@ async def graph(request: PageRequest) -> PageResponse:
     )
 
 
-def read_asked(request: PageRequest) -> GraphQuery:
+def read_query(request: PageRequest) -> GraphQuery:
     query = request.query
     return GraphQuery(
         item=query["item"].strip(),
@@ -138,14 +138,17 @@ async def _impact(request: PageRequest, asked: GraphQuery) -> Any:
 def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> Graph:
     """Return the graph; with an impact the affected items are highlighted."""
     affected = {each.reference_id for each in impact.items} if impact else set()
-    ways = _ways(impact)
+    ways = _impact_paths(impact)
     return Graph(
         tuple(_node(each, each.reference_id in affected, asked) for each in found.items),
-        tuple(_edge(each, frozenset((each.source, each.target)) in ways) for each in _drawn(found)),
+        tuple(
+            _edge(each, frozenset((each.source, each.target)) in ways)
+            for each in _drawn_links(found)
+        ),
     )
 
 
-def _drawn(found: Neighbourhood) -> list[NeighbourLink]:
+def _drawn_links(found: Neighbourhood) -> list[NeighbourLink]:
     """Return all lines but those from a story to a requirement if its criteria are between them."""
     above: dict[str, set[str]] = {}
     for line in found.lines:
@@ -159,7 +162,7 @@ def _drawn(found: Neighbourhood) -> list[NeighbourLink]:
     ]
 
 
-def _ways(impact: Impact | None) -> set[frozenset[str]]:
+def _impact_paths(impact: Impact | None) -> set[frozenset[str]]:
     """Return the pairs of items along which a change has effects."""
     paths: Sequence[str] = [each.path for each in impact.items] if impact else ()
     # A path is `REQ-001 is_depended_on_by REQ-002 has REQ-003`.

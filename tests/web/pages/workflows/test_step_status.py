@@ -22,7 +22,7 @@ from accord.web.pages.workflows.definitions import (
     line_of,
     outline,
     read,
-    shown,
+    shown_value,
     without_version,
 )
 from accord.web.pages.workflows.inputs import InputField, fields_of, filled, value_of
@@ -425,11 +425,11 @@ def test_a_text_that_is_nested_too_deep_has_no_places(level: str) -> None:
 
 
 def test_long_values_are_cut_and_say_how_long_they_are() -> None:
-    some = shown({"a": "x" * 10_000})
+    some = shown_value({"a": "x" * 10_000})
     assert (len(some.text), some.is_cut) == (4_000, True)
     assert some.size > 10_000
-    assert shown("a\nb").text == "a\nb"
-    assert not shown([1]).is_cut
+    assert shown_value("a\nb").text == "a\nb"
+    assert not shown_value([1]).is_cut
     assert in_line({"a": 1}) == '{"a":1}'
     assert len(in_line("x" * 500)) == 100
 

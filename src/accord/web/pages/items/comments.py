@@ -10,10 +10,10 @@ from accord.operations.errors import ServiceError
 from accord.web.pages.items.detail import (
     MAX_COMMENTS,
     ItemView,
-    done,
     find_item,
     rights,
     show,
+    show_changed,
     threads,
 )
 from accord.web.request import PageRequest, Pages
@@ -59,7 +59,7 @@ async def add(request: PageRequest) -> PageResponse:
         if request.is_partial:
             raise
         return await _form(request, item, "comments", form["reply_to"], error=error)
-    return await done(request, item.reference_id, "Your comment was added.")
+    return await show_changed(request, item.reference_id, "Your comment was added.")
 
 
 @pages.get("/items/{id}/comments/{comment}/reply")
@@ -93,7 +93,7 @@ async def change(request: PageRequest) -> PageResponse:
         if request.is_partial:
             raise
         return await _form(request, item, f"comments/{id}/edit", text=text, error=error)
-    return await done(request, item.reference_id, "Your comment was changed.")
+    return await show_changed(request, item.reference_id, "Your comment was changed.")
 
 
 @pages.post("/items/{id}/comments/{comment}/resolve")
@@ -101,13 +101,13 @@ async def resolve(request: PageRequest) -> PageResponse:
     resolved = request.form["resolved"] != "false"
     await request.run("resolve_comment", id=request.values["comment"], resolved=resolved)
     notice = "The comment is resolved." if resolved else "The comment is open again."
-    return await done(request, request.values["id"], notice)
+    return await show_changed(request, request.values["id"], notice)
 
 
 @pages.post("/items/{id}/comments/{comment}/delete")
 async def delete(request: PageRequest) -> PageResponse:
     await request.run("delete_comment", id=request.values["comment"])
-    return await done(request, request.values["id"], "The comment was deleted.")
+    return await show_changed(request, request.values["id"], "The comment was deleted.")
 
 
 async def _form(

@@ -211,18 +211,18 @@ async def detail(request: PageRequest) -> PageResponse:
     return await show(request, "_reading", **await detail_context(request, request.values["id"]))
 
 
-async def done(request: PageRequest, id: str, notice: str) -> PageResponse:
+async def show_changed(request: PageRequest, id: str, notice: str) -> PageResponse:
     """Respond to a form that changed an item: show its page with a notice."""
     if not request.is_partial:
         return request.go(f"/items/{id}", notice)
     context = await detail_context(request, id) | await row_context(request, id)
     back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
     return await show(
-        request, "_reading", headers=back + saying(notice, undo=request.undoable), **context
+        request, "_reading", headers=back + toast_header(notice, undo=request.undoable), **context
     )
 
 
-def saying(text: str, *, undo: str = "") -> bytes:
+def toast_header(text: str, *, undo: str = "") -> bytes:
     """Return the header that shows a toast; `undo` is the change that it offers to undo."""
     event = json.dumps({"accord:said": {"text": text, "undo": undo}})  # in ASCII, as headers are
     return f"hx-trigger: {event}\r\n".encode("ascii")
@@ -330,10 +330,10 @@ def _hint(finding: LintFinding, text: str) -> LintHint:
         before = f"…{before.partition(' ')[2]}"
     if finding.end + AROUND < len(text):
         after = f"{after.rpartition(' ')[0]}…"
-    return LintHint(finding, before, after, _said(finding))
+    return LintHint(finding, before, after, _without_quote(finding))
 
 
-def _said(finding: LintFinding) -> str:
+def _without_quote(finding: LintFinding) -> str:
     """Return the message without the quote that it may begin with."""
     for named in (repr(finding.quote), finding.quote):
         if finding.message.startswith(f"{named} "):
@@ -382,7 +382,7 @@ async def compare(request: PageRequest) -> PageResponse:
 async def undo(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
     await request.run("undo", change_id=request.form["change_id"])
-    return await done(request, item.reference_id, "The change was undone.")
+    return await show_changed(request, item.reference_id, "The change was undone.")
 
 
 @pages.post("/items/{id}/restore")
@@ -390,7 +390,7 @@ async def restore(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
     version = request.form["version"]
     await request.run("restore_version", id=item.reference_id, version=version)
-    return await done(request, item.reference_id, f"Version {version} is restored.")
+    return await show_changed(request, item.reference_id, f"Version {version} is restored.")
 
 
 def _version_number(version: str) -> int:

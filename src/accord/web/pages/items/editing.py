@@ -17,11 +17,11 @@ from accord.web.pages.items.detail import (
     PARENTS,
     ItemView,
     detail_context,
-    done,
     find_item,
     lint_of,
     save,
     show,
+    show_changed,
 )
 from accord.web.redline import merge
 from accord.web.request import PageRequest, Pages
@@ -61,33 +61,33 @@ class Side(Struct, frozen=True):
 @pages.get("/items/{id}/edit")
 async def edit(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
-    return await _form(request, item, _begun(item))
+    return await _form(request, item, _draft_of_item(item))
 
 
 @pages.post("/items/{id}/edit")
 async def change_text(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
-    draft = _typed(request)
+    draft = _draft_of_form(request)
     values = draft.changes()
     if not values:
-        return await done(request, item.reference_id, "Nothing was changed.")
+        return await show_changed(request, item.reference_id, "Nothing was changed.")
     try:
         saved = await save(request, item, draft.version, **values)
     except StaleError as error:
         return await _conflict(request, item, draft, error)
     except ServiceError as error:
         return await _form(request, item, draft, error=error)
-    return await done(request, item.reference_id, f"Saved as version {saved.version}.")
+    return await show_changed(request, item.reference_id, f"Saved as version {saved.version}.")
 
 
 @pages.post("/items/{id}/merge")
 async def edit_merged(request: PageRequest) -> PageResponse:
     """Show the form with both edits merged."""
     item = await find_item(request, request.values["id"])
-    draft = _typed(request)
+    draft = _draft_of_form(request)
     title = merge(draft.base_title, draft.title, item.title or "")
     text = merge(draft.base_text, draft.text, item.text)
-    merged = replace(_begun(item), title=title.text, text=text.text)
+    merged = replace(_draft_of_item(item), title=title.text, text=text.text)
     return await _form(request, item, merged, clashes=title.clashes + text.clashes)
 
 
@@ -97,14 +97,16 @@ async def preview(request: PageRequest) -> PageResponse:
     if request.is_partial:
         return request.piece("items/_preview.html", text=request.form["description"])
     item = await find_item(request, request.values["id"])
-    return await _form(request, item, _typed(request), preview=True)
+    return await _form(request, item, _draft_of_form(request), preview=True)
 
 
 @pages.post("/items/{id}/hints")
 async def hints(request: PageRequest) -> PageResponse:
     """Show the lint findings in the edited text."""
     item = await find_item(request, request.values["id"])
-    return request.piece("items/_hints.html", lint=await _hints(request, item, _typed(request)))
+    return request.piece(
+        "items/_hints.html", lint=await _hints(request, item, _draft_of_form(request))
+    )
 
 
 async def _form(
@@ -168,12 +170,12 @@ async def _hints(request: PageRequest, item: ItemView, draft: Draft) -> Any:
     return lint_of(item, found, {"text": text})
 
 
-def _begun(item: ItemView) -> Draft:
+def _draft_of_item(item: ItemView) -> Draft:
     title = item.title or ""
     return Draft(str(item.version), title, item.text, title, item.text)
 
 
-def _typed(request: PageRequest) -> Draft:
+def _draft_of_form(request: PageRequest) -> Draft:
     form = request.form
     return Draft(
         form["version"],
@@ -237,7 +239,7 @@ async def change_field(request: PageRequest) -> PageResponse:
         raise ConflictError(
             f"{menu.title} is {now} since, by somebody else: choose again"
         ) from None
-    return await done(request, item.reference_id, f"{menu.title} was changed.")
+    return await show_changed(request, item.reference_id, f"{menu.title} was changed.")
 
 
 @pages.post("/items/{id}/labels/remove")
@@ -245,7 +247,7 @@ async def remove_label(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
     label = request.form["label"]
     await request.run("unlabel_item", id=item.reference_id, label=label)
-    return await done(request, item.reference_id, f"Label {label} was removed.")
+    return await show_changed(request, item.reference_id, f"Label {label} was removed.")
 
 
 async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageResponse:
@@ -257,7 +259,7 @@ async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageRes
         await request.run("create_label", name=name)
         await request.run("label_item", id=item.reference_id, label=name)
         notice = f"Label {name} is new, and was added."
-    return await done(request, item.reference_id, notice)
+    return await show_changed(request, item.reference_id, notice)
 
 
 def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:
@@ -369,14 +371,14 @@ async def _labels(request: PageRequest, item: ItemView) -> Menu:
 async def suppress(request: PageRequest) -> PageResponse:
     id, rule = request.values["id"], request.form["rule"]
     await request.run("suppress_lint", id=id, rule=rule, reason=request.form["reason"])
-    return await done(request, id, f"The linter leaves {rule} aside here.")
+    return await show_changed(request, id, f"The linter leaves {rule} aside here.")
 
 
 @pages.post("/items/{id}/unsuppress")
 async def unsuppress(request: PageRequest) -> PageResponse:
     id, rule = request.values["id"], request.form["rule"]
     await request.run("unsuppress_lint", id=id, rule=rule)
-    return await done(request, id, f"The linter looks at {rule} again.")
+    return await show_changed(request, id, f"The linter looks at {rule} again.")
 
 
 @pages.get("/items/{id}/delete")

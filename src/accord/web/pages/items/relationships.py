@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.hub.domain.rules import parse_reference
 from accord.operations.errors import ServiceError
-from accord.web.pages.items.detail import ItemView, done, find_item, show
+from accord.web.pages.items.detail import ItemView, find_item, show, show_changed
 from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
@@ -31,10 +31,12 @@ async def choose(request: PageRequest) -> PageResponse:
 
 
 @pages.get("/items/{id}/link/found")
-async def found(request: PageRequest) -> PageResponse:
+async def suggest(request: PageRequest) -> PageResponse:
     """Show items that may be the other end."""
     item = await find_item(request, request.values["id"])
-    return request.piece("items/_found.html", found=await _found(request, item, request.query["q"]))
+    return request.piece(
+        "items/_found.html", found=await _find_items(request, item, request.query["q"])
+    )
 
 
 @pages.post("/items/{id}/link")
@@ -54,7 +56,7 @@ async def add(request: PageRequest) -> PageResponse:
         if request.is_partial:
             raise
         return await _form(request, item, type, request.form["q"], error=error)
-    return await done(request, item.reference_id, f"Linked with {other.upper()}.")
+    return await show_changed(request, item.reference_id, f"Linked with {other.upper()}.")
 
 
 @pages.post("/items/{id}/links/{link}/confirm")
@@ -62,13 +64,13 @@ async def confirm(request: PageRequest) -> PageResponse:
     await request.run(
         "confirm_relationship", id=request.values["link"], reason=request.form["reason"]
     )
-    return await done(request, request.values["id"], "The link is confirmed.")
+    return await show_changed(request, request.values["id"], "The link is confirmed.")
 
 
 @pages.post("/items/{id}/links/{link}/remove")
 async def remove(request: PageRequest) -> PageResponse:
     await request.run("delete_relationship", id=request.values["link"])
-    return await done(request, request.values["id"], "The link was removed.")
+    return await show_changed(request, request.values["id"], "The link was removed.")
 
 
 async def _form(
@@ -84,7 +86,7 @@ async def _form(
         "types": await _types(request),
         "type": type,
         "q": query,
-        "found": await _found(request, item, query),
+        "found": await _find_items(request, item, query),
         "error": error,
     }
     if request.is_partial:
@@ -103,7 +105,9 @@ async def _types(request: PageRequest) -> list[tuple[str, str]]:
     return made
 
 
-async def _found(request: PageRequest, item: ItemView, query: str) -> list[tuple[str, str, str]]:
+async def _find_items(
+    request: PageRequest, item: ItemView, query: str
+) -> list[tuple[str, str, str]]:
     """Return the reference ids, titles and states of the items that match a query."""
     if not query.strip():
         return []

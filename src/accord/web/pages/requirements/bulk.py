@@ -53,7 +53,7 @@ async def change_many(request: PageRequest) -> PageResponse:
         raise
     except ServiceError as error:
         return await _refusal(request, names, error)
-    return request.go(request.form["back"], _said(request, len(names)))
+    return request.go(request.form["back"], _changes_notice(request, len(names)))
 
 
 @pages.get(f"{ROOT}/move")
@@ -106,18 +106,18 @@ def _update(name: str, values: dict[str, Any]) -> BulkStep:
     return BulkStep(name, f"update_{kind}", {"id": name, **values})
 
 
-def _said(request: PageRequest, count: int) -> str:
+def _changes_notice(request: PageRequest, count: int) -> str:
     """Return a notice of the changes."""
     form = request.form
     parts = [
         *([f"status {form['status']}"] if form["status"] else ()),
-        *([f"assigned to {_who(form['assignee'])}"] if form["assignee"] else ()),
+        *([f"assigned to {_assignee_name(form['assignee'])}"] if form["assignee"] else ()),
         *([f"under {form['parent_id'].strip().upper()}"] if form["parent_id"].strip() else ()),
     ]
     return f"{count} {'item' if count == 1 else 'items'} changed: {', '.join(parts)}"
 
 
-def _who(assignee: str) -> str:
+def _assignee_name(assignee: str) -> str:
     return "nobody" if assignee == NOBODY else assignee
 
 
@@ -125,7 +125,7 @@ async def _refusal(request: PageRequest, names: list[str], error: ServiceError) 
     """Show the tree with the same rows selected, and the reasons for the refusal."""
     try:
         steps = _steps(request, names)
-        refused = [each for step in steps if (each := await _trial(request, step)) is not None]
+        refused = [each for step in steps if (each := await _dry_run(request, step)) is not None]
     except InvalidError:
         refused = []
     request.query = read_words(urlsplit(request.form["back"]).query)  # with the same open as before
@@ -140,7 +140,7 @@ async def _refusal(request: PageRequest, names: list[str], error: ServiceError) 
     )
 
 
-async def _trial(request: PageRequest, step: BulkStep) -> RefusedChange | None:
+async def _dry_run(request: PageRequest, step: BulkStep) -> RefusedChange | None:
     """Return why a change alone would be refused, None if it would not."""
     reference = parse_reference(step.name)
     if reference is not None and reference.kind not in STATUSES:
@@ -223,7 +223,7 @@ BELOW: Final[dict[Kind, Kind]] = {"epic": "user_story", "user_story": "requireme
 
 @pages.get("/new")
 async def new(request: PageRequest) -> PageResponse:
-    kind, parent = await _meant(request, request.query["kind"], request.query["parent"])
+    kind, parent = await _kind_and_parent(request, request.query["kind"], request.query["parent"])
     return await _form(request, kind, parent)
 
 
@@ -253,7 +253,7 @@ def _kind(name: str) -> Kind | None:
     return next((kind for kind in CREATED if kind == name), None)
 
 
-async def _meant(request: PageRequest, kind: str, parent: str) -> tuple[Kind, str]:
+async def _kind_and_parent(request: PageRequest, kind: str, parent: str) -> tuple[Kind, str]:
     """Return the kind of the new item, and its parent.
 
     It is created below the item of the page, or beside it if nothing can be below.

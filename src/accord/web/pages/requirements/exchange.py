@@ -69,7 +69,7 @@ async def import_file(request: PageRequest) -> PageResponse:
             report: ImportReport = await request.run(
                 "import_items", format=format, content=text, partial=partial, **asked
             )
-            return request.go("/requirements", _said(report))
+            return request.go("/requirements", _import_notice(report))
         tried = await request.run(
             "import_items", format=format, content=text, partial=True, dry_run=True, **asked
         )
@@ -132,7 +132,7 @@ def _is_csv(text: str) -> bool:
     return "kind" in (each.strip() for each in head.replace(";", ",").split(","))
 
 
-def _said(report: ImportReport) -> str:
+def _import_notice(report: ImportReport) -> str:
     parts = (f"{report.created:,} created", f"{report.updated:,} changed")
     left = f", {report.failed:,} left out" if report.failed else ""
     return f"Imported: {' and '.join(parts)}{left}"

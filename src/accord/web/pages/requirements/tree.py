@@ -152,7 +152,7 @@ async def tree_context(
         next_cursor=outline.next_cursor,
         total=outline.total,
         path=outline.path,
-        open=tuple(_unfolded(outline.items)) if unfold else opened,
+        open=tuple(_open_references(outline.items)) if unfold else opened,
         base=base or request.http.path,
         filters=filters,
         people=await _people(request),
@@ -183,11 +183,11 @@ def open_items(request: PageRequest) -> tuple[str, ...]:
     return tuple({str(each): None for each in names if each is not None})[-MAX_OPEN:]
 
 
-def _unfolded(branches: list[OpenBranch]) -> Iterator[str]:
+def _open_references(branches: list[OpenBranch]) -> Iterator[str]:
     for each in branches:
         if each.children is not None:
             yield each.reference_id
-            yield from _unfolded(each.children)
+            yield from _open_references(each.children)
 
 
 async def _part(request: PageRequest, id: str | None) -> PageResponse:

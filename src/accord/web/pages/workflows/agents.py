@@ -49,7 +49,9 @@ async def new(request: PageRequest) -> PageResponse:
 @pages.post("/agents/new")
 async def create(request: PageRequest) -> PageResponse:
     try:
-        agent = await request.run("create_agent", name=request.form["name"], **_given(request.form))
+        agent = await request.run(
+            "create_agent", name=request.form["name"], **_form_arguments(request.form)
+        )
     except ServiceError as error:
         return await _form(request, dict(request.form.pairs()), error=error)
     return request.go(f"/agents/{quote(agent.name)}", f"{agent.name} is added. Check it now.")
@@ -58,7 +60,7 @@ async def create(request: PageRequest) -> PageResponse:
 @pages.get("/agents/{name}")
 async def one(request: PageRequest) -> PageResponse:
     agent = await request.run("get_agent", name=request.values["name"])
-    return await _form(request, _typed(agent), agent)
+    return await _form(request, _form_values(agent), agent)
 
 
 @pages.post("/agents/{name}")
@@ -70,7 +72,7 @@ async def change(request: PageRequest) -> PageResponse:
             name=name,
             expected_version=request.form["version"] or UNSET,
             active=request.form["active"] == "true",
-            **_given(request.form),
+            **_form_arguments(request.form),
         )
     except ServiceError as error:
         agent = await request.run("get_agent", name=name)
@@ -94,7 +96,7 @@ async def delete(request: PageRequest) -> PageResponse:
         await request.run("delete_agent", name=name)
     except ServiceError as error:
         agent = await request.run("get_agent", name=name)
-        return await _form(request, _typed(agent), agent, error)
+        return await _form(request, _form_values(agent), agent, error)
     return request.go(SECTION, f"{name} is deleted.")
 
 
@@ -117,7 +119,7 @@ async def _form(
     )
 
 
-def _given(form: Words) -> dict[str, Any]:
+def _form_arguments(form: Words) -> dict[str, Any]:
     """Return the arguments in a form."""
     return {
         **form.given(*SIMPLE),
@@ -137,7 +139,7 @@ def _auth(form: Words) -> dict[str, str]:
             return {"type": "none"}
 
 
-def _typed(agent: Any) -> dict[str, str]:
+def _form_values(agent: Any) -> dict[str, str]:
     """Return the values of the form for an agent."""
     auth = agent.auth
     return {

@@ -33,9 +33,9 @@ from accord.workflows.core.definition import (
 )
 from accord.workflows.core.reading import definition_of
 
-SOME: Final = 4_000
+MAX_INLINE: Final = 4_000
 """The most characters of a value within a page."""
-MUCH: Final = 1_000_000
+MAX_SHOWN: Final = 1_000_000
 """The most characters of a value on a page of its own."""
 LINE: Final = 100
 
@@ -52,7 +52,7 @@ class ShownValue(Struct, frozen=True):
         return len(self.text) < self.size
 
 
-def shown(value: Any, most: int = SOME) -> ShownValue:
+def shown_value(value: Any, most: int = MAX_INLINE) -> ShownValue:
     """Return a value as indented JSON; a text unchanged."""
     text = value if isinstance(value, str) else _json(value, 2)
     return ShownValue(text[:most], len(text))
@@ -85,10 +85,10 @@ def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
     For a missing path it is the line of the nearest enclosing value.
     """
     root = _composed(text)
-    return [_said(path) or (None if root is None else _line(root, path)) for path in paths]
+    return [_line_in_path(path) or (None if root is None else _line(root, path)) for path in paths]
 
 
-def _said(path: str) -> int | None:
+def _line_in_path(path: str) -> int | None:
     """Return the line in a path such as that of a YAML error, else None."""
     found = _LINE.match(path)
     return int(found[1]) if found else None

@@ -17,7 +17,7 @@ from msgspec import UNSET, Struct
 from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.operations.arguments import check_once
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
-from accord.web.pages.workflows.definitions import MUCH, in_line, outline, read, shown
+from accord.web.pages.workflows.definitions import MAX_SHOWN, in_line, outline, read, shown_value
 from accord.web.pages.workflows.step_status import (
     MAX_BARS,
     SCALE,
@@ -66,7 +66,7 @@ async def listed(request: PageRequest) -> PageResponse:
 
 SECTION: Final = "/runs"
 EVENTS: Final = 100
-MOST_AGAIN: Final = 50
+MAX_RETRY_STEPS: Final = 50
 """The most steps that are offered to retry from."""
 PARTS: Final = ("input", "output", "error", "prompt")
 
@@ -118,7 +118,7 @@ async def value(request: PageRequest) -> PageResponse:
         run=run,
         step="" if about is run else step,
         part=part,
-        value=shown(getattr(about, part, None), MUCH),
+        value=shown_value(getattr(about, part, None), MAX_SHOWN),
     )
 
 
@@ -161,22 +161,24 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
         "awaits": None if step is None else _signal(definition, step),
         "link": link,
         "quote": quote,
-        "again": list(_again(definition, run)) if is_final and run.state != "completed" else (),
-        "most_again": MOST_AGAIN,
-        "shown": shown,
+        "again": list(_retry_steps(definition, run))
+        if is_final and run.state != "completed"
+        else (),
+        "most_again": MAX_RETRY_STEPS,
+        "shown": shown_value,
         "in_line": in_line,
         **_rights(request, run),
     }
 
 
-class Again(Struct, frozen=True):
+class RetryStep(Struct, frozen=True):
     """A step from which a run may be retried, with the answer it got."""
 
     step: Step
     answered: Any
 
 
-def _again(definition: Definition, run: Run) -> Iterator[Again]:
+def _retry_steps(definition: Definition, run: Run) -> Iterator[RetryStep]:
     """Yield the steps to retry from, the last first: started ones without inner steps."""
     places = {place.step.name: place for place in find_places(definition)}
     for step in reversed(run.steps):
@@ -184,7 +186,7 @@ def _again(definition: Definition, run: Run) -> Iterator[Again]:
         if step.started_at is None or place is None or place.path.startswith("on_error"):
             continue
         if not inner_lists(place.step):
-            yield Again(step, answered_by(step))
+            yield RetryStep(step, answered_by(step))
 
 
 def answered_by(step: Step) -> Any:
@@ -230,19 +232,19 @@ def _signal(definition: Any, step: Any) -> str | None:
 
 @pages.post("/runs/{id}/pause")
 async def pause(request: PageRequest) -> PageResponse:
-    return await _ask(
+    return await _control(
         request, "pause_run", "Paused: what is under way goes on, nothing new starts."
     )
 
 
 @pages.post("/runs/{id}/resume")
 async def resume(request: PageRequest) -> PageResponse:
-    return await _ask(request, "resume_run", "Resumed.")
+    return await _control(request, "resume_run", "Resumed.")
 
 
 @pages.post("/runs/{id}/cancel")
 async def cancel(request: PageRequest) -> PageResponse:
-    return await _ask(
+    return await _control(
         request, "cancel_run", "Cancelled: agents are told.", reason=request.form["reason"]
     )
 
@@ -251,14 +253,14 @@ async def cancel(request: PageRequest) -> PageResponse:
 async def retry(request: PageRequest) -> PageResponse:
     step = request.form["step"]
     notice = f"Retrying from {step}." if step else "Retrying what did not complete."
-    return await _ask(request, "retry_run", notice, step=step or UNSET)
+    return await _control(request, "retry_run", notice, step=step or UNSET)
 
 
 @pages.post("/runs/{id}/decide")
 async def decide(request: PageRequest) -> PageResponse:
     """Approve or reject a pending approval."""
     approved = request.form["decision"] != "reject"
-    return await _ask(
+    return await _control(
         request,
         "approve_run",
         "Approved." if approved else "Rejected.",
@@ -272,7 +274,7 @@ async def decide(request: PageRequest) -> PageResponse:
 async def signal(request: PageRequest) -> PageResponse:
     """Send a signal to a run; the payload is text or JSON."""
     name = request.form["name"]
-    return await _ask(
+    return await _control(
         request,
         "signal_run",
         f"{name} is told.",
@@ -281,7 +283,9 @@ async def signal(request: PageRequest) -> PageResponse:
     )
 
 
-async def _ask(request: PageRequest, operation: str, notice: str, **arguments: Any) -> PageResponse:
+async def _control(
+    request: PageRequest, operation: str, notice: str, **arguments: Any
+) -> PageResponse:
     id = request.values["id"]
     back = f"/runs/{quote(id)}" if request.form["back"] != "approvals" else "/approvals"
     try:
@@ -313,7 +317,7 @@ async def list_approvals(request: PageRequest) -> PageResponse:
         section="/",
         found=found,
         may=request.user.may("approve"),
-        shown=shown,
+        shown=shown_value,
     )
 
 
@@ -338,7 +342,7 @@ async def list_dead_letters(request: PageRequest) -> PageResponse:
         found=found,
         which=which if which in DEAD_LETTER_FILTERS else "",
         here=f"{DEAD_LETTERS}?{urlencode(given)}",
-        shown=shown,
+        shown=shown_value,
     )
 
 
@@ -346,7 +350,7 @@ async def list_dead_letters(request: PageRequest) -> PageResponse:
 async def dead_letter(request: PageRequest) -> PageResponse:
     letter = await request.run("get_dead_letter", id=request.values["id"])
     return await request.page(
-        "workflows/dead_letter.html", letter=letter, value=shown(letter.body, MUCH)
+        "workflows/dead_letter.html", letter=letter, value=shown_value(letter.body, MAX_SHOWN)
     )
 
 

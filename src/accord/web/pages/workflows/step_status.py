@@ -34,10 +34,10 @@ def waits_for(run: Run, now: float) -> str:
         return ""
     waits = sorted(run.waits, key=lambda wait: _FIRST.index(wait.kind))
     more = f", and {len(waits) - 1} more" if len(waits) > 1 else ""
-    return _said(waits[0], now) + more
+    return _describe_wait(waits[0], now) + more
 
 
-def _said(wait: RunWait, now: float) -> str:
+def _describe_wait(wait: RunWait, now: float) -> str:
     left = None if wait.until is None else max(0.0, parse(wait.until).timestamp() - now)
     if wait.kind == "time":
         return f"{wait.step} is due in {duration(left)}" if left is not None else wait.step
@@ -101,7 +101,7 @@ class StepStatus:
         if not rounds:
             note = "" if box.name == FAILED else "pending"
             return GraphNode(id=box.name, title=title_of(box), subtitle=box.about, note=note)
-        step = min(rounds, key=lambda each: _URGENT.index(_plain(each.state)))
+        step = min(rounds, key=lambda each: _URGENT.index(_as_completed(each.state)))
         return GraphNode(
             id=box.name,
             title=box.name,
@@ -152,13 +152,13 @@ def _short(seconds: float) -> str:
     return f"{seconds:.1f} s" if 0.1 <= seconds < 10 else duration(seconds)
 
 
-def _plain(state: str) -> str:
+def _as_completed(state: str) -> str:
     return "completed" if state == "skipped" else state
 
 
 SCALE: Final = 1_000
 """The duration of the whole run, in units of a bar."""
-LEAST: Final = 8
+MIN_BAR_WIDTH: Final = 8
 """The minimum width of a bar: short steps are visible, too."""
 MAX_BARS: Final = 200
 
@@ -184,9 +184,9 @@ def bars(status: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
         seconds = status.seconds(step)
         if step.started_at is None or seconds is None:
             continue
-        width = max(LEAST, round(seconds / whole * SCALE))
+        width = max(MIN_BAR_WIDTH, round(seconds / whole * SCALE))
         left = round((parse(step.started_at).timestamp() - begin) / whole * SCALE)
-        left = min(max(left, 0), SCALE - LEAST)
+        left = min(max(left, 0), SCALE - MIN_BAR_WIDTH)
         found.append(
             Bar(step, TONES.get(step.state, "idle"), left, min(width, SCALE - left), seconds)
         )
