@@ -505,7 +505,7 @@ async def _follow(
     )
     polls = poll_intervals() if polls is None else polls
     unclear: DoneOutcome | None = None
-    asked, remote = 0, ""
+    polls_done, remote = 0, ""
     while True:
         match outcome_of(received):
             case DoneOutcome() as done:
@@ -515,11 +515,11 @@ async def _follow(
             case WaitingOutcome(state=state, question=question):
                 return error_result(task_id, FailedOutcome(state.name.lower(), question))
             case UnclearOutcome(task_id=remote, done=done):
-                if asked == MAX_UNCLEAR:
+                if polls_done == MAX_UNCLEAR:
                     return _done(task_id, done)
-                asked, unclear = asked + 1, done
+                polls_done, unclear = polls_done + 1, done
             case WorkingOutcome() as working:
-                remote, asked, unclear = working.task_id, 0, None
+                remote, polls_done, unclear = working.task_id, 0, None
         known[:] = [remote]
         await asyncio.sleep(next(polls))
         try:

@@ -64,9 +64,9 @@ class AddressGuard:
         )
         hosts = list(dict.fromkeys(str(each[4][0]) for each in found))
         for host in hosts:
-            why = self._policy.refusal(address.host, host)
-            if why:
-                raise AddressRefusedError(f"{address} is not asked: {why}")
+            refusal = self._policy.refusal(address.host, host)
+            if refusal:
+                raise AddressRefusedError(f"{address} is not asked: {refusal}")
         return hosts
 
 
@@ -202,11 +202,13 @@ def check_status(response: Response, body: bytes, id: str) -> None:
     if 200 <= status < 300 or (id and is_answer(body, id)):
         return
     if 300 <= status < 400:
-        why = f"the agent redirects (HTTP {status}), which is not followed: register where it is"
+        message = (
+            f"the agent redirects (HTTP {status}), which is not followed: register where it is"
+        )
     else:
-        why = f"the agent answered HTTP {status}"
+        message = f"the agent answered HTTP {status}"
     after = _retry_after(response.headers.get("retry-after", ""))
-    raise error_from_status(status, why, body=body[:MAX_BODY_KEPT], retry_after=after)
+    raise error_from_status(status, message, body=body[:MAX_BODY_KEPT], retry_after=after)
 
 
 def _retry_after(text: str) -> float | None:

@@ -252,12 +252,12 @@ def _configure_migration(parser: Parser) -> None:
 
 def _run_migration(arguments: argparse.Namespace) -> int:
     agents = asyncio.run(_registered_agents(existing(arguments).database_url))
-    left = [each for each in agents if each.wire == "plain"]
+    agents_in_plain = [each for each in agents if each.wire == "plain"]
     if arguments.json:
-        print_json({"agents": len(agents), "plain": left})
+        print_json({"agents": len(agents), "plain": agents_in_plain})
     else:
-        _print_left(len(agents), left)
-    return exits.ANSWERED_WITH_ERROR if left else exits.OK
+        _print_left(len(agents), agents_in_plain)
+    return exits.ANSWERED_WITH_ERROR if agents_in_plain else exits.OK
 
 
 async def _registered_agents(url: str) -> list[AgentFormat]:
@@ -272,15 +272,15 @@ async def _registered_agents(url: str) -> list[AgentFormat]:
     ]
 
 
-def _print_left(total: int, left: list[AgentFormat]) -> None:
-    if not left:
+def _print_left(total: int, agents: list[AgentFormat]) -> None:
+    if not agents:
         print_line(f"None of {total:,} agents uses the plain format: it can be turned off")
         return
     print_table(
         ("agent", "url", "active"),
-        [(each.name, each.url, "yes" if each.active else "no") for each in left],
+        [(each.name, each.url, "yes" if each.active else "no") for each in agents],
     )
-    print_line(f"{len(left):,} of {total:,} agents still use the plain format")
+    print_line(f"{len(agents):,} of {total:,} agents still use the plain format")
 
 
 COMMANDS: Final = {

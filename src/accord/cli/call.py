@@ -248,13 +248,13 @@ def _options(arguments: argparse.Namespace) -> Options:
     scheme = read_scheme(arguments.url)
     if scheme == "stdio" and not arguments.url.removeprefix("stdio:").strip("/ "):
         raise UsageError("stdio: needs a command to start, such as 'stdio:python server.py'")
-    for flag, given, fits in (
+    for flag, is_given, fits in (
         ("--framing", arguments.framing is not None, STREAM_SCHEMES),
         ("--header", bool(arguments.header), WEB_SCHEMES),
         ("--ca", arguments.ca is not None, SECURE_SCHEMES),
         ("--insecure", arguments.insecure, SECURE_SCHEMES),
     ):
-        check_flag(flag, given=given, scheme=scheme, fits=fits)
+        check_flag(flag, given=is_given, scheme=scheme, fits=fits)
     options: dict[str, Any] = {}
     if arguments.framing is not None:
         options["framing"] = arguments.framing

@@ -96,10 +96,14 @@ def _words() -> list[CommandWord | GroupWord]:
 
 def _command(name: str) -> CommandWord:
     parser, _ = command_parser(name)
-    given = [action for action in parser.actions if not action.option_strings]
-    metavar = str(given[0].metavar) if given else ""
+    positional = [action for action in parser.actions if not action.option_strings]
+    metavar = str(positional[0].metavar) if positional else ""
     choices = (
-        URLS if metavar in ("URL", "TARGET") else tuple(given[0].choices or ()) if given else ()
+        URLS
+        if metavar in ("URL", "TARGET")
+        else tuple(positional[0].choices or ())
+        if positional
+        else ()
     )
     takes_file = metavar.startswith(("DOC", "FILE"))
     return CommandWord(name.split()[-1], ALL_COMMANDS[name], _flags(parser), choices, takes_file)

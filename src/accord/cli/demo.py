@@ -173,13 +173,13 @@ def _options(arguments: argparse.Namespace, scheme: str) -> dict[str, Any]:
         raise UsageError("stdio: serves on stdin and stdout, and takes no command here")
     if arguments.workers < 1:
         raise UsageError("--workers must be at least 1")
-    for flag, given, fits in (
+    for flag, is_given, fits in (
         ("--framing", arguments.framing is not None, STREAM_SCHEMES),
         ("--tls-cert", arguments.tls_cert is not None, SECURE_SCHEMES),
         ("--tls-key", arguments.tls_key is not None, SECURE_SCHEMES),
         ("--workers", arguments.workers > 1, TCP_SCHEMES),
     ):
-        check_flag(flag, given=given, scheme=scheme, fits=fits)
+        check_flag(flag, given=is_given, scheme=scheme, fits=fits)
     if scheme in SECURE_SCHEMES and arguments.tls_cert is None:
         raise UsageError(f"{scheme} needs a certificate: --tls-cert FILE (and --tls-key FILE)")
     limits, server_limits = limits_from(arguments)
@@ -225,9 +225,11 @@ def add_limit_flags(parser: argparse.ArgumentParser) -> None:
 
 def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
     """Return the limits that the flags give, with defaults for the others."""
-    given = vars(arguments)
+    values = vars(arguments)
     connection, server = (
-        struct(**{field.name: given[field.name] for field in fields(struct) if field.name in given})
+        struct(
+            **{field.name: values[field.name] for field in fields(struct) if field.name in values}
+        )
         for struct in (Limits, ServerLimits)
     )
     assert isinstance(connection, Limits)

@@ -72,8 +72,8 @@ def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
 def error_report(error: Exception, command: str | None) -> ErrorReport:
     """Return the report of any exception."""
     if extra := missing_extra(error):
-        what = f"accord {command}" if command else "accord"
-        message = f"{what} needs the extra {extra}: {missing_module(error)} is not installed"
+        program = f"accord {command}" if command else "accord"
+        message = f"{program} needs the extra {extra}: {missing_module(error)} is not installed"
         return ErrorReport("extra_missing", message, advice=install_command([extra]))
     match error:
         case UsageError():

@@ -205,7 +205,7 @@ def value(word: str) -> Raw:
         return Raw(msgspec.json.encode(word))
 
 
-def structured(data: bytes, what: str) -> Raw:
+def structured(data: bytes, subject: str) -> Raw:
     """Return `data`, a JSON array or object. Raises `UsageError` that names `what`."""
     try:
         data.decode()
@@ -213,9 +213,9 @@ def structured(data: bytes, what: str) -> Raw:
         _decode_json(data)
         _decode_structured(data)
     except msgspec.ValidationError:
-        raise UsageError(f"{what} must be an array or an object") from None
+        raise UsageError(f"{subject} must be an array or an object") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{what} are not JSON: {error}") from None
+        raise UsageError(f"{subject} are not JSON: {error}") from None
     return _one_line(data)
 
 

@@ -362,8 +362,8 @@ async def _do(local: Runtime, name: str, arguments: argparse.Namespace) -> int:
     from accord.operations.arguments import decode
 
     operation = local.runner.registry[name]
-    given = read_params(arguments.arguments, sys.stdin.buffer.read)
-    body = b"{}" if given is UNSET else bytes(given)
+    params = read_params(arguments.arguments, sys.stdin.buffer.read)
+    body = b"{}" if params is UNSET else bytes(params)
     caller = await caller_named(local, arguments.person)
     outcome = await local.runner.run(operation, lambda: decode(operation, body), caller)
     result = msgspec.json.encode(outcome.result)

@@ -63,13 +63,13 @@ def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> Non
 
 def settings_from(arguments: argparse.Namespace) -> Resolved:
     """Return the settings of the flags, the environment and the file. Raises `UsageError`."""
-    given = {
+    flags = {
         each.name: value
         for each in fields(Settings)
         if (value := getattr(arguments, each.name, None)) is not None
     }
     try:
-        return resolve(given, config=getattr(arguments, "config", None))
+        return resolve(flags, config=getattr(arguments, "config", None))
     except SettingsError as error:
         raise UsageError(str(error), advice="accord config tells what each setting is") from None
 

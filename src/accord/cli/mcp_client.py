@@ -100,13 +100,13 @@ def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]])
 def _client(arguments: argparse.Namespace) -> Client:
     target = read_target(arguments.target)
     scheme = urlsplit(target).scheme if isinstance(target, str) else "stdio"
-    for flag, given, fits in (
+    for flag, is_given, fits in (
         ("--header", bool(arguments.header), WEB_SCHEMES),
         ("--token", arguments.token is not None, frozenset({"http", "https"})),
         ("--ca", arguments.ca is not None, SECURE_SCHEMES),
         ("--insecure", arguments.insecure, SECURE_SCHEMES),
     ):
-        check_flag(flag, given=given, scheme=scheme, fits=fits)
+        check_flag(flag, given=is_given, scheme=scheme, fits=fits)
     shown: dict[str, Any] = (
         {"logging": _show_log, "progress": _show_progress} if arguments.verbose else {}
     )
@@ -337,9 +337,9 @@ def _prompt(raw: Raw) -> str:
     return _item_line(f"{prompt.name}({parameters})", prompt.title, prompt.description)
 
 
-def _item_line(what: str, title: str, description: str) -> str:
+def _item_line(name: str, title: str, description: str) -> str:
     first = next(iter(description.strip().splitlines()), "") or title
-    return f"{printable(what)}  {paint(printable(first), 'faint', sys.stdout)}" if first else what
+    return f"{printable(name)}  {paint(printable(first), 'faint', sys.stdout)}" if first else name
 
 
 KINDS: Final = {
@@ -383,10 +383,10 @@ def _configure_call(parser: Parser) -> None:
 def _run_call(arguments: argparse.Namespace) -> int:
     if arguments.tool is None:
         raise UsageError("a TOOL is missing")
-    given = read_arguments(arguments.arguments)
+    values = read_arguments(arguments.arguments)
 
     async def use(client: Client) -> int:
-        result = await client.call_tool(arguments.tool, given, into=Raw)
+        result = await client.call_tool(arguments.tool, values, into=Raw)
         if arguments.json:
             print_line(_result_json(result))
         else:
@@ -513,10 +513,10 @@ def _configure_prompt(parser: Parser) -> None:
 def _run_prompt(arguments: argparse.Namespace) -> int:
     if arguments.prompt is None:
         raise UsageError("a PROMPT is missing")
-    given = _prompt_arguments(arguments.arguments)
+    values = _prompt_arguments(arguments.arguments)
 
     async def use(client: Client) -> int:
-        result = await client.get_prompt(arguments.prompt, given)
+        result = await client.get_prompt(arguments.prompt, values)
         if arguments.json:
             print_json(result)
             return exits.OK

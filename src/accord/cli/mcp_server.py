@@ -445,13 +445,13 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _server_name(given: str | None, own: str) -> str:
+def _server_name(chosen: str | None, own: str) -> str:
     """Return a server name that all clients accept."""
-    if given is None:
+    if chosen is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
-    if not _NAME.fullmatch(given):
-        raise UsageError(f"--name {given!r}: letters, digits, - and _, at most 64")
-    return given
+    if not _NAME.fullmatch(chosen):
+        raise UsageError(f"--name {chosen!r}: letters, digits, - and _, at most 64")
+    return chosen
 
 
 # Settings files of clients

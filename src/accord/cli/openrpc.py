@@ -95,12 +95,12 @@ def _read_bytes(source: str, arguments: argparse.Namespace) -> bytes:
     scheme = read_scheme(source)
     if scheme == "stdio" and not source.removeprefix("stdio:").strip("/ "):
         raise UsageError("stdio: needs a command to start, such as 'stdio:python server.py'")
-    for flag, given, fits in (
+    for flag, is_given, fits in (
         ("--header", bool(arguments.header), WEB_SCHEMES),
         ("--ca", arguments.ca is not None, SECURE_SCHEMES),
         ("--insecure", arguments.insecure, SECURE_SCHEMES),
     ):
-        check_flag(flag, given=given, scheme=scheme, fits=fits)
+        check_flag(flag, given=is_given, scheme=scheme, fits=fits)
     headers = dict(map(header, arguments.header))
     tls = client_tls(ca=arguments.ca, insecure=arguments.insecure)
     if scheme in ("http", "https") and urlsplit(source).path.endswith(".json"):
@@ -203,8 +203,8 @@ def _lint_summary(found: list[DocumentFinding]) -> str:
     return f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 # accord openrpc document

@@ -108,20 +108,20 @@ def _configure(spec: OperationCommand, parser: Parser) -> None:
 
 
 def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
-    given = _operation_arguments(spec, arguments)
+    values = _operation_arguments(spec, arguments)
 
     async def use(local: Runtime) -> int:
         if spec.columns is not None:
-            _print_list(spec.columns, await all_pages(local, spec.operation, **given), arguments)
+            _print_list(spec.columns, await all_pages(local, spec.operation, **values), arguments)
             return exits.OK
         if not spec.has_person:
-            _print_outcome(spec, await local.run(spec.operation, **given), given, arguments)
+            _print_outcome(spec, await local.run(spec.operation, **values), values, arguments)
             return exits.OK
         caller = await caller_named(local, arguments.person)
-        outcome = await run_as(local, caller, spec.operation, **given)
+        outcome = await run_as(local, caller, spec.operation, **values)
         if arguments.json and spec.json_by:
-            outcome = await run_as(local, caller, spec.json_by, id=given["run"])
-        _print_outcome(spec, outcome, given, arguments)
+            outcome = await run_as(local, caller, spec.json_by, id=values["run"])
+        _print_outcome(spec, outcome, values, arguments)
         return exits.OK
 
     return run_local(arguments, use, new=spec.is_new)
@@ -132,12 +132,12 @@ def _operation_arguments(spec: OperationCommand, arguments: argparse.Namespace) 
     values = [(each, getattr(arguments, each.destination)) for each in spec.arguments]
     if any(each.is_needed and value is None for each, value in values):
         raise UsageError(spec.needs)
-    given = {
+    parameters = {
         each.parameter: each.convert(value)
         for each, value in values
         if each.parameter and value is not None and value is not False
     }
-    return given | spec.more_arguments(arguments)
+    return parameters | spec.more_arguments(arguments)
 
 
 def _print_list(

@@ -298,13 +298,13 @@ def _configure_run(parser: Parser) -> None:
 def _run_run(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         raise UsageError("a NAME is needed: accord workflow list shows what there is")
-    given = {"name": arguments.name, "input": read_input(arguments.input)}
+    start = {"name": arguments.name, "input": read_input(arguments.input)}
     if arguments.key is not None:
-        given["idempotency_key"] = arguments.key
-    return run_local(arguments, lambda local: _start_run(local, given, arguments))
+        start["idempotency_key"] = arguments.key
+    return run_local(arguments, lambda local: _start_run(local, start, arguments))
 
 
-async def _start_run(local: Runtime, given: dict[str, Any], arguments: argparse.Namespace) -> int:
+async def _start_run(local: Runtime, start: dict[str, Any], arguments: argparse.Namespace) -> int:
     from accord.workflows.storage.leases import is_alive
 
     caller = await caller_named(local, arguments.person)
@@ -312,7 +312,7 @@ async def _start_run(local: Runtime, given: dict[str, Any], arguments: argparse.
         if arguments.wait:
             raise UsageError(NO_EXECUTOR)
         print_error_line(f"note: {NO_EXECUTOR}")
-    started = msgspec.to_builtins(await call(local, caller, "run_workflow", **given))
+    started = msgspec.to_builtins(await call(local, caller, "run_workflow", **start))
     if not arguments.wait:
         print_line(msgspec.json.encode(started) if arguments.json else started["id"])
         return exits.OK
@@ -415,14 +415,14 @@ async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) 
     found: Run = await call(local, caller, "get_run", id=run_id)
     if found.problem is not None:
         print_error_line(f"note: the run does not go on: {printable(found.problem.message)}")
-    asked: set[str] = set()
+    printed: set[str] = set()
     async with aclosing(local.watch.follow(run_id)) as following:
         async for events in following:
             for number, event in events:
                 record = shown_event(number, event)
                 print_line(msgspec.json.encode(record) if as_json else _event_line(record))
             if events and not as_json:
-                _print_approvals(await call(local, caller, "get_run", id=run_id), asked)
+                _print_approvals(await call(local, caller, "get_run", id=run_id), printed)
     run: Run = await call(local, caller, "get_run", id=run_id)
     if not as_json:
         print_end(run)
@@ -434,11 +434,11 @@ async def call(local: Runtime, caller: Caller, operation: str, **arguments: Any)
     return (await run_as(local, caller, operation, **arguments)).result
 
 
-def _print_approvals(run: Run, asked: set[str]) -> None:
+def _print_approvals(run: Run, printed: set[str]) -> None:
     """Print the approvals that the run waits for, each once."""
     for each in run.approvals:
-        if f"{each.key} {each.since}" not in asked:
-            asked.add(f"{each.key} {each.since}")
+        if f"{each.key} {each.since}" not in printed:
+            printed.add(f"{each.key} {each.since}")
             message = f": {each.message}" if each.message else ""
             line = f"{each.key} waits for the approval of {' or '.join(each.by)}{message}"
             print_line(f"          {printable(line)}")

@@ -270,8 +270,8 @@ def _page_request(services: PageServices, head: PageHead, credentials: Credentia
 
 def _to_sign_in(page_request: PageRequest) -> PageResponse:
     request = page_request.http
-    asked = request.path + (f"?{request.query}" if request.query else "")
-    back = f"?next={quote(asked)}" if request.method == "GET" and asked != "/" else ""
+    address = request.path + (f"?{request.query}" if request.query else "")
+    back = f"?next={quote(address)}" if request.method == "GET" and address != "/" else ""
     return page_request.go(f"{SIGN_IN}{back}")
 
 

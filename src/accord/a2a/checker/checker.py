@@ -83,7 +83,7 @@ async def check_card(
 async def _find(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], findings: FindingCollector
 ) -> ProbeResponse | None:
-    why = ""
+    reason = ""
     for place in card_urls(address):
         response = await probe.ask("GET", place, {**headers, "accept": "application/json"})
         if isinstance(response, ProbeResponse) and response.status == 200:
@@ -91,8 +91,8 @@ async def _find(
         found = (
             response.why if isinstance(response, ProbeFailure) else f"it was HTTP {response.status}"
         )
-        why = why or f"{place}: {found}"
-    findings.failed("card-found", why)
+        reason = reason or f"{place}: {found}"
+    findings.failed("card-found", reason)
     return None
 
 

@@ -273,8 +273,8 @@ class MessageChecks:
         if isinstance(reply, ErrorReply) and reply.code == TASK_NOT_FOUND:
             self._rpc_probe.passed("send-forgotten")
         else:
-            what = "a result" if isinstance(reply, ResultReply) else str(reply)
-            self._rpc_probe.failed("send-forgotten", f"it was {what}")
+            got = "a result" if isinstance(reply, ResultReply) else str(reply)
+            self._rpc_probe.failed("send-forgotten", f"it was {got}")
 
     # For checks of tasks
 
@@ -435,19 +435,19 @@ def _check_refused(rpc: RpcProbe, response: ProbeResponse | ProbeFailure) -> Non
     if isinstance(reply, ErrorReply) and reply.code in _REFUSAL_CODES:
         rpc.passed("stream-refused")
     else:
-        what = reply if isinstance(reply, ErrorReply) else "something else"
-        rpc.failed("stream-refused", f"it was {what}")
+        got = reply if isinstance(reply, ErrorReply) else "something else"
+        rpc.failed("stream-refused", f"it was {got}")
 
 
 def _check_promised(rpc: RpcProbe, response: ProbeResponse | ProbeFailure, id: str) -> None:
     if isinstance(response, ProbeFailure) or response.content_type != EVENT_STREAM:
-        why = (
+        detail = (
             response.why
             if isinstance(response, ProbeFailure)
             else f"the type is {response.content_type[:80]!r}"
         )
         reply = read_reply(response)
-        rpc.failed("stream-type", f"it was {reply}" if isinstance(reply, ErrorReply) else why)
+        rpc.failed("stream-type", f"it was {reply}" if isinstance(reply, ErrorReply) else detail)
         for rule in _STREAM_RULES[1:]:
             rpc.skipped(rule, "there was no stream")
         return

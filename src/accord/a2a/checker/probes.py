@@ -371,5 +371,5 @@ class RpcProbe:
     def failed(self, rule: str, detail: str) -> None:
         self._findings.failed(rule, detail, wire=self.wire)
 
-    def skipped(self, rule: str, why: str) -> None:
-        self._findings.skipped(rule, why, wire=self.wire)
+    def skipped(self, rule: str, reason: str) -> None:
+        self._findings.skipped(rule, reason, wire=self.wire)

@@ -353,8 +353,8 @@ class FindingCollector:
             outcome: Outcome = "fail" if RULES[rule].level == "must" else "warn"
             self._found[rule, wire] = _finding(RULES[rule], wire, outcome, detail)
 
-    def skipped(self, rule: str, why: str, *, wire: str = "") -> None:
-        self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "skipped", why))
+    def skipped(self, rule: str, reason: str, *, wire: str = "") -> None:
+        self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "skipped", reason))
 
     def findings(self) -> tuple[RuleFinding, ...]:
         """Return the findings format by format, in the order of the rules."""

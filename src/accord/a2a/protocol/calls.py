@@ -183,12 +183,16 @@ def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
 
 
 def _read_tolerantly(
-    found: _Result, body: bytes, why: str = "", *, instead_of: Answer | Unrecognized | None = None
+    found: _Result,
+    body: bytes,
+    reason: str = "",
+    *,
+    instead_of: Answer | Unrecognized | None = None,
 ) -> ReceivedAnswer:
     """Read a result tolerantly; `instead_of` is the strictly read answer, if any."""
     read = tolerant.read_answer(_value(found.raw, body))
     answer = read.answer
-    warnings = (*found.warnings, *((why,) if why else ()), *read.warnings)
+    warnings = (*found.warnings, *((reason,) if reason else ()), *read.warnings)
     if instead_of is not None and not _says_more(answer, instead_of):
         # the format was kept, or nothing is won by breaking it
         answer, warnings = instead_of, found.warnings
@@ -231,8 +235,8 @@ def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
         return ReceivedEvent(event=FORMATS[wire].read_event(found.raw), warnings=found.warnings)
     except UNREADABLE as error:
         read = tolerant.read_event(_value(found.raw, data))
-        why = f"the event breaks the format: {error}"
-        return ReceivedEvent(event=read.event, warnings=(*found.warnings, why, *read.warnings))
+        reason = f"the event breaks the format: {error}"
+        return ReceivedEvent(event=read.event, warnings=(*found.warnings, reason, *read.warnings))
 
 
 def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
@@ -416,8 +420,8 @@ def _value(raw: bytes, body: bytes) -> Any:
         raise _malformed(f"the agent's result is not valid: {error}", body) from None
 
 
-def _malformed(why: str, body: bytes) -> MalformedAnswerError:
-    return MalformedAnswerError(why, body=body[:MAX_BODY_KEPT])
+def _malformed(reason: str, body: bytes) -> MalformedAnswerError:
+    return MalformedAnswerError(reason, body=body[:MAX_BODY_KEPT])
 
 
 def _excerpt(value: Any) -> str:

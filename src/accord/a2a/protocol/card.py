@@ -240,9 +240,9 @@ def card_wire(card: AgentCard, version: str) -> Wire:
     The agent's preferred format is the default, also for a version that the agent does not speak.
     """
     spoken = [wire for each in card.interfaces if (wire := wire_of_card(each.version)) is not None]
-    asked = wire_asked(version) if version.strip() else None
-    if asked is Wire.V10 or asked in spoken:
-        return asked
+    requested = wire_asked(version) if version.strip() else None
+    if requested is Wire.V10 or requested in spoken:
+        return requested
     return spoken[0] if spoken else Wire.V10
 
 

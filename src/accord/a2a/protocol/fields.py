@@ -380,8 +380,8 @@ class _Member(Struct, frozen=True):
 
 
 def _member(word: str) -> _Member:
-    given, _, named = word.removesuffix("!").partition("=")
-    return _Member(_snake_case(given), named or given, word.endswith("!"))
+    attribute, _, name = word.removesuffix("!").partition("=")
+    return _Member(_snake_case(attribute), name or attribute, word.endswith("!"))
 
 
 def _kind(table: FieldTable, declared: type[JsonObject]) -> str | None:

@@ -287,8 +287,8 @@ class _Format10(WireFormat):
 
     def _read_part(self, part: PartObject) -> Part:
         text, data = part.text, part.data
-        given = isinstance(text, str) + (part.raw is not None) + (part.url is not None)
-        if given + (data is not UNSET) != 1:
+        contents = isinstance(text, str) + (part.raw is not None) + (part.url is not None)
+        if contents + (data is not UNSET) != 1:
             raise ValueError("a part has one of text, raw, url and data")
         name, media_type = part.filename or "", part.media_type or ""
         metadata = part.metadata or {}

@@ -142,8 +142,8 @@ class RequestGate:
 def version_of(request: WebRequest) -> str:
     """Return the version of the protocol that a request asks for."""
     # 1.0, section 3.6.1: the header, or a parameter of the same name
-    asked = request.fields.get(VERSION, "")
-    return asked or parse_qs(request.query).get(VERSION, [""])[0]
+    version = request.fields.get(VERSION, "")
+    return version or parse_qs(request.query).get(VERSION, [""])[0]
 
 
 def by_token(token: str) -> Authenticate:
@@ -151,8 +151,8 @@ def by_token(token: str) -> Authenticate:
     expected = f"Bearer {token}".encode()
 
     def authenticate(headers: Mapping[str, str]) -> str | None:
-        given = headers.get("authorization", "").encode("latin-1", "replace")
-        return "token" if hmac.compare_digest(given, expected) else None
+        presented = headers.get("authorization", "").encode("latin-1", "replace")
+        return "token" if hmac.compare_digest(presented, expected) else None
 
     return authenticate
 

@@ -214,10 +214,10 @@ class MemoryBackend:
     async def _answer(self, skill: SkillFunction, message: Message) -> Message:
         context_id = message.context_id or str(uuid4())
         try:
-            given = await skill.call(message, None)
+            result = await skill.call(message, None)
         except RejectedError as error:
             raise InvalidParamsError(str(error)) from error
-        return agent_message(given, context_id)
+        return agent_message(result, context_id)
 
     def _begin(self, skill: SkillFunction, send: Send, caller: str) -> Task:
         entry = self._board.begin(send.message, caller)
@@ -258,11 +258,11 @@ class MemoryBackend:
     async def _run(self, skill: SkillFunction, context: TaskContext) -> None:
         try:
             context.set_state(TaskState.WORKING)
-            given = await skill.call(context.message, context)
-            if hasattr(given, "__aiter__"):
-                await _add_pieces(given, skill, context)
-            elif given is not None:
-                context.add(given, name=skill.card.name, last=True)
+            result = await skill.call(context.message, context)
+            if hasattr(result, "__aiter__"):
+                await _add_pieces(result, skill, context)
+            elif result is not None:
+                context.add(result, name=skill.card.name, last=True)
             context.set_state(TaskState.COMPLETED)
         except RejectedError as error:
             context.set_state(TaskState.REJECTED, str(error))
@@ -347,11 +347,11 @@ class MemoryBackend:
             await self._webhooks.close(drain)
 
 
-async def _add_pieces(given: Any, skill: SkillFunction, context: TaskContext) -> None:
+async def _add_pieces(pieces: Any, skill: SkillFunction, context: TaskContext) -> None:
     """Add the values of a generator to one artifact, piece by piece."""
     artifact_id = str(uuid4())
     first = True
-    async for piece in given:
+    async for piece in pieces:
         context.add(
             piece, artifact_id=artifact_id, name=skill.card.name if first else "", append=not first
         )

@@ -142,8 +142,8 @@ def _count(found: dict[str, list[CheckResult]], state: str) -> int:
     return sum(each.state == state for findings in found.values() for each in findings)
 
 
-def _count_text(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _count_text(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 COMMANDS: Final = {

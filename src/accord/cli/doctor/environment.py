@@ -126,8 +126,8 @@ def check_settings(
     found: Resolved, environ: Mapping[str, str] = os.environ
 ) -> Iterator[CheckResult]:
     """Check for unknown variables and for settings that contradict each other."""
-    given = sorted(found.sources.values())
-    yield ok("given", ", ".join(dict.fromkeys(given)) or "none: all are as they are by default")
+    sources = sorted(found.sources.values())
+    yield ok("given", ", ".join(dict.fromkeys(sources)) or "none: all are as they are by default")
     yield from _unknown(environ)
     yield from _contradictory(found.settings)
 

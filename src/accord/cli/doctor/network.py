@@ -208,8 +208,8 @@ def _local(host: Host, name: str, words: list[str]) -> CheckResult:
 
 
 def _url(entry: dict[str, Any], words: list[str]) -> str | None:
-    given = [str(entry[member]) for member in _MEMBERS if member in entry]
-    return next((text for text in (*given, *words) if _URL.fullmatch(text)), None)
+    urls = [str(entry[member]) for member in _MEMBERS if member in entry]
+    return next((text for text in (*urls, *words) if _URL.fullmatch(text)), None)
 
 
 def _without_query(url: str) -> str:
@@ -256,8 +256,8 @@ def ask(url: str) -> Answer | str:
         with error:
             return Answer(error.code)
     except (URLError, OSError, HTTPException, ValueError) as error:
-        why = getattr(error, "reason", error)
-        return str(getattr(why, "strerror", None) or why)
+        reason = getattr(error, "reason", error)
+        return str(getattr(reason, "strerror", None) or reason)
 
 
 def _json(body: bytes) -> Any:

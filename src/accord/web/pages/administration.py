@@ -253,7 +253,7 @@ TRAIL_FAULTS: Final = {
 
 @pages.get(AUDIT_PATH)
 async def audit(request: PageRequest) -> PageResponse:
-    asked: dict[str, object] = {**request.query.given(*AUDIT_FILTERS)}
+    filters: dict[str, object] = {**request.query.given(*AUDIT_FILTERS)}
     error: ServiceError | None = None
     page = None
     try:
@@ -261,7 +261,7 @@ async def audit(request: PageRequest) -> PageResponse:
             "list_audit_events",
             limit=EVENTS_PER_PAGE,
             count_to=MAX_COUNTED + 1,
-            **{"reads": False} | asked,
+            **{"reads": False} | filters,
             **request.query.given("cursor"),
         )
     except ServiceError as refused:
@@ -270,11 +270,11 @@ async def audit(request: PageRequest) -> PageResponse:
         error = refused
     context = {
         "page": page,
-        "asked": asked,
+        "asked": filters,
         "outcomes": OUTCOMES,
         "faces": FACES,
         "most": MAX_COUNTED,
-        "more": f"{AUDIT_PATH}?{urlencode(asked)}" if asked else AUDIT_PATH,
+        "more": f"{AUDIT_PATH}?{urlencode(filters)}" if filters else AUDIT_PATH,
         "error": error,
     }
     return await request.page(

@@ -139,30 +139,32 @@ def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteComm
 
     Commands named by the query come first, then those with all the words in their label.
     """
-    asked = split_words(query)
+    query_words = split_words(query)
 
     def rank(each: PaletteCommand) -> tuple[bool, bool]:
-        return not is_meant(each, query), not _matches(asked, split_words(each.label))
+        return not is_meant(each, query), not _matches(query_words, split_words(each.label))
 
     found = [
-        each for each in commands if _matches(asked, split_words(f"{each.label} {each.words}"))
+        each
+        for each in commands
+        if _matches(query_words, split_words(f"{each.label} {each.words}"))
     ]
     return sorted(found, key=rank)
 
 
 def is_meant(command: PaletteCommand, query: str) -> bool:
     """Return true if the query names a command: its beginning, or several of its words."""
-    asked = split_words(query)
-    begins = command.label.casefold().startswith(" ".join(asked))
-    return begins or (len(asked) > 1 and _matches(asked, split_words(command.label)))
+    query_words = split_words(query)
+    begins = command.label.casefold().startswith(" ".join(query_words))
+    return begins or (len(query_words) > 1 and _matches(query_words, split_words(command.label)))
 
 
 def split_words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _matches(asked: Iterable[str], words: list[str]) -> bool:
-    return all(any(word.startswith(each) for word in words) for each in asked)
+def _matches(query_words: Iterable[str], words: list[str]) -> bool:
+    return all(any(word.startswith(each) for word in words) for each in query_words)
 
 
 def _allowed(caller: Caller, commands: Iterable[PaletteCommand]) -> Iterator[PaletteCommand]:
@@ -207,9 +209,9 @@ async def palette(request: PageRequest) -> PageResponse:
         if query
         else ([], [])
     )
-    most = MAX_EACH if query else None
-    to_do = matching([*actions(request.user, at), *named], query)[:most]
-    to_go = matching(places(request.user), query)[:most]
+    limit = MAX_EACH if query else None
+    to_do = matching([*actions(request.user, at), *named], query)[:limit]
+    to_go = matching(places(request.user), query)[:limit]
     return request.piece(
         "palette/_options.html",
         asked=query,

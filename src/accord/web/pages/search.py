@@ -75,14 +75,14 @@ def search_of(words: Words) -> SearchQuery:
 
 def search_of_view(filter: Any) -> SearchQuery:
     """Return the search of a saved view."""
-    given = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
-    return _search(filter.query or "", {name: each_of(value) for name, value in given.items()})
+    values = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
+    return _search(filter.query or "", {name: each_of(value) for name, value in values.items()})
 
 
-def _search(query: str, given: dict[str, list[Any]]) -> SearchQuery:
+def _search(query: str, by_field: dict[str, list[Any]]) -> SearchQuery:
     filters = {
         name: sorted({text for each in values if (text := str(each).strip())})
-        for name, values in given.items()
+        for name, values in by_field.items()
     }
     filters["epic"] = filters["epic"][:1]
     return SearchQuery(query.strip(), {name: values for name, values in filters.items() if values})
@@ -90,16 +90,18 @@ def _search(query: str, given: dict[str, list[Any]]) -> SearchQuery:
 
 @pages.get("/search")
 async def search(request: PageRequest) -> PageResponse:
-    asked = search_of(request.query)
+    search_query = search_of(request.query)
     cursor = request.query["cursor"] or None
     try:
-        found = await request.run("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
+        found = await request.run(
+            "search_global", **search_query.arguments(), limit=SHOWN, cursor=cursor
+        )
     except ServiceError as error:
         if request.is_partial and cursor:
             raise
-        return await _page(request, asked, None, error)
-    exact = _exact(asked, found) if not cursor and not request.is_partial else ""
-    return request.go(exact) if exact else await _page(request, asked, found)
+        return await _page(request, search_query, None, error)
+    exact = _exact(search_query, found) if not cursor and not request.is_partial else ""
+    return request.go(exact) if exact else await _page(request, search_query, found)
 
 
 def _exact(asked: SearchQuery, found: Any) -> str:
@@ -153,8 +155,8 @@ def _left_out(view: Any) -> list[str]:
     """Return the filters of a view that a search does not support."""
     if view is None:
         return []
-    asked = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
-    texts = {name: " or ".join(each_of(value)) for name, value in asked.items()}
+    filters = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
+    texts = {name: " or ".join(each_of(value)) for name, value in filters.items()}
     return [f"{name} {value}" for name, value in texts.items() if value]
 
 
@@ -185,15 +187,18 @@ async def _choices(request: PageRequest) -> dict[str, Any]:
 
 @pages.post("/views")
 async def save(request: PageRequest) -> PageResponse:
-    asked = search_of(request.form)
+    search_query = search_of(request.form)
     name = request.form["name"].strip()
     try:
         view = await request.run(
-            "create_view", name=name, filter=asked.view(), shared=request.form["shared"] == "yes"
+            "create_view",
+            name=name,
+            filter=search_query.view(),
+            shared=request.form["shared"] == "yes",
         )
     except ServiceError as error:
-        return request.go(asked.path(), f"Not saved: {error.message}")
-    return request.go(asked.path(view=view.id), f"Saved as {view.name}")
+        return request.go(search_query.path(), f"Not saved: {error.message}")
+    return request.go(search_query.path(view=view.id), f"Saved as {view.name}")
 
 
 @pages.get("/views/{id}")
@@ -205,9 +210,9 @@ async def show(request: PageRequest) -> PageResponse:
 @pages.post("/views/{id}/filter")
 async def change(request: PageRequest) -> PageResponse:
     """Update a saved view to the current search."""
-    asked = search_of(request.form)
-    view = await request.run("update_view", id=request.values["id"], filter=asked.view())
-    return _back(request, asked, view.id, f"{view.name} shows this now")
+    search_query = search_of(request.form)
+    view = await request.run("update_view", id=request.values["id"], filter=search_query.view())
+    return _back(request, search_query, view.id, f"{view.name} shows this now")
 
 
 @pages.post("/views/{id}/shared")
@@ -225,5 +230,5 @@ async def delete(request: PageRequest) -> PageResponse:
     return request.go(search_of(request.form).path(), f"Deleted the view {deleted.deleted}")
 
 
-def _back(request: PageRequest, asked: SearchQuery, id: str, notice: str) -> PageResponse:
-    return request.go(asked.path(view=id), notice)
+def _back(request: PageRequest, search_query: SearchQuery, id: str, notice: str) -> PageResponse:
+    return request.go(search_query.path(view=id), notice)

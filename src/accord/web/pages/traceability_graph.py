@@ -67,21 +67,21 @@ class GraphQuery(Struct, frozen=True):
 
 @pages.get("/traceability/graph")
 async def graph(request: PageRequest) -> PageResponse:
-    asked = read_query(request)
+    options = read_query(request)
     context: dict[str, Any] = {
         "tab": "graph",
         "section": "/traceability",
-        "asked": asked,
+        "asked": options,
         "depths": DEPTHS,
         "types": [each.name for each in (await request.run("list_relationship_types")).items],
         "error": None,
     }
-    if not asked.item:
+    if not options.item:
         epics = await epics_offered(request)
         return await request.page("traceability/graph_start.html", epics=epics[:12], **context)
     try:
         found, impact = await asyncio.gather(
-            _neighbourhood(request, asked), _impact(request, asked)
+            _neighbourhood(request, options), _impact(request, options)
         )
     except ServiceError as error:
         epics = await epics_offered(request)
@@ -98,7 +98,9 @@ async def graph(request: PageRequest) -> PageResponse:
         impact=impact,
         affected=affected,
         titles={each.reference_id: each for each in found.items},
-        picture=draw(picture(found, impact, asked), f"What {found.reference_id} is connected with"),
+        picture=draw(
+            picture(found, impact, options), f"What {found.reference_id} is connected with"
+        ),
         places=PLACES,
         kinds=KINDS,
         **context,
@@ -116,33 +118,33 @@ def read_query(request: PageRequest) -> GraphQuery:
     )
 
 
-async def _neighbourhood(request: PageRequest, asked: GraphQuery) -> Any:
+async def _neighbourhood(request: PageRequest, options: GraphQuery) -> Any:
     return await request.run(
         "get_neighbourhood",
-        id=asked.item,
-        depth=asked.depth,
-        types=list(asked.types) or UNSET,
-        hierarchy=asked.hierarchy,
+        id=options.item,
+        depth=options.depth,
+        types=list(options.types) or UNSET,
+        hierarchy=options.hierarchy,
         limit=MAX_NEIGHBOURS,
     )
 
 
-async def _impact(request: PageRequest, asked: GraphQuery) -> Any:
-    if not asked.impact:
+async def _impact(request: PageRequest, options: GraphQuery) -> Any:
+    if not options.impact:
         return None
     return await request.run(
-        "impact_analysis", id=asked.item, types=list(asked.types) or UNSET, limit=MAX_AFFECTED
+        "impact_analysis", id=options.item, types=list(options.types) or UNSET, limit=MAX_AFFECTED
     )
 
 
-def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> Graph:
+def picture(found: Neighbourhood, impact: Impact | None, options: GraphQuery) -> Graph:
     """Return the graph; with an impact the affected items are highlighted."""
     affected = {each.reference_id for each in impact.items} if impact else set()
-    ways = _impact_paths(impact)
+    paths = _impact_paths(impact)
     return Graph(
-        tuple(_node(each, each.reference_id in affected, asked) for each in found.items),
+        tuple(_node(each, each.reference_id in affected, options) for each in found.items),
         tuple(
-            _edge(each, frozenset((each.source, each.target)) in ways)
+            _edge(each, frozenset((each.source, each.target)) in paths)
             for each in _drawn_links(found)
         ),
     )
@@ -169,7 +171,7 @@ def _impact_paths(impact: Impact | None) -> set[frozenset[str]]:
     return {frozenset(pair) for path in paths for pair in pairwise(path.split()[::2])}
 
 
-def _node(item: Neighbour, is_affected: bool, asked: GraphQuery) -> GraphNode:
+def _node(item: Neighbour, is_affected: bool, options: GraphQuery) -> GraphNode:
     more = f" +{item.more:,}" if item.more else ""
     is_start = item.distance == 0
     return GraphNode(
@@ -178,7 +180,7 @@ def _node(item: Neighbour, is_affected: bool, asked: GraphQuery) -> GraphNode:
         subtitle=f"{item.reference_id}{more}",
         note="affected" if is_affected else look_of(item.status).word if item.status else "",
         tone="accent" if is_affected else look_of(item.status).tone,
-        href=asked.path(item=item.reference_id),
+        href=options.path(item=item.reference_id),
         is_marked=is_start,
     )
 

@@ -116,15 +116,15 @@ async def save(request: PageRequest, item: ItemView, version: str, **values: Any
     fields changed meanwhile.
     """
     operation = f"update_{item.kind.kind}"
-    asked = {"id": item.reference_id, **values}
+    arguments = {"id": item.reference_id, **values}
     try:
-        entity = await request.run(operation, **asked, expected_version=version or UNSET)
+        entity = await request.run(operation, **arguments, expected_version=version or UNSET)
     except StaleError as error:
         changed = {each.field for each in error.data.get("differences", ())}
         if changed & values.keys():
             raise
         current = error.data["current_version"]
-        entity = await request.run(operation, **asked, expected_version=current)
+        entity = await request.run(operation, **arguments, expected_version=current)
     return item_of(item.kind, entity)
 
 
@@ -372,8 +372,8 @@ async def history(request: PageRequest) -> PageResponse:
 @pages.get("/items/{id}/compare")
 async def compare(request: PageRequest) -> PageResponse:
     item = await find_item(request, request.values["id"])
-    asked = (request.query["a"] or "1", request.query["b"] or str(item.version))
-    older, newer = sorted(asked, key=_version_number)
+    versions = (request.query["a"] or "1", request.query["b"] or str(item.version))
+    older, newer = sorted(versions, key=_version_number)
     compared = await request.run("compare_versions", id=item.reference_id, a=older, b=newer)
     return await show(request, "_compare", item=item, compared=compared)
 

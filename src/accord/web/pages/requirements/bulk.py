@@ -233,13 +233,13 @@ async def create(request: PageRequest) -> PageResponse:
     kind = _kind(form["kind"]) or "epic"
     field = PARENT_FIELD.get(kind)
     parent = form[field].strip() if field else ""
-    given = form.given(*CREATED[kind])
-    if "description" in given:
-        given["description"] = given["description"].replace("\r\n", "\n")
+    fields = form.given(*CREATED[kind])
+    if "description" in fields:
+        fields["description"] = fields["description"].replace("\r\n", "\n")
     if field and parent:
-        given[field] = parent
+        fields[field] = parent
     try:
-        made = await request.run(f"create_{kind}", **given)
+        made = await request.run(f"create_{kind}", **fields)
     except ServiceError as error:
         return await _form(request, kind, parent, error)
     notice = f"{made.reference_id} is created"

@@ -58,7 +58,7 @@ async def import_form(request: PageRequest) -> PageResponse:
 @pages.post("/import", is_upload=True)
 async def import_file(request: PageRequest) -> PageResponse:
     """Show the dry run of an import, or run the import once it was confirmed."""
-    asked = request.form.given("source", "on_conflict")
+    options = request.form.given("source", "on_conflict")
     try:
         text = _text(request)
         if not text.strip():
@@ -67,11 +67,11 @@ async def import_file(request: PageRequest) -> PageResponse:
         partial = bool(request.form["partial"])
         if request.form["sure"]:
             report: ImportReport = await request.run(
-                "import_items", format=format, content=text, partial=partial, **asked
+                "import_items", format=format, content=text, partial=partial, **options
             )
             return request.go("/requirements", _import_notice(report))
         tried = await request.run(
-            "import_items", format=format, content=text, partial=True, dry_run=True, **asked
+            "import_items", format=format, content=text, partial=True, dry_run=True, **options
         )
     except ServiceError as error:
         return await _form(request, error=error)
@@ -91,11 +91,11 @@ async def export_form(request: PageRequest) -> PageResponse:
 
 @pages.get("/export/file")
 async def export_file(request: PageRequest) -> PageResponse:
-    asked = request.query.given("format", "epic_id")
-    made = await request.run("export_items", **asked)
+    options = request.query.given("format", "epic_id")
+    made = await request.run("export_items", **options)
     name = made.file_name
-    if "epic_id" in asked:
-        name = f"{asked['epic_id'].upper()}-{name}"
+    if "epic_id" in options:
+        name = f"{options['epic_id'].upper()}-{name}"
     return FileDownload(made.content.encode(), name, f"{made.media_type}; charset=utf-8")
 
 
@@ -116,9 +116,9 @@ def _titles(request: PageRequest) -> dict[str, str]:
 
 def _format(request: PageRequest, text: str) -> str:
     """Return the chosen format, or detect it from the text."""
-    asked = request.form["format"]
-    if asked in _titles(request):
-        return asked
+    chosen = request.form["format"]
+    if chosen in _titles(request):
+        return chosen
     begins = text.lstrip()
     if begins.startswith(("{", "[")):
         return "json"
@@ -134,8 +134,8 @@ def _is_csv(text: str) -> bool:
 
 def _import_notice(report: ImportReport) -> str:
     parts = (f"{report.created:,} created", f"{report.updated:,} changed")
-    left = f", {report.failed:,} left out" if report.failed else ""
-    return f"Imported: {' and '.join(parts)}{left}"
+    failures = f", {report.failed:,} left out" if report.failed else ""
+    return f"Imported: {' and '.join(parts)}{failures}"
 
 
 async def _form(request: PageRequest, *, error: ServiceError | None = None) -> PageResponse:

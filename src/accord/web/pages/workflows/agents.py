@@ -84,9 +84,9 @@ async def change(request: PageRequest) -> PageResponse:
 async def check(request: PageRequest) -> PageResponse:
     """Fetch the agent's card now."""
     agent = await request.run("check_agent_health", name=request.values["name"])
-    why = f": {agent.health_detail}" if agent.health_detail else ""
+    detail = f": {agent.health_detail}" if agent.health_detail else ""
     back = SECTION if request.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
-    return request.go(back, f"{agent.name} is {agent.health}{why}.")
+    return request.go(back, f"{agent.name} is {agent.health}{detail}.")
 
 
 @pages.post("/agents/{name}/delete")

@@ -62,8 +62,8 @@ def value_of(schema: Any, form: Words) -> Any:
     fields = fields_of(schema)
     if form[WHOLE].strip() or not fields:
         return _json(form[WHOLE], "input") if form[WHOLE].strip() else None
-    given = [each for each in fields if form[each.key].strip()]
-    return {each.name: _value(each, form[each.key]) for each in given}
+    filled_in = [each for each in fields if form[each.key].strip()]
+    return {each.name: _value(each, form[each.key]) for each in filled_in}
 
 
 def filled(fields: Sequence[InputField], form: Words) -> list[tuple[InputField, str]]:

@@ -46,14 +46,14 @@ pages: Final = Pages()
 
 @pages.get("/runs")
 async def listed(request: PageRequest) -> PageResponse:
-    given = request.query.given(*FILTERS)
+    filters = request.query.given(*FILTERS)
     cursor = request.query["cursor"]
-    found = await request.run("list_runs", limit=AT_ONCE, cursor=cursor or UNSET, **given)
+    found = await request.run("list_runs", limit=AT_ONCE, cursor=cursor or UNSET, **filters)
     now = time()
     context = {
         "found": found,
-        "given": given,
-        "here": f"/runs?{urlencode(given)}",
+        "given": filters,
+        "here": f"/runs?{urlencode(filters)}",
         "is_first": not cursor,
         "took": {
             each.id: seconds_between(each.created_at, each.finished_at, now) for each in found.items
@@ -336,12 +336,12 @@ async def list_dead_letters(request: PageRequest) -> PageResponse:
         run=request.query["run"] or UNSET,
         cursor=request.query["cursor"] or UNSET,
     )
-    given = request.query.given("show", "run")
+    filters = request.query.given("show", "run")
     return await request.page(
         "workflows/dead_letters.html",
         found=found,
         which=which if which in DEAD_LETTER_FILTERS else "",
-        here=f"{DEAD_LETTERS}?{urlencode(given)}",
+        here=f"{DEAD_LETTERS}?{urlencode(filters)}",
         shown=shown_value,
     )
 

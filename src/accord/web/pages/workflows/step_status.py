@@ -230,8 +230,8 @@ def clock(at: str, begin: str) -> str:
     seconds = max(0.0, parse(at).timestamp() - parse(begin).timestamp())
     hours, rest = divmod(seconds, 3_600)
     minutes, rest = divmod(rest, 60)
-    most = f"{hours:.0f}:" if hours >= 1 else ""
-    return f"{most}{int(minutes):02}:{int(rest * 10) / 10:04.1f}"
+    hours_part = f"{hours:.0f}:" if hours >= 1 else ""
+    return f"{hours_part}{int(minutes):02}:{int(rest * 10) / 10:04.1f}"
 
 
 def _with_user(words: str) -> Callable[[dict[str, Any]], str]:
@@ -276,8 +276,8 @@ def _settled(detail: dict[str, Any]) -> str:
 
 def _finished(detail: dict[str, Any]) -> str:
     error = detail.get("error") or {}
-    why = f": {error.get('message', '')}" if error else ""
-    return f"the run {detail.get('status', 'ended')}{why}"
+    reason = f": {error.get('message', '')}" if error else ""
+    return f"the run {detail.get('status', 'ended')}{reason}"
 
 
 _SENTENCES: Final[dict[str, tuple[Callable[[dict[str, Any]], str], Tone]]] = {
