@@ -1,26 +1,32 @@
-"""The methods of the protocol, a module for each feature.
+"""The methods of the protocol, by feature.
 
-Each module has `methods(core)`, which returns its rows of the table. `Server` gives the table to
-its `Core`; no module below this package imports it.
+Each function here returns its rows of the table. `Server` gives the table to its `Core`; no module
+below this package imports it.
 """
 
 from __future__ import annotations
 
 from accord.mcp.server.core import Core, MethodTable
-from accord.mcp.server.methods import (
-    completion,
-    lifecycle,
-    prompts,
-    resources,
-    subscriptions,
-    tasks,
-    tools,
-)
+from accord.mcp.server.methods.completion import completion_methods
+from accord.mcp.server.methods.lifecycle import lifecycle_methods, lifecycle_notifications
+from accord.mcp.server.methods.prompts import prompt_methods
+from accord.mcp.server.methods.resources import resource_methods
+from accord.mcp.server.methods.subscriptions import subscription_methods
+from accord.mcp.server.methods.tasks import task_methods
+from accord.mcp.server.methods.tools import tool_methods
 
-_FEATURES = (lifecycle, tools, resources, prompts, completion, subscriptions, tasks)
+_FEATURES = (
+    lifecycle_methods,
+    tool_methods,
+    resource_methods,
+    prompt_methods,
+    completion_methods,
+    subscription_methods,
+    task_methods,
+)
 
 
 def method_table(core: Core) -> MethodTable:
     """Return the methods of all features."""
-    methods = {name: row for each in _FEATURES for name, row in each.methods(core).items()}
-    return MethodTable(methods, lifecycle.notifications(core))
+    methods = {name: row for rows in _FEATURES for name, row in rows(core).items()}
+    return MethodTable(methods, lifecycle_notifications(core))

@@ -22,7 +22,7 @@ MAX_VALUES: Final = 100
 """2025-11-25, completion: the limit of values in one answer."""
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def completion_methods(core: Core) -> dict[str, MethodRow]:
     return {"completion/complete": MethodRow(CompleteParams, _Completion(core).complete)}
 
 

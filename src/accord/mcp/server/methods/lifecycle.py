@@ -35,7 +35,7 @@ log = logging.getLogger("accord.mcp")
 _decode_cancelled = msgspec.json.Decoder(CancelledParams).decode
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def lifecycle_methods(core: Core) -> dict[str, MethodRow]:
     lifecycle = _Lifecycle(core)
     return {
         "initialize": MethodRow(InitializeParams, lifecycle.initialize, HANDSHAKE),
@@ -45,7 +45,7 @@ def methods(core: Core) -> dict[str, MethodRow]:
     }
 
 
-def notifications(core: Core) -> dict[str, Plan]:
+def lifecycle_notifications(core: Core) -> dict[str, Plan]:
     lifecycle = _Lifecycle(core)
     return {
         "notifications/initialized": lifecycle.initialized,

@@ -22,7 +22,7 @@ from accord.mcp.server.core import Core, MethodRow
 from accord.mcp.server.incoming import Incoming
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def prompt_methods(core: Core) -> dict[str, MethodRow]:
     prompts = _Prompts(core)
     return {
         "prompts/list": MethodRow(ListParams, prompts.list, result=ListPromptsResult),

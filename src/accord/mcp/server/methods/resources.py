@@ -26,7 +26,7 @@ from accord.mcp.server.core import HANDSHAKE, Core, MethodRow
 from accord.mcp.server.incoming import Incoming
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def resource_methods(core: Core) -> dict[str, MethodRow]:
     resources = _Resources(core)
     return {
         "resources/list": MethodRow(

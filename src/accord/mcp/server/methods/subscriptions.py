@@ -28,7 +28,7 @@ MAX_TASKS: Final = 1_000
 """The limit of tasks in one subscription."""
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def subscription_methods(core: Core) -> dict[str, MethodRow]:
     return {"subscriptions/listen": MethodRow(ListenParams, _Subscriptions(core).listen, STATELESS)}
 
 

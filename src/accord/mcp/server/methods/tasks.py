@@ -116,7 +116,7 @@ class ResultStream:
             self._tasks.wake(id)
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def task_methods(core: Core) -> dict[str, MethodRow]:
     tasks = _Tasks(core)
     return {
         "tasks/get": MethodRow(TaskParams, tasks.get),

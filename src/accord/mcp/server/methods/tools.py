@@ -27,7 +27,7 @@ from accord.mcp.server.input_requests.ask import InputRequired, leave
 from accord.mcp.server.session import Session
 
 
-def methods(core: Core) -> dict[str, MethodRow]:
+def tool_methods(core: Core) -> dict[str, MethodRow]:
     tools = _Tools(core)
     return {
         "tools/list": MethodRow(ListParams, tools.list, result=ListToolsResult),
