@@ -152,7 +152,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "Origin and Host are checked, sessions bound to their principal, ids unguessable.",
         ),
     ),
-    ("accord.mcp.server.tasks", "tests"): (
+    ("accord.mcp.server.task_runner", "tests"): (
         ("M-06", "Servers ask for samples, roots and answers, in the form of each era."),
         ("M-07", "Tasks in both forms: status, result, input, cancellation, expiry."),
     ),
@@ -175,7 +175,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.core", "tests"): (
         ("M-24", "A method is served if its capability is declared; null params are none."),
     ),
-    ("accord.mcp.client.http.channel", "tests"): (
+    ("accord.mcp.client.streamable_http", "tests"): (
         ("M-25", "Clients follow 307 and 308 within an origin, and send nothing to another one."),
     ),
     ("accord.mcp.server.components.parameters", "tests"): (
@@ -190,7 +190,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.arguments", "tests"): (
         ("F-32", "Operations are never called with arguments that have a member twice."),
     ),
-    ("accord.mcp.server.incoming", "tests"): (
+    ("accord.mcp.server.session", "tests"): (
         ("F-33", "MCP serves no params or _meta with a member twice, at any depth."),
     ),
     ("accord.transports.asgi.web", "tests"): (

@@ -23,9 +23,9 @@ from accord.jsonrpc.protocol.channel import ChannelInfo, Limits
 from accord.jsonrpc.protocol.framing import SseDecoder, SseEvent
 from accord.mcp import Context, Server, TaskSettings
 from accord.mcp.server.http.endpoint import McpEndpoint
-from accord.mcp.server.http.events import MemoryEvents
+from accord.mcp.server.http.endpoint_state import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
-from accord.mcp.server.tasks.tasks import ANYONE
+from accord.mcp.server.task_runner import ANYONE
 from accord.transports.http.heads import Fields, Pairs, WebRequest, place_below
 from accord.transports.http.replies import Reply
 from accord.transports.http.web_app import JSON

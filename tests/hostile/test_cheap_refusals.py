@@ -20,7 +20,7 @@ from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.protocol.errors import TransportError
 from accord.jsonrpc.protocol.framing import SseDecoder
 from accord.mcp import Server as McpServer
-from accord.mcp.client.http.channel import reply_to
+from accord.mcp.client.streamable_http import reply_to
 from accord.mcp.server.serving import serve as serve_mcp
 from accord.transports.http.requester import Response as Streamed
 from accord.transports.http.responses import Response, answer_in

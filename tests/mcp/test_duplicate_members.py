@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.runtime.peer import Peer
-from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.client.notifications import Inbox
+from accord.mcp.client.inbox import Inbox, InputHandlers
 from accord.mcp.protocol.input_requests import Root
 from accord.transports.memory import memory_pair
 from tests.mcp.server.http.service import request

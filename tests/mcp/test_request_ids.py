@@ -15,8 +15,7 @@ import pytest
 
 from accord.jsonrpc.protocol.channel import Channel
 from accord.jsonrpc.runtime.peer import Peer
-from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.client.notifications import Inbox
+from accord.mcp.client.inbox import Inbox, InputHandlers
 from accord.mcp.protocol.input_requests import Root
 from accord.transports.connect import open_channel
 from accord.transports.memory import memory_pair

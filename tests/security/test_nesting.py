@@ -31,7 +31,7 @@ from accord.hub.exchange import project
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.codec import MAX_DEPTH
 from accord.mcp.client.auth.web import Reply
-from accord.mcp.server.auth.signatures import read_header
+from accord.mcp.server.auth.issuers import read_header
 from accord.mcp.server.components.parameters import TextArguments
 from accord.operations.arguments import Part
 from accord.web.forms import Words

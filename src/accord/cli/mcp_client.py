@@ -36,7 +36,7 @@ from accord.jsonrpc.protocol.codec import decode_json
 from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import all_items
 from accord.mcp.client.client import Client
-from accord.mcp.client.tasks import ToolResult
+from accord.mcp.client.tools import ToolResult
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,

@@ -32,8 +32,7 @@ from accord.cli.flags import count, header, read_scheme
 from accord.cli.output import print_json, print_line
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.protocol.codec import decode_json
-from accord.mcp.host_entries import json_entry, pretty, toml_entry
-from accord.mcp.hosts import HOSTS, Installed, Local, Remote
+from accord.mcp.hosts import HOSTS, Installed, Local, Remote, json_entry, pretty, toml_entry
 from accord.mcp.server.server import Server
 from accord.store import StoreError, open_store
 from accord.transports.stdio import StandardStreams

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from accord import lazy_names
 
 _HOMES = {
-    "Accepted": "accord.mcp.server.input_requests.elicitation",
+    "Accepted": "accord.mcp.server.input_requests.client_features",
     "Annotations": "accord.mcp.protocol.content",
     "Audio": "accord.mcp.server.components.content",
     "AudioContent": "accord.mcp.protocol.content",
     "CallToolResult": "accord.mcp.protocol.messages",
-    "Cancelled": "accord.mcp.server.input_requests.elicitation",
+    "Cancelled": "accord.mcp.server.input_requests.client_features",
     "Client": "accord.mcp.client.client",
     "Completion": "accord.mcp.protocol.messages",
     "Context": "accord.mcp.server.context",
-    "Declined": "accord.mcp.server.input_requests.elicitation",
+    "Declined": "accord.mcp.server.input_requests.client_features",
     "Depends": "accord.mcp.server.components.handler",
-    "Elicit": "accord.mcp.server.input_requests.elicitation",
-    "ElicitUrl": "accord.mcp.server.input_requests.elicitation",
+    "Elicit": "accord.mcp.server.input_requests.client_features",
+    "ElicitUrl": "accord.mcp.server.input_requests.client_features",
     "EmbeddedResource": "accord.mcp.protocol.content",
     "File": "accord.mcp.server.components.content",
     "GetPromptResult": "accord.mcp.protocol.messages",
@@ -32,14 +32,14 @@ _HOMES = {
     "McpLimits": "accord.mcp.server.server_state",
     "Principal": "accord.mcp.server.session",
     "PromptMessage": "accord.mcp.protocol.messages",
-    "Request": "accord.mcp.server.middleware",
+    "Request": "accord.mcp.server.server_state",
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
     "ResourceNotFoundError": "accord.mcp.server.components.resources",
-    "Roots": "accord.mcp.server.input_requests.sampling_and_roots",
-    "Sample": "accord.mcp.server.input_requests.sampling_and_roots",
+    "Roots": "accord.mcp.server.input_requests.client_features",
+    "Sample": "accord.mcp.server.input_requests.client_features",
     "Server": "accord.mcp.server.server",
-    "TaskSettings": "accord.mcp.server.tasks.store",
+    "TaskSettings": "accord.mcp.server.task_store",
     "TextContent": "accord.mcp.protocol.content",
     "ToolAnnotations": "accord.mcp.protocol.definitions",
     "ToolError": "accord.mcp.server.components.tools",
@@ -88,20 +88,18 @@ if TYPE_CHECKING:
     from accord.mcp.server.context import (
         Context as Context,
     )
-    from accord.mcp.server.input_requests.elicitation import (
+    from accord.mcp.server.input_requests.client_features import (
         Accepted as Accepted,
         Cancelled as Cancelled,
         Declined as Declined,
         Elicit as Elicit,
         ElicitUrl as ElicitUrl,
-    )
-    from accord.mcp.server.input_requests.sampling_and_roots import Roots as Roots, Sample as Sample
-    from accord.mcp.server.middleware import (
-        Request as Request,
+        Roots as Roots,
+        Sample as Sample,
     )
     from accord.mcp.server.server import (
         Server as Server,
     )
-    from accord.mcp.server.server_state import McpLimits as McpLimits
+    from accord.mcp.server.server_state import McpLimits as McpLimits, Request as Request
     from accord.mcp.server.session import Principal as Principal
-    from accord.mcp.server.tasks.store import TaskSettings as TaskSettings
+    from accord.mcp.server.task_store import TaskSettings as TaskSettings

@@ -10,7 +10,7 @@ import pytest
 from accord import RpcError
 from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client
-from accord.mcp.client.input_requests import InputHandlers
+from accord.mcp.client.inbox import InputHandlers
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.input_requests import (
     CreateMessage,

@@ -16,7 +16,7 @@ from accord.jsonrpc.protocol.catalogue import CATALOGUE
 from accord.jsonrpc.protocol.errors import InvalidResultError
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.client.tasks import ToolFailedError
+from accord.mcp.client.tools import ToolFailedError
 from accord.mcp.protocol.content import ResourceContents, TextContent
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.messages import Completion, LogParams, ProgressParams, PromptMessage

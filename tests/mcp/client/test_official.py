@@ -15,7 +15,7 @@ import pytest
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
-from accord.mcp.client.http.detect import HttpWire
+from accord.mcp.client.http_transports import HttpWire
 from accord.mcp.protocol.messages import ProgressParams
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options

@@ -14,7 +14,7 @@ import pytest
 
 from accord.jsonrpc.protocol.channel import Limits
 from accord.mcp import Context, Server
-from accord.mcp.server.http.events import MemoryEvents
+from accord.mcp.server.http.endpoint_state import MemoryEvents
 from tests.hostile.attacker import Attacker, attack, attacking
 from tests.hostile.stage import MIB, bounded_memory
 from tests.mcp.server.http.service import (

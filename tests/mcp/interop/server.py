@@ -12,7 +12,7 @@ import sys
 from msgspec import Struct
 
 from accord.mcp import Accepted, Context, Server, TextContent, ToolError
-from accord.mcp.server.auth.verifier import StaticTokens
+from accord.mcp.server.auth.authenticator import StaticTokens
 
 TOKEN = "a-token-of-anna"
 

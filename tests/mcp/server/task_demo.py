@@ -7,7 +7,7 @@ from typing import Any
 
 from accord import RpcError
 from accord.mcp import Accepted, Context, Elicit, Server, ToolError
-from accord.mcp.server.tasks.store import TaskSettings
+from accord.mcp.server.task_store import TaskSettings
 from tests.mcp.server.asking_client import ALL, Client, modern
 
 EXTENSION = "io.modelcontextprotocol/tasks"

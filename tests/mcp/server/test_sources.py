@@ -13,7 +13,7 @@ from accord.mcp.protocol.definitions import Prompt, Resource
 from accord.mcp.protocol.messages import GetPromptResult, failure
 from accord.mcp.server.components.lists import SourcePage
 from accord.mcp.server.components.prompts import ServedPrompt, user_message
-from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.session import Incoming
 
 
 @pytest.fixture(params=["modern", "legacy"])

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from accord.mcp.protocol.tasks import TaskStatus
-from accord.mcp.server.tasks.store import MemoryTaskStore, TaskAnswer, TaskRecord
+from accord.mcp.server.task_store import MemoryTaskStore, TaskAnswer, TaskRecord
 
 NEW = TaskRecord(id="t", owner="o", created=1.0, updated=1.0, ttl_ms=2_000, poll_ms=10)
 QUESTIONS = {"a": Raw(b"{}"), "b": Raw(b"{}")}

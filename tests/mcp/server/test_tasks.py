@@ -14,7 +14,7 @@ from accord import Router, RpcError
 from accord.jsonrpc.methods.context import Context as RpcContext
 from accord.mcp import Context
 from accord.mcp.server.session import Principal, link_of
-from accord.mcp.server.tasks.store import MemoryTaskStore
+from accord.mcp.server.task_store import MemoryTaskStore
 from tests.mcp.server.asking_client import client_of
 from tests.mcp.server.task_demo import Demo, TaskClient
 

@@ -35,7 +35,7 @@ from accord.mcp import (
     ToolError,
 )
 from accord.mcp.client.client import Mode
-from accord.mcp.client.tasks import ToolResult
+from accord.mcp.client.tools import ToolResult
 from tests.mcp.server.direct import Caller
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 8

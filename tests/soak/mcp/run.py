@@ -24,8 +24,8 @@ from accord import RpcError
 from accord.jsonrpc.runtime.threads import DEFAULT_THREADS
 from accord.mcp import Client
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
-from accord.mcp.server.http.events import MemoryEvents
-from accord.mcp.server.tasks.store import MemoryTaskStore
+from accord.mcp.server.http.endpoint_state import MemoryEvents
+from accord.mcp.server.task_store import MemoryTaskStore
 from accord.transports.asgi.web import WebAsgi
 from accord.transports.http.server import listen_web
 from accord.transports.options import Listener, Options

@@ -44,11 +44,11 @@ from accord.hub.storage.reference_data import NamedEntity
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.mcp.protocol.messages import Completion, Profile
 from accord.mcp.server.auth.authenticator import Authenticator
-from accord.mcp.server.components.completions import matching
-from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.components.handler import matching
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, ServerChange, updated
 from accord.mcp.server.server import Server
 from accord.mcp.server.server_state import McpLimits
+from accord.mcp.server.session import Incoming
 from accord.operations.adapters.errors import mcp_error
 from accord.operations.adapters.mcp_tools import (
     add_tools,

@@ -17,8 +17,7 @@ from accord.jsonrpc.methods.msgspec_types import REFUSALS
 from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.protocol.messages import encode
 from accord.jsonrpc.runtime.calls import Call, decode_result
-from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.client.notifications import Inbox, ProgressHandler
+from accord.mcp.client.inbox import Inbox, InputHandlers, ProgressHandler
 from accord.mcp.client.wire import Agreement, ClientIdentity, Wire
 from accord.mcp.protocol.content import Meta
 from accord.mcp.protocol.input_requests import InputRequest

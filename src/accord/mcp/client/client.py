@@ -23,17 +23,19 @@ from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.calls import DEFAULT, Cache, CallOptions, Conversation, all_items
 from accord.mcp.client.connection import ClientTransportOptions, Connector, Target
-from accord.mcp.client.input_requests import (
+from accord.mcp.client.inbox import (
     ElicitationHandler,
     ElicitationMode,
+    Inbox,
     InputHandlers,
+    LogHandler,
+    News,
+    ProgressHandler,
     RootsHandler,
     SamplingHandler,
 )
-from accord.mcp.client.notifications import Inbox, LogHandler, News, ProgressHandler
 from accord.mcp.client.subscriptions import Listening, SubscriptionRequest
-from accord.mcp.client.tasks import RunningTask, ToolResult
-from accord.mcp.client.tools import Tools
+from accord.mcp.client.tools import RunningTask, ToolResult, Tools
 from accord.mcp.client.wire import Agreement, ClientIdentity
 from accord.mcp.protocol.content import Meta
 from accord.mcp.protocol.definitions import (

@@ -14,9 +14,8 @@ from accord.jsonrpc.protocol.errors import (
 from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.client.auth_hook import Auth
 from accord.mcp.client.calls import Conversation
-from accord.mcp.client.input_requests import InputHandlers
+from accord.mcp.client.inbox import Inbox, InputHandlers
 from accord.mcp.client.negotiation import begin_as, probe, shake_hands
-from accord.mcp.client.notifications import Inbox
 from accord.mcp.client.wire import Agreement, ClientIdentity, DuplexWire, Wire, direct_pair
 from accord.mcp.protocol.messages import LogLevel
 from accord.mcp.protocol.versions import (
@@ -176,8 +175,8 @@ class Connector:
             raise
 
     async def _reach_web(self, url: str) -> tuple[Wire, Agreement]:
-        from accord.mcp.client.http.channel import Endpoint
-        from accord.mcp.client.http.detect import reach
+        from accord.mcp.client.http_transports import reach
+        from accord.mcp.client.streamable_http import Endpoint
 
         def make_endpoint() -> Endpoint:
             return Endpoint(

@@ -18,7 +18,7 @@ from msgspec import Struct, to_builtins
 from accord.jsonrpc.protocol.errors import ConnectionClosedError, TransportError, own_error
 from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.calls import Conversation
-from accord.mcp.client.notifications import News
+from accord.mcp.client.inbox import News
 from accord.mcp.protocol.messages import Result, SubscriptionFilter
 
 log = logging.getLogger("accord.mcp")

@@ -22,11 +22,15 @@ from accord.mcp.protocol.input_requests import (
 from accord.mcp.protocol.messages import AnswerableParams, LogLevel, LogParams, ProgressParams
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.ask import InputChannel as Asking, InputRequired, Question
-from accord.mcp.server.input_requests.elicitation import Answer, Elicit, ElicitUrl
-from accord.mcp.server.input_requests.sampling_and_roots import Roots, Sample
-from accord.mcp.server.session import Principal, is_wanted
+from accord.mcp.server.input_requests.client_features import (
+    Answer,
+    Elicit,
+    ElicitUrl,
+    Roots,
+    Sample,
+)
+from accord.mcp.server.session import Incoming, Principal, is_wanted
 
 if TYPE_CHECKING:
     from accord.mcp.server.input_requests.ask import Asker

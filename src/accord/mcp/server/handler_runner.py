@@ -36,8 +36,8 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.content import error_result
 from accord.mcp.server.components.resources import ResourceNotFoundError
 from accord.mcp.server.context import Context
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.server_state import ServerState
+from accord.mcp.server.session import Incoming
 
 T = TypeVar("T")
 

@@ -12,11 +12,9 @@ from accord.jsonrpc.runtime.threads import ThreadPool
 from accord.transports.options import TransportOptions
 
 if TYPE_CHECKING:
-    from accord.mcp.client.input_requests import ElicitationMode
-    from accord.mcp.client.notifications import ProgressHandler
-    from accord.mcp.server.auth.authenticator import Authenticator
-    from accord.mcp.server.auth.verifier import Verifier
-    from accord.mcp.server.http.events import EventStore
+    from accord.mcp.client.inbox import ElicitationMode, ProgressHandler
+    from accord.mcp.server.auth.authenticator import Authenticator, Verifier
+    from accord.mcp.server.http.endpoint_state import EventStore
     from accord.mcp.server.http.sessions import SessionLimits, Sessions
     from accord.mcp.server.session import Principal
     from accord.transports.http.heads import WebRequest

@@ -28,7 +28,7 @@ from accord.mcp.protocol.definitions import (
 from accord.mcp.protocol.messages import Profile
 from accord.mcp.protocol.tasks import EXTENSION
 from accord.mcp.protocol.versions import V2025_11_25, Era, era
-from accord.mcp.server.components.completions import Completions
+from accord.mcp.server.components.handler import Completions
 from accord.mcp.server.components.lists import PromptSource, ResourceSource
 from accord.mcp.server.components.prompts import FunctionPrompt, PromptOptions, ServedPrompt
 from accord.mcp.server.components.registry import ComponentRegistry, Namespace
@@ -42,7 +42,6 @@ from accord.mcp.server.components.resources import (
 )
 from accord.mcp.server.components.tools import FunctionTool, ServedTool, ToolOptions
 from accord.mcp.server.input_requests.ask import Asker
-from accord.mcp.server.lifespan import ServerLifespan, ShutdownSignal
 from accord.mcp.server.listeners import (
     PROMPTS_CHANGED,
     RESOURCES_CHANGED,
@@ -50,10 +49,17 @@ from accord.mcp.server.listeners import (
     ChangeListeners,
     updated,
 )
-from accord.mcp.server.middleware import Middleware, check_middleware
 from accord.mcp.server.options import McpAsgiOptions, McpRunOptions, McpServeOptions, ProxyOptions
-from accord.mcp.server.server_state import Guard, Instructions, McpLimits
-from accord.mcp.server.tasks.store import LEGACY_TASK_CAPABILITY, TaskSettings
+from accord.mcp.server.server_state import (
+    Guard,
+    Instructions,
+    McpLimits,
+    Middleware,
+    ServerLifespan,
+    ShutdownSignal,
+    check_middleware,
+)
+from accord.mcp.server.task_store import LEGACY_TASK_CAPABILITY, TaskSettings
 from accord.transports.options import check_options
 
 if TYPE_CHECKING:
@@ -62,8 +68,7 @@ if TYPE_CHECKING:
     from accord.mcp.client.auth_hook import Auth
     from accord.mcp.client.client import Client
     from accord.mcp.client.connection import Target
-    from accord.mcp.server.auth.authenticator import Authenticator
-    from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.auth.authenticator import Authenticator, Verifier
     from accord.mcp.server.core import Core
     from accord.mcp.server.serving import serve
     from accord.transports.asgi.web import WebAsgi
@@ -141,10 +146,7 @@ class Server:
         self.closing = ShutdownSignal()
         """Set when the server ends: open streams end with it."""
         self.asker = Asker(
-            profile=codes,
-            timeout=ask_timeout,
-            state_keys=state_keys,
-            state_seconds=state_seconds,
+            profile=codes, timeout=ask_timeout, state_keys=state_keys, state_seconds=state_seconds
         )
         """The input channels of handlers. `state_keys` seal the state that a client returns with
         its answers: all workers that serve the same clients need the same keys."""
@@ -152,8 +154,7 @@ class Server:
         """Authenticates callers where they can present a token (`accord.mcp.server.auth`); None if
         everybody may call."""
         self.task_settings = TaskSettings() if tasks is None else tasks
-        self._has_task_tools, self._task_tools_at = False, 0
-        self._had_task_tools = False
+        self._has_task_tools, self._had_task_tools, self._task_tools_at = False, False, 0
         self.limits = McpLimits() if limits is None else limits
         self.page_size = page_size
         self.middlewares: list[Middleware] = []
@@ -470,11 +471,10 @@ class Server:
     def capabilities(self, version: str) -> ServerCapabilities:
         """Return the capabilities of this server in `version`."""
         task_tools = self.has_task_tools
+        resources = ResourcesFeature(subscribe=True, list_changed=True)
         return ServerCapabilities(
             tools=ListFeature(list_changed=True) if self.tools.is_used else None,
-            resources=ResourcesFeature(subscribe=True, list_changed=True)
-            if self.has_resources
-            else None,
+            resources=resources if self.has_resources else None,
             prompts=ListFeature(list_changed=True) if self.has_prompts else None,
             completions={} if self._completes else None,
             logging={},

@@ -1,38 +1,214 @@
-"""The state of a server as its methods, its tasks and its transports see it.
+"""The state of a server for its methods, tasks and transports: settings, lifespan, middleware.
 
-`Server` implements this protocol and imports the modules that serve it. Modules below `Server`
-know the protocol instead of the class, so that imports point down only. Limits of handlers are
-plain values, on by default; the modules that read them enforce them.
+`Server` implements the protocol `ServerState` and imports the modules that serve it. Modules below
+`Server` know the protocol instead of the class, so that imports point down only. Limits of handlers
+are plain values, on by default; the modules that read them enforce them.
+
+The lifespan is entered before the first request and left after the last, once, however many
+transports serve the server at the same time. It runs in one task of its own, so that what must be
+left by the task that entered it, such as a cancel scope, may live there.
+
+Middleware is functions of the application around every request:
+
+    @server.middleware
+    async def timed(request, proceed):
+        began = monotonic()
+        try:
+            return await proceed()
+        finally:
+            log.info("%s took %f s", request.method, monotonic() - began)
+
+The first one added is outermost. Each may proceed, with other params if needed, may change the
+result, and may stop the request by raising or by not proceeding. Notifications bypass
+middleware.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from accord.jsonrpc.methods.method import is_async
 from accord.jsonrpc.protocol.channel import MIB
+from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.mcp.protocol.definitions import Feature, Implementation, ServerCapabilities
-from accord.mcp.protocol.messages import Profile
-from accord.mcp.server.components.completions import Completions
+from accord.mcp.protocol.messages import Params, Profile
+from accord.mcp.server.components.handler import Completions
 from accord.mcp.server.components.lists import PromptSource, ResourceSource
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.registry import ComponentRegistry
 from accord.mcp.server.components.resources import ServedResource
 from accord.mcp.server.components.tools import ServedTool
 from accord.mcp.server.context import Context
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.ask import Asker
-from accord.mcp.server.lifespan import ShutdownSignal
 from accord.mcp.server.listeners import ChangeListeners
-from accord.mcp.server.middleware import Middleware
-from accord.mcp.server.tasks.store import TaskSettings
+from accord.mcp.server.session import Incoming
+from accord.mcp.server.task_store import TaskSettings
 
 if TYPE_CHECKING:
-    from accord.mcp.server.auth.authenticator import Authenticator
-    from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.auth.authenticator import Authenticator, Verifier
+
+
+class ShutdownSignal:
+    """A signal to requests that stay open until the server closes.
+
+    It is not bound to an event loop and can be set repeatedly: a server may be served again.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    async def wait(self) -> None:
+        """Return when the server closes."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        try:
+            await waiting
+        finally:
+            self._waiting.discard(waiting)
+
+    def set(self) -> None:
+        """Wake all waiting tasks, because the server closes."""
+        for waiting in tuple(self._waiting):
+            if not waiting.get_loop().is_closed():
+                waiting.get_loop().call_soon_threadsafe(partial(_wake, waiting))
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+MakeLifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class ServerLifespan:
+    """A context manager that runs once while it has users."""
+
+    def __init__(self, make: MakeLifespan) -> None:
+        self._make = make
+        self._run: _Run | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Any]:
+        """Use the lifespan.
+
+        Raises the exceptions of entering it.
+        """
+        run = self._run
+        if run is None or run.is_ending or run.loop is not asyncio.get_running_loop():
+            run = self._run = _Run(self._make)
+        run.users += 1
+        try:
+            await run.ready()
+            yield run.value
+        finally:
+            run.users -= 1
+            if not run.users:
+                await run.end()
+                if self._run is run:
+                    self._run = None
+
+
+class _Run:
+    """One run, from start to end."""
+
+    def __init__(self, make: MakeLifespan) -> None:
+        self.users = 0
+        self.value: Any = None
+        self.is_ending = False
+        self.loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = self.loop.create_future()
+        self._stop = asyncio.Event()
+        self._task = self.loop.create_task(self._live(make))
+
+    async def ready(self) -> None:
+        await asyncio.shield(self._ready)
+
+    async def end(self) -> None:
+        """Leave the context manager and wait for it.
+
+        Raises the exceptions of leaving it.
+        """
+        self.is_ending = True
+        self._stop.set()
+        if not self._ready.done():
+            self._task.cancel()
+        await asyncio.shield(self._finished())
+
+    async def _finished(self) -> None:
+        await asyncio.wait([self._task])
+        error = None if self._task.cancelled() else self._task.exception()
+        if error is not None and error is not self._ready.exception():
+            raise error
+
+    async def _live(self, make: MakeLifespan) -> None:
+        try:
+            async with make() as value:
+                self.value = value
+                self._ready.set_result(None)
+                await self._stop.wait()
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+                self._ready.exception()  # waiters have it; asyncio need not log it
+            raise
+        finally:
+            self.value = None
+
+
+class Request(Struct, frozen=True):
+    """An admitted request, as middleware sees it."""
+
+    method: str
+    params: Any
+    """Typed, such as `CallToolParams`; `arguments` of a tool are raw JSON."""
+    context: Context
+    """The context that the handler gets too."""
+
+
+class Proceed(Protocol):
+    """The next middleware, or the method itself."""
+
+    def __call__(self, params: Params | None = None) -> Awaitable[Any]:
+        """Return the result, such as a `CallToolResult`.
+
+        `params` replaces the request's params; `msgspec.structs.replace` makes them. May be called
+        again, to retry.
+        """
+
+
+Middleware: TypeAlias = Callable[[Request, Proceed], Coroutine[Any, Any, Any]]
+
+
+def check_middleware(function: Middleware) -> None:
+    """Raise `RegistrationError` unless `function` is async."""
+    if not is_async(function):
+        raise RegistrationError(
+            f"the middleware {function!r} is no async function: "
+            "write async def middleware(request, proceed)"
+        )
+
+
+def through(
+    middleware: Sequence[Middleware], request: Request, serve: Callable[[Any], Awaitable[Any]]
+) -> Awaitable[Any]:
+    """Return the result of `serve`, called through all of `middleware`."""
+    if not middleware:
+        return serve(request.params)
+    first, rest = middleware[0], middleware[1:]
+
+    def proceed(params: Params | None = None) -> Awaitable[Any]:
+        going_on = request if params is None else replace(request, params=params)
+        return through(rest, going_on, serve)
+
+    return first(request, proceed)
 
 
 Instructions: TypeAlias = (

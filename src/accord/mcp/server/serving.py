@@ -31,8 +31,7 @@ from accord.transports.serve import run_until_stopped, serve as serve_router
 from accord.transports.sockets import close_listener
 
 if TYPE_CHECKING:
-    from accord.mcp.server.auth.authenticator import Authenticator
-    from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.auth.authenticator import Authenticator, Verifier
     from accord.mcp.server.core import ServableServer
     from accord.mcp.server.http.endpoint import McpEndpoint
     from accord.mcp.server.server_state import ServerState

@@ -1,9 +1,12 @@
-"""A client's principal, its state, and the way back to it.
+"""Sessions and incoming requests: a client's principal, its state, and the way back to it.
 
 The state between `initialize` and the end of a session exists in the handshake era only: in the
 stateless one every request repeats it. A transport stores a link under `LINK` in the state of each
 request's context. A duplex connection has one link for all of its requests, made here; HTTP has
 one per request.
+
+Admission establishes the era and the version of a request: the client of an admitted request has
+stated everything that its era requires.
 """
 
 from __future__ import annotations
@@ -13,16 +16,41 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, Final, Protocol, TypeVar, get_args
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.jsonrpc.methods.context import Context
+from accord.jsonrpc.methods.msgspec_types import REFUSALS, MsgspecType
+from accord.jsonrpc.methods.params_errors import (
+    DuplicateMemberError,
+    ParamsProblem,
+    ValueRefusedError,
+    check_members,
+    invalid_params,
+    undecodable,
+)
+from accord.jsonrpc.methods.router import RequestFault
 from accord.jsonrpc.protocol.channel import State
-from accord.jsonrpc.protocol.errors import TransportError
+from accord.jsonrpc.protocol.errors import RpcError, TransportError, own_error
 from accord.jsonrpc.runtime.calls import decode_result
 from accord.jsonrpc.runtime.peer import Peer
+from accord.mcp.protocol.content import CLIENT_CAPABILITIES, NO_META, PROTOCOL_VERSION, RequestMeta
 from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
-from accord.mcp.protocol.messages import LogLevel, RequestId
-from accord.mcp.protocol.versions import LATEST_HANDSHAKE
+from accord.mcp.protocol.messages import (
+    LogLevel,
+    Params,
+    Profile,
+    RequestId,
+    failure,
+    request_error,
+)
+from accord.mcp.protocol.versions import (
+    HANDSHAKE_VERSIONS,
+    LATEST_HANDSHAKE,
+    STATELESS_VERSIONS,
+    VERSIONS,
+    Era,
+)
 
 
 class Principal(Struct, frozen=True, kw_only=True):
@@ -195,3 +223,208 @@ def link_of(context: Context) -> ClientLink:
         assert isinstance(context.peer, Peer)
         link = context.state[LINK] = DuplexLink(context.peer)
     return link
+
+
+P = TypeVar("P", bound=Params)
+
+NO_PARAMS: Final = b"{}"
+"""The stand-in for absent params."""
+
+MAX_KNOWN: Final = 1_024
+"""The limit of decoded capabilities in the cache."""
+
+BOTH: Final = tuple(Era)
+_EARLY: Final = frozenset(("initialize", "ping"))
+"""2025-11-25, lifecycle: the methods that are allowed before the handshake is complete."""
+_known_capabilities: dict[bytes, ClientCapabilities] = {}
+_decode_capabilities = msgspec.json.Decoder(ClientCapabilities).decode
+_decode_info = msgspec.json.Decoder(Implementation).decode
+
+
+class _OnlyMeta(msgspec.Struct):
+    meta: RequestMeta = msgspec.field(name="_meta", default=NO_META)
+
+
+_decode_meta = msgspec.json.Decoder(_OnlyMeta).decode
+
+
+class Incoming(msgspec.Struct, eq=False):
+    """One request or notification of a client."""
+
+    context: Context
+    link: ClientLink
+    meta: RequestMeta
+    era: Era
+    version: str
+    shared: Any = None
+    """The context of handlers, if it was made before the handler is known."""
+    unfinished: bool = False
+    """True while results are passed on as objects and not encoded yet, for middleware."""
+
+    @property
+    def method(self) -> str:
+        return self.context.method
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """The client's capabilities."""
+        raw = self.meta.client_capabilities
+        if self.era is Era.STATELESS and isinstance(raw, Raw):
+            return _capabilities(bytes(raw))
+        return self.link.session.capabilities if self.link.session else ClientCapabilities()
+
+    @property
+    def client_info(self) -> Implementation | None:
+        """The client's name and version, if it reports them."""
+        if self.era is Era.STATELESS:
+            return _info(self.meta.client_info)
+        return self.link.session.client_info if self.link.session else None
+
+
+class RequestAdmission:
+    """Admission of requests by the rules of their era."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def admit(self, meta: RequestMeta, context: Context) -> Incoming:
+        """Return the request with its era, version and link.
+
+        Raises RpcError.
+        """
+        link: ClientLink = context.state.get(LINK) or link_of(context)
+        version = meta.protocol_version
+        if version is not UNSET:
+            if version not in STATELESS_VERSIONS:
+                raise self._unsupported(version)
+            if isinstance(link, DuplexLink) and link.handshake_only:
+                raise self._unsupported(version, HANDSHAKE_VERSIONS)
+            if meta.client_capabilities is UNSET:
+                raise _missing(CLIENT_CAPABILITIES)
+            return Incoming(context, link, meta, Era.STATELESS, version)
+        session = link.session
+        if session is None:
+            raise _missing(PROTOCOL_VERSION)
+        if session.phase is not Phase.READY and context.method not in _EARLY:
+            raise failure(
+                "not_initialized",
+                f"{context.method} before the handshake is complete: send initialize, then "
+                "notifications/initialized",
+                era=Era.HANDSHAKE,
+                profile=self._profile,
+            )
+        return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
+
+    def request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
+        """Return the error for a request with a refused id, in the codes of its era."""
+        era = Era.STATELESS if link_of(context).session is None else Era.HANDSHAKE
+        if isinstance(params, bytes | Raw):
+            try:
+                if _decode_meta(params).meta.protocol_version is not UNSET:
+                    era = Era.STATELESS
+            except REFUSALS:
+                pass  # the id is refused first; what is wrong with the params does not matter
+        of = params if isinstance(params, RpcError) else None
+        return request_error(fault, era=era, profile=self._profile, of=of)
+
+    def read_refused(
+        self,
+        kind: type[P],
+        data: bytes | Raw,
+        context: Context,
+        check: Callable[[Incoming], None],
+    ) -> P:
+        """Return empty params for `null`; raise RpcError for other unreadable params.
+
+        An error in the metadata or from `check` (the method) takes precedence.
+        """
+        if bytes(data) == b"null":  # decision 0006: as if they were absent
+            data = NO_PARAMS
+            try:
+                return msgspec.json.decode(data, type=kind)
+            except REFUSALS:
+                pass
+        check(self.admit(self._meta_of(data), context))
+        raise _refused(kind, data) from None
+
+    def _meta_of(self, data: Any) -> RequestMeta:
+        try:
+            return _decode_meta(data).meta
+        except REFUSALS:
+            raise _refused(_OnlyMeta, data) from None
+
+    def _unsupported(self, version: str, supported: tuple[str, ...] = VERSIONS) -> Exception:
+        return failure(
+            "unsupported_protocol_version",
+            "Unsupported protocol version",
+            era=Era.STATELESS,
+            supported=list(supported[::-1]),
+            requested=version[:100],
+        )
+
+
+def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
+    """Raise RpcError for a method that the request's version does not have."""
+    if incoming.era not in eras:
+        raise own_error(
+            "method_not_found",
+            f"Method not found: {incoming.method} is not in {incoming.version}",
+            method=incoming.method,
+        )
+
+
+def check_heard(params: Any) -> None:
+    """Raise RpcError for a notification with duplicate members in one object."""
+    if params is UNSET:
+        return
+    try:
+        check_members(params)
+    except REFUSALS as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> Exception:
+    if not isinstance(error, DuplicateMemberError):
+        return invalid_params([undecodable("params", "params", "object", error)])
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
+    text = "is given twice" if error.path else str(error)
+    return invalid_params([ParamsProblem("params", f"params{path}", "one member", "two", text)])
+
+
+def _refused(kind: Any, data: Any) -> Exception:
+    """Return the error for params that could not be decoded, with paths."""
+    try:
+        check_members(data)
+    except REFUSALS as error:
+        return _unreadable(error)
+    try:
+        MsgspecType(kind).decode(data, "params", "params")
+    except ValueRefusedError as refused:
+        return invalid_params(refused.problems)
+    raise AssertionError("params were refused and accepted")
+
+
+def _missing(member: str) -> Exception:
+    return failure("invalid_meta", f"Invalid params: _meta must have '{member}'", era=Era.STATELESS)
+
+
+def _capabilities(raw: bytes) -> ClientCapabilities:
+    found = _known_capabilities.get(raw)
+    if found is None:
+        try:
+            found = _decode_capabilities(raw)
+        except REFUSALS:
+            raise _refused(ClientCapabilities, raw) from None
+        if len(_known_capabilities) >= MAX_KNOWN:
+            _known_capabilities.clear()
+        _known_capabilities[raw] = found
+    return found
+
+
+def _info(raw: Raw | UnsetType) -> Implementation | None:
+    if raw is UNSET:
+        return None
+    try:
+        return _decode_info(raw)
+    except REFUSALS:
+        return None

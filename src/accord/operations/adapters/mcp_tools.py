@@ -25,15 +25,14 @@ from accord.mcp.server.auth.authenticator import (
     MalformedCredentials,
     PresentedToken,
     Refusal,
+    UnavailableError as UnverifiableError,
     credentials_in,
 )
 from accord.mcp.server.auth.bearer import BearerAuth
-from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.components.tools import ServedTool, whole_numbers
 from accord.mcp.server.context import Context
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.server import Server
-from accord.mcp.server.session import Principal
+from accord.mcp.server.session import Incoming, Principal
 from accord.operations.adapters.errors import is_for_models, mcp_error
 from accord.operations.adapters.mcp_results import MAX_ITEMS, Results, TooManyItemsError
 from accord.operations.adapters.mcp_schemas import input_schema, output_schema

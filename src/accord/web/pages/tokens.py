@@ -10,8 +10,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.mcp.host_entries import json_entry, toml_entry
-from accord.mcp.hosts import HOSTS, Remote
+from accord.mcp.hosts import HOSTS, Remote, json_entry, toml_entry
 from accord.openrpc.explorer import framed_page
 from accord.operations.auth.credentials import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
 from accord.operations.context import (

@@ -33,7 +33,7 @@ from accord.jsonrpc.protocol.errors import (
 )
 from accord.jsonrpc.protocol.messages import Request, encode
 from accord.mcp.client.client import Client
-from accord.mcp.client.tasks import ToolResult
+from accord.mcp.client.tools import ToolResult
 from accord.operations.arguments import convert
 from accord.operations.auth import storage
 from accord.operations.context import Caller

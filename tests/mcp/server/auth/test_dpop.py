@@ -12,8 +12,8 @@ import pytest
 
 from accord.mcp.client.auth.dpop import PrivateKey, Proofs, new_key, public_jwk
 from accord.mcp.server.auth import BearerAuth, Principal, ProtectedResource, StaticTokens
-from accord.mcp.server.auth.dpop import MAX_SEEN, DpopProofs
-from accord.mcp.server.auth.signatures import base64url
+from accord.mcp.server.auth.issuers import base64url
+from accord.mcp.server.auth.protected_resource import MAX_SEEN, DpopProofs
 from accord.transports.urls import parse_web_address
 from tests.mcp.server.auth.service import bearer, make_shop
 from tests.mcp.server.http.service import Carrier, initialize, request, serving

@@ -21,8 +21,8 @@ from hypothesis import given, strategies
 from jwt.algorithms import ECAlgorithm
 
 from accord.mcp.server.auth import JwtVerifier, Principal, UnavailableError, Verifier
-from accord.mcp.server.auth.signatures import ALGORITHMS, load_jwt, read_key
-from accord.mcp.server.auth.verifier import ExpectedClaims, principal_of
+from accord.mcp.server.auth.authenticator import ExpectedClaims, principal_of
+from accord.mcp.server.auth.issuers import ALGORITHMS, load_jwt, read_key
 from tests.mcp.client_auth.site import Answer, served
 from tests.mcp.server.auth.issuer import RESOURCE, Issuer, Key
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from accord.mcp import Server
 from accord.mcp.server.auth import StaticTokens
 from accord.mcp.server.http.endpoint import McpEndpoint
-from accord.mcp.server.http.events import MemoryEvents
+from accord.mcp.server.http.endpoint_state import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.session import Principal
-from accord.mcp.server.tasks.store import MemoryTaskStore, TaskSettings
+from accord.mcp.server.task_store import MemoryTaskStore, TaskSettings
 from accord.store import StoreError, open_store
 from tests.mcp.server.http.service import (
     CARRIERS,

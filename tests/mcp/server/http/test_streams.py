@@ -11,9 +11,9 @@ import pytest
 from accord.jsonrpc.protocol.errors import ConnectionLostError
 from accord.jsonrpc.protocol.framing import SseEvent
 from accord.mcp import Context, Server
-from accord.mcp.server.http.events import Event, MemoryEvents
+from accord.mcp.server.http.endpoint_state import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession
-from accord.mcp.server.http.session_calls import SessionCall
+from accord.mcp.server.http.sessions import SessionCall
 from accord.mcp.server.session import link_of
 from tests.mcp.server.http.service import (
     Carrier,

@@ -29,14 +29,16 @@ from accord.mcp.client.auth.discovery import (
     wanted,
 )
 from accord.mcp.client.auth.dpop import Proofs, new_key, require_signing
-from accord.mcp.client.auth.errors import (
-    AuthorizationError,
-    OAuthError,
-    insufficient_scope,
-)
 from accord.mcp.client.auth.registration import NONCE, Grant, TokenAttempt
 from accord.mcp.client.auth.tokens import MemoryStorage, Records, Storage, Token
-from accord.mcp.client.auth.web import Web, is_local, origin_of
+from accord.mcp.client.auth.web import (
+    AuthorizationError,
+    OAuthError,
+    Web,
+    insufficient_scope,
+    is_local,
+    origin_of,
+)
 from accord.mcp.client.auth_hook import AuthRequest
 from accord.transports.urls import parse_web_address, shown
 

@@ -12,10 +12,9 @@ from typing import Final, TypeAlias
 from accord.mcp.client.auth.authorizer import Authorizer, Credentials
 from accord.mcp.client.auth.discovery import authority_of
 from accord.mcp.client.auth.dpop import PrivateKey
-from accord.mcp.client.auth.errors import AuthorizationError
 from accord.mcp.client.auth.registration import TokenAttempt
 from accord.mcp.client.auth.tokens import Method, Registration, Storage, Token, prove, read_response
-from accord.mcp.client.auth.web import trusted
+from accord.mcp.client.auth.web import AuthorizationError, trusted
 
 
 class ClientCredentials(Authorizer):

@@ -12,8 +12,16 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from accord.mcp.client.auth.errors import DiscoveryError, UntrustedError, shown
-from accord.mcp.client.auth.web import Web, base_of, covers, is_local, trusted
+from accord.mcp.client.auth.web import (
+    DiscoveryError,
+    UntrustedError,
+    Web,
+    base_of,
+    covers,
+    is_local,
+    printable,
+    trusted,
+)
 from accord.transports.urls import WebAddress, parse_web_address, shown as without_query
 
 SCHEMES: Final = ("bearer", "dpop")
@@ -212,7 +220,7 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
         # 2026-07-28, discovery, and RFC 9728, section 3.3: ignore metadata of another resource.
         raise UntrustedError(
             f"the metadata of {without_query(server)} is for another resource: "
-            f"{shown(found.resource)!r}"
+            f"{printable(found.resource)!r}"
         )
     return Realm(
         server=server,
@@ -240,7 +248,9 @@ async def authority_of(web: Web, issuer: str, *, local: bool) -> ServerMetadata:
             return _checked(found, local=local)
         other = found.issuer
     if other:
-        raise UntrustedError(f"{issuer} has metadata that is of another issuer, {shown(other)!r}")
+        raise UntrustedError(
+            f"{issuer} has metadata that is of another issuer, {printable(other)!r}"
+        )
     raise DiscoveryError(f"the authorization server {issuer} has no metadata")
 
 
@@ -252,7 +262,7 @@ async def _resource_metadata(
         url = challenge.resource_metadata
         found = await _document(web, url, ResourceMetadata, local=local)
         if found is None:
-            raise DiscoveryError(f"there is no metadata where the server says: {shown(url)!r}")
+            raise DiscoveryError(f"there is no metadata where the server says: {printable(url)!r}")
         return found
     for url in resource_metadata_urls(parse_web_address(server)):
         found = await _document(web, url, ResourceMetadata, local=local)
@@ -275,7 +285,7 @@ async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
     # No document named an issuer to compare with, so any issuer of the same origin is accepted.
     if found is not None and not f"{found.issuer}/".startswith(f"{base}/"):
         raise UntrustedError(
-            f"{base} has metadata that is of another issuer, {shown(found.issuer)!r}"
+            f"{base} has metadata that is of another issuer, {printable(found.issuer)!r}"
         )
     authority = default_server(address) if found is None else _checked(found, local=local)
     if issuer is not None and issuer.rstrip("/") != authority.issuer.rstrip("/"):
@@ -297,7 +307,8 @@ def _choose(found: ResourceMetadata, issuer: str | None) -> str:
 def _another_issuer(issuer: str) -> UntrustedError:
     # 2026-07-28, client registration: credentials are bound to the server that issued them.
     return UntrustedError(
-        f"the server's tokens no longer come from {shown(issuer)!r}, where this client is known",
+        f"the server's tokens no longer come from {printable(issuer)!r}, where this client is "
+        "known",
         advice="Register the client with the new authorization server, and give its credentials.",
     )
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.mcp.client.auth.errors import AuthorizationError
-from accord.mcp.client.auth.web import Origin, base_of, origin_of
+from accord.mcp.client.auth.web import AuthorizationError, Origin, base_of, origin_of
 from accord.transports.urls import WebAddress
 
 if TYPE_CHECKING:

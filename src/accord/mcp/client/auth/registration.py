@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from accord.mcp.client.auth.discovery import Realm, union
 from accord.mcp.client.auth.dpop import PrivateKey, Proofs
-from accord.mcp.client.auth.errors import AuthorizationError, OAuthError
 from accord.mcp.client.auth.tokens import (
     Method,
     Records,
@@ -27,7 +26,7 @@ from accord.mcp.client.auth.tokens import (
     scopes_in,
     stale_at,
 )
-from accord.mcp.client.auth.web import Reply, Web, is_local, trusted
+from accord.mcp.client.auth.web import AuthorizationError, OAuthError, Reply, Web, is_local, trusted
 from accord.transports.urls import WebAddress, parse_web_address
 
 NONCE: Final = "use_dpop_nonce"

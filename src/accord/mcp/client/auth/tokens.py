@@ -22,8 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.mcp.client.auth.dpop import PrivateKey
-from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError, oauth_error
-from accord.mcp.client.auth.web import Reply
+from accord.mcp.client.auth.web import AuthorizationError, Reply, UntrustedError, oauth_error
 
 Method = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 

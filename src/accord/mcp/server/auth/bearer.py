@@ -29,12 +29,13 @@ from accord.mcp.server.auth.authenticator import (
     PresentedToken,
     Refusal,
     Scheme,
+    UnavailableError,
+    Verifier,
     challenge,
     credentials_in,
     is_scope,
     scope_of,
 )
-from accord.mcp.server.auth.verifier import UnavailableError, Verifier
 from accord.mcp.server.session import LINK, DuplexLink, Principal
 from accord.transports.http.heads import Fields, WebRequest
 from accord.transports.http.replies import Reply

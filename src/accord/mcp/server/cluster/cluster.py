@@ -24,19 +24,20 @@ import msgspec
 from accord.jsonrpc.protocol.errors import own_error
 from accord.mcp.protocol.opaque_state import MIN_KEY_BYTES
 from accord.mcp.server.cluster.events import SharedEvents
-from accord.mcp.server.cluster.mailbox import (
+from accord.mcp.server.cluster.sessions import SharedSessions
+from accord.mcp.server.cluster.worker import (
+    SWEEP_BEATS,
+    ClusterWorker,
     ComponentsChanged,
     ElicitationCompleted,
     TaskChanged,
     WorkerGone,
 )
-from accord.mcp.server.cluster.sessions import SharedSessions
-from accord.mcp.server.cluster.worker import SWEEP_BEATS, ClusterWorker
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.http_session import SessionPeers
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.listeners import ChangeListeners, ServerChange
-from accord.mcp.server.tasks.store import Change, Hear, MemoryTaskStore, TaskRecord, task_error
+from accord.mcp.server.task_store import Change, Hear, MemoryTaskStore, TaskRecord, task_error
 from accord.store import Store, Transaction, open_store
 
 

@@ -20,14 +20,15 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.jsonrpc.protocol.errors import own_error
 from accord.jsonrpc.protocol.messages import Id, encode_failure
-from accord.mcp.server.cluster.mailbox import (
+from accord.mcp.server.cluster.worker import (
+    SWEEP_BEATS,
+    ClusterWorker,
     FollowStream,
     StreamAdvanced,
     UnfollowStream,
     WorkerGone,
 )
-from accord.mcp.server.cluster.worker import SWEEP_BEATS, ClusterWorker
-from accord.mcp.server.http.events import (
+from accord.mcp.server.http.endpoint_state import (
     Event,
     EventRelay,
     MemoryEvents,

@@ -21,20 +21,19 @@ from accord.jsonrpc.protocol.codec import decode as decode_message
 from accord.jsonrpc.protocol.messages import Failure, Success, encode as encode_message
 from accord.mcp.protocol.definitions import ClientCapabilities, Implementation
 from accord.mcp.protocol.messages import LogLevel, RequestId
-from accord.mcp.server.cluster.mailbox import (
+from accord.mcp.server.cluster.worker import (
     ClientAnnouncement,
     ClientListens,
+    ClusterWorker,
     RequestCancelled,
     ResponseReceived,
     SaveReceipt,
     SessionEnded,
     SessionSaved,
 )
-from accord.mcp.server.cluster.worker import ClusterWorker
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.http_session import SPAN, HttpSession
-from accord.mcp.server.http.session_calls import SessionLink
-from accord.mcp.server.http.sessions import SessionLimits, new_id
+from accord.mcp.server.http.sessions import SessionLimits, SessionLink, new_id
 from accord.mcp.server.listeners import SessionListener
 from accord.mcp.server.session import Phase, Principal, Session, owner_of
 from accord.store import Row, Transaction

@@ -1,9 +1,9 @@
-"""A worker: one of the processes that serve the same clients.
+"""A worker: one of the processes that serve the same clients, and the messages between them.
 
-Each has a unique number and a mailbox in the store; a sender wakes the recipient. Workers show by
-a regular heartbeat that they are alive. The first worker that notices a missing heartbeat removes
-the dead one and notifies the others. All times are those of the store, so clocks of machines may
-differ.
+Each has a unique number and a mailbox in the store; a sender wakes the recipient. Messages are
+plain values. Workers show by a regular heartbeat that they are alive. The first worker that notices
+a missing heartbeat removes the dead one and notifies the others. All times are those of the store,
+so clocks of machines may differ.
 """
 
 from __future__ import annotations
@@ -12,12 +12,140 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from accord.mcp.server.cluster import mailbox
-from accord.mcp.server.cluster.mailbox import Mail, WorkerGone
+import msgspec
+from msgspec import Raw, Struct
+
 from accord.store import Store, StoreError, Transaction
 from accord.store.store import DATABASE_CLOCK
+
+
+class ResponseReceived(Struct, frozen=True, tag="settled"):
+    """A client has answered a request of the recipient."""
+
+    session: str
+    response: Raw
+
+
+class RequestCancelled(Struct, frozen=True, tag="cancelled"):
+    """A client has cancelled one of its requests."""
+
+    session: str
+    request: int | str
+
+
+class ClientAnnouncement(Struct, frozen=True, tag="said"):
+    """An announcement for a client that listens to the recipient."""
+
+    session: str
+    message: Raw
+
+
+class ClientListens(Struct, frozen=True, tag="listens"):
+    """The client listens to the sender from now on."""
+
+    session: str
+    worker: int
+
+
+class SessionSaved(Struct, frozen=True, tag="saved"):
+    """A new state of a session, for the worker that its client listens to.
+
+    The sender waits for a receipt before it answers the client.
+    """
+
+    session: str
+    version: int
+    state: Raw
+    worker: int
+    """The worker that waits for the receipt."""
+    receipt: int
+
+
+class SaveReceipt(Struct, frozen=True, tag="taken"):
+    """The receipt for a `SessionSaved`."""
+
+    receipt: int
+
+
+class SessionEnded(Struct, frozen=True, tag="ended"):
+    """A session has ended."""
+
+    session: str
+
+
+class FollowStream(Struct, frozen=True, tag="follow"):
+    """A client on the recipient's stream is connected to the sender.
+
+    The sender wants to be notified of new events.
+    """
+
+    session: str
+    stream: int
+    worker: int
+
+
+class UnfollowStream(Struct, frozen=True, tag="unfollow"):
+    """That client is gone."""
+
+    session: str
+    stream: int
+    worker: int
+
+
+class StreamAdvanced(Struct, frozen=True, tag="advanced"):
+    """A followed stream has new events in the store."""
+
+    session: str
+    stream: int
+
+
+class ComponentsChanged(Struct, frozen=True, tag="changed"):
+    """A list or a resource has changed."""
+
+    method: str
+    uri: str
+
+
+class ElicitationCompleted(Struct, frozen=True, tag="completed"):
+    """The user has finished with a page."""
+
+    elicitation: str
+
+
+class TaskChanged(Struct, frozen=True, tag="task"):
+    """A task has changed."""
+
+    task: str
+
+
+class WorkerGone(Struct, frozen=True, tag="gone"):
+    """A worker is dead or has left."""
+
+    worker: int
+
+
+Mail: TypeAlias = (
+    ResponseReceived
+    | RequestCancelled
+    | ClientAnnouncement
+    | ClientListens
+    | SessionSaved
+    | SaveReceipt
+    | SessionEnded
+    | FollowStream
+    | UnfollowStream
+    | StreamAdvanced
+    | ComponentsChanged
+    | ElicitationCompleted
+    | TaskChanged
+    | WorkerGone
+)
+
+encode_mail: Final = msgspec.json.Encoder().encode
+decode_mail: Final = msgspec.json.Decoder(Mail).decode
+
 
 log = logging.getLogger("accord.mcp.shared")
 
@@ -105,7 +233,7 @@ class ClusterWorker:
         """Send messages to another worker as part of a transaction."""
         sent = 0
         for letter in letters:
-            sent += await transaction.execute(_INSERT_MAIL, to, mailbox.encode_mail(letter))
+            sent += await transaction.execute(_INSERT_MAIL, to, encode_mail(letter))
         if sent:
             await transaction.notify(channel_of(to))
 
@@ -142,7 +270,7 @@ class ClusterWorker:
         return [row["body"] for row in sorted(rows, key=lambda row: row["id"])]
 
     def _deliver(self, letter: bytes) -> None:
-        found = mailbox.decode_mail(letter)
+        found = decode_mail(letter)
         for hear in self._hear.get(type(found), ()):
             try:
                 hear(found)
@@ -160,7 +288,7 @@ class ClusterWorker:
         dead = await self.store.transact(self._show_life)
         for number in dead:
             log.warning("worker %d is gone", number)
-            self._deliver(mailbox.encode_mail(WorkerGone(number)))
+            self._deliver(encode_mail(WorkerGone(number)))
         rows = await self.store.fetch("SELECT id FROM mcp_workers")
         self.others = {row["id"] for row in rows} - {self.number}
         self._wake()  # a wake may have been lost

@@ -3,8 +3,7 @@
 tools        tools, and functions as tools
 resources    resources and templates: functions, fixed values, files, folders
 prompts      prompts, and functions as prompts
-completions  suggestions for arguments of prompts and templates
-handler      functions of the application: injected parameters and calls
+handler      functions of the application: injected parameters, calls, completions
 parameters   descriptions, defaults and schemas of a function's parameters
 content      results of functions as content
 registry     components by name, and the clients that see them

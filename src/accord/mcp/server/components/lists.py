@@ -27,7 +27,7 @@ from accord.mcp.protocol.versions import Era, era
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.resources import ServedResource
 from accord.mcp.server.components.tools import ServedTool
-from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.session import Incoming
 
 
 def tool_in(version: str, tool: ServedTool) -> Tool:

@@ -14,9 +14,8 @@ from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError
 from accord.mcp.protocol.content import Icon, Meta
 from accord.mcp.protocol.definitions import Prompt, PromptArgument
 from accord.mcp.protocol.messages import CompleteParams, GetPromptResult, PromptMessage
-from accord.mcp.server.components.completions import Completions, choices_of
 from accord.mcp.server.components.content import block_of
-from accord.mcp.server.components.handler import Handler
+from accord.mcp.server.components.handler import Completions, Handler, choices_of
 from accord.mcp.server.components.parameters import TextArguments, description_of
 from accord.mcp.server.components.registry import Allow, Enabled, check_allow
 from accord.mcp.server.components.tools import check_name

@@ -22,8 +22,7 @@ from msgspec import Struct
 
 from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.mcp.server.context import Context
-from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.session import Principal
+from accord.mcp.server.session import Incoming, Principal
 
 Allow: TypeAlias = Callable[[Principal | None], object]
 """Returns a true value if a principal may use a component. It is called often and must be quick.

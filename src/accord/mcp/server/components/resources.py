@@ -24,9 +24,8 @@ from accord.mcp.protocol.content import Annotations, Icon, Meta, ResourceContent
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.protocol.messages import CompleteParams
 from accord.mcp.protocol.uri_template import UriTemplate
-from accord.mcp.server.components.completions import Completions, choices_of
 from accord.mcp.server.components.content import UNKNOWN, Media, mime_type_of, recognized
-from accord.mcp.server.components.handler import Handler
+from accord.mcp.server.components.handler import Completions, Handler, choices_of
 from accord.mcp.server.components.parameters import TextArguments
 from accord.mcp.server.components.registry import Allow, ComponentRegistry, Enabled, check_allow
 from accord.mcp.server.context import Context

@@ -49,9 +49,8 @@ from accord.mcp.protocol.versions import (
     Era,
     era,
 )
-from accord.mcp.server.auth.authenticator import Authenticator, Refusal
+from accord.mcp.server.auth.authenticator import Authenticator, Refusal, Verifier
 from accord.mcp.server.auth.bearer import authenticator_of
-from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.core import ServableServer
 from accord.mcp.server.http.checks import (
     NO_MIRRORED_MEMBERS,
@@ -61,10 +60,8 @@ from accord.mcp.server.http.checks import (
     McpHead,
     read_mirrored_members,
 )
-from accord.mcp.server.http.endpoint_state import EndpointState, loop_time
-from accord.mcp.server.http.events import EventStore, MemoryEvents
-from accord.mcp.server.http.handshake import Handshake
-from accord.mcp.server.http.legacy_sse import LegacySse
+from accord.mcp.server.http.endpoint_state import EndpointState, EventStore, MemoryEvents, loop_time
+from accord.mcp.server.http.handshake import Handshake, LegacySse
 from accord.mcp.server.http.responses import invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
 from accord.mcp.server.http.stateless import PlainRpc, StatelessCall, is_plain

@@ -22,8 +22,7 @@ from accord.jsonrpc.protocol.session import Counter, Session as Asked
 from accord.jsonrpc.runtime.calls import Calls, decode_result
 from accord.mcp.protocol.messages import CancelledParams, RequestId
 from accord.mcp.protocol.versions import V2025_11_25
-from accord.mcp.server.http.endpoint_state import EndpointState
-from accord.mcp.server.http.events import Event
+from accord.mcp.server.http.endpoint_state import EndpointState, Event
 from accord.mcp.server.http.responses import notification
 from accord.mcp.server.session import Principal, Session
 from accord.transports.http.web_app import Stream

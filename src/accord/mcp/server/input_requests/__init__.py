@@ -1,11 +1,11 @@
 """Input requests: elicitation, sampling and roots, in both eras.
 
-ask                 the input channels of handlers, and the checks of answers
-elicitation         questions to the user
-sampling_and_roots  questions to the client's model, and for its roots
-forms               forms of elicitations, and the check of their answers
-request_state       state of a request between its rounds, sealed
+ask              the input channels of handlers, and the checks of answers
+client_features  questions to the user and to the client's model, and for the client's roots
+forms            forms of elicitations, and the check of their answers
+request_state    state of a request between its rounds, sealed
 
-`ask` imports all others, `elicitation` imports `forms`. `accord.mcp.protocol.input_requests` has
-the params and results of these requests, `accord.mcp.client.input_requests` the client's handlers.
+`ask` imports all others, `client_features` imports `forms`. The params and results of these
+requests are in `accord.mcp.protocol.input_requests`, the client's handlers in
+`accord.mcp.client.inbox`.
 """

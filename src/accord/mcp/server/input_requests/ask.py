@@ -29,15 +29,16 @@ from accord.mcp.protocol.input_requests import AnswerRefusedError, InputRequest,
 from accord.mcp.protocol.messages import AnswerableParams, InputRequiredResult, Profile, failure
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.input_requests.elicitation import (
+from accord.mcp.server.input_requests.client_features import (
     Elicitations,
     ElicitUrl,
+    decode_message,
+    decode_roots,
     read_elicited,
 )
 from accord.mcp.server.input_requests.forms import problem_with
 from accord.mcp.server.input_requests.request_state import Once, RequestState, StateSeal
-from accord.mcp.server.input_requests.sampling_and_roots import decode_message, decode_roots
+from accord.mcp.server.session import Incoming
 
 log = logging.getLogger("accord.mcp")
 

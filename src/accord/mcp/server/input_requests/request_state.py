@@ -37,7 +37,7 @@ from accord.mcp.protocol.messages import (
 )
 from accord.mcp.protocol.opaque_state import MIN_KEY_BYTES, Sealer, SealError, request_digest
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.session import Incoming
 
 log = logging.getLogger("accord.mcp")
 

@@ -7,13 +7,18 @@ below this package imports it.
 from __future__ import annotations
 
 from accord.mcp.server.core import Core, MethodTable
-from accord.mcp.server.methods.completion import completion_methods
-from accord.mcp.server.methods.lifecycle import lifecycle_methods, lifecycle_notifications
-from accord.mcp.server.methods.prompts import prompt_methods
-from accord.mcp.server.methods.resources import resource_methods
-from accord.mcp.server.methods.subscriptions import subscription_methods
+from accord.mcp.server.methods.features import (
+    completion_methods,
+    prompt_methods,
+    resource_methods,
+    tool_methods,
+)
+from accord.mcp.server.methods.lifecycle import (
+    lifecycle_methods,
+    lifecycle_notifications,
+    subscription_methods,
+)
 from accord.mcp.server.methods.tasks import task_methods
-from accord.mcp.server.methods.tools import tool_methods
 
 _FEATURES = (
     lifecycle_methods,

@@ -21,11 +21,18 @@ from accord.mcp.protocol.opaque_state import decode_cursor, encode_cursor
 from accord.mcp.protocol.tasks import ListTasksResult, TaskParams, UpdateTaskParams
 from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, MethodRow
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.ask import Asker, invalid_answer, problem_with_answer
-from accord.mcp.server.tasks.store import TaskAnswer, TaskRecord, task_error
-from accord.mcp.server.tasks.tasks import Tasks, check_extension
-from accord.mcp.server.tasks.wire import detailed, related, task, task_result
+from accord.mcp.server.session import Incoming
+from accord.mcp.server.task_runner import Tasks, check_extension
+from accord.mcp.server.task_store import (
+    TaskAnswer,
+    TaskRecord,
+    detailed,
+    related,
+    task,
+    task_error,
+    task_result,
+)
 
 _decode_request = msgspec.json.Decoder(InputRequest).decode
 

@@ -32,15 +32,14 @@ from accord.mcp.protocol.messages import (
     ResourceReference,
 )
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.components.completions import Completions
+from accord.mcp.server.components.handler import Completions
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.registry import Namespace
 from accord.mcp.server.components.resources import ResourceIndex, ServedResource
 from accord.mcp.server.components.tools import ServedTool
 from accord.mcp.server.context import Context
 from accord.mcp.server.listeners import ServerChange, updated
-from accord.mcp.server.middleware import Request, through
-from accord.mcp.server.server_state import ServerState
+from accord.mcp.server.server_state import Request, ServerState, through
 
 T = TypeVar("T")
 

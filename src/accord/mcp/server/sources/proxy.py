@@ -33,8 +33,8 @@ from accord.mcp.protocol.messages import (
     ResourceReference,
 )
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.components.completions import Completions
 from accord.mcp.server.components.content import error_result
+from accord.mcp.server.components.handler import Completions
 from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.registry import ComponentRegistry
 from accord.mcp.server.components.resources import ServedResource

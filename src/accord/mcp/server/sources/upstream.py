@@ -30,7 +30,7 @@ from accord.mcp.protocol.messages import LogParams
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.input_requests.ask import InputRequired
-from accord.mcp.server.input_requests.elicitation import Accepted, Answer
+from accord.mcp.server.input_requests.client_features import Accepted, Answer
 from accord.mcp.server.session import Session
 
 CREDENTIALS: Final = frozenset(

@@ -1,18 +1,23 @@
-"""The inbox of a client: progress, log messages, changes and questions of the server.
+"""The inbox of a client: progress, log messages, changes, and the server's input requests.
 
 The inbox is the same in both eras. Messages that the server must not send in its era are ignored or
-refused.
+refused. Input requests (sampling, elicitation, roots) arrive as JSON-RPC requests in the handshake
+era, and inside results in the stateless era. A feature without a handler is not declared in the
+capabilities, and requests for it are refused.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
 from itertools import count
-from typing import Any, Protocol, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from accord.jsonrpc.methods.call_plan import Plan
 from accord.jsonrpc.methods.context import Context
@@ -22,11 +27,160 @@ from accord.jsonrpc.methods.params_errors import check_members
 from accord.jsonrpc.methods.router import RequestFault, Router
 from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
 from accord.jsonrpc.runtime.calls import Call
-from accord.mcp.client.input_requests import InputHandlers
-from accord.mcp.protocol.content import SUBSCRIPTION_ID, ProgressToken
-from accord.mcp.protocol.input_requests import InputRequest
+from accord.mcp.protocol.content import SUBSCRIPTION_ID, ProgressToken, TextContent
+from accord.mcp.protocol.definitions import ClientCapabilities, Elicitation, ListFeature, Sampling
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    InputRequest,
+    ListRootsResult,
+    Root,
+)
 from accord.mcp.protocol.messages import CancelledParams, LogParams, ProgressParams, request_error
+from accord.mcp.protocol.tasks import EXTENSION as TASKS_EXTENSION
 from accord.mcp.protocol.versions import Era
+
+T = TypeVar("T")
+
+MaybeAwaitable: TypeAlias = T | Awaitable[T]
+ElicitationMode: TypeAlias = Literal["form", "url"]
+
+SamplingHandler: TypeAlias = Callable[[CreateMessage], MaybeAwaitable[CreateMessageResult | str]]
+"""Runs a model; a plain string becomes an assistant message."""
+ElicitationHandler: TypeAlias = Callable[
+    [ElicitForm | ElicitUrl], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
+]
+"""Asks the user: a dict is the content of the completed form, None declines."""
+RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path]]]
+
+UNNAMED_MODEL = "unknown"
+
+
+class _Mode(Struct):
+    mode: str = "form"
+
+
+class InputHandlers:
+    """The application's handlers of input requests."""
+
+    def __init__(
+        self,
+        *,
+        sampling: SamplingHandler | None = None,
+        sampling_tools: bool = False,
+        elicitation: ElicitationHandler | None = None,
+        elicitation_modes: Sequence[ElicitationMode] = ("form", "url"),
+        roots: RootsHandler | Sequence[Root | str | Path] | None = None,
+    ) -> None:
+        self._sampling = sampling
+        self._sampling_tools = sampling_tools
+        self._elicitation = elicitation
+        self._modes = frozenset(elicitation_modes)
+        self._roots = roots
+        self._answers: dict[str, Callable[[Any], Awaitable[Any]]] = {}
+        if sampling is not None:
+            self._answers["sampling/createMessage"] = self._sample
+        if elicitation is not None:
+            self._answers["elicitation/create"] = self._elicit
+        if roots is not None:
+            self._answers["roots/list"] = self._list_roots
+
+    @property
+    def methods(self) -> list[str]:
+        """Return the methods that have a handler."""
+        return list(self._answers)
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        return ClientCapabilities(
+            roots=None if self._roots is None else ListFeature(list_changed=callable(self._roots)),
+            sampling=None
+            if self._sampling is None
+            else Sampling(tools={} if self._sampling_tools else None),
+            elicitation=None
+            if self._elicitation is None
+            else Elicitation(
+                form={} if "form" in self._modes else None,
+                url={} if "url" in self._modes else None,
+            ),
+            extensions={TASKS_EXTENSION: {}},
+        )
+
+    async def answer(self, request: InputRequest) -> Any:
+        """Return the result of an input request. Raise RpcError if it has no handler."""
+        answer = self._answers.get(request.method)
+        if answer is None:
+            raise own_error("method_not_found", f"Method not found: {request.method[:100]}")
+        return await answer(request.params)
+
+    async def _sample(self, params: Any) -> CreateMessageResult:
+        assert self._sampling is not None
+        asked = _read(params, CreateMessage)
+        if not self._sampling_tools and (asked.tools or asked.tool_choice):
+            # 2025-11-25, sampling: tools for a client without `sampling.tools` are an error.
+            raise own_error("invalid_params", "Invalid params: tools are not declared here")
+        result: CreateMessageResult | str = await _settled(self._sampling(asked))
+        if isinstance(result, str):
+            content = TextContent(text=result)
+            return CreateMessageResult(role="assistant", content=content, model=UNNAMED_MODEL)
+        return result
+
+    async def _elicit(self, params: Any) -> ElicitResult:
+        assert self._elicitation is not None
+        mode = _read(params, _Mode).mode
+        if mode not in self._modes:
+            # 2025-11-25, elicitation: -32602 for a mode that was not declared.
+            raise own_error("invalid_params", f"Invalid params: no elicitation by {mode[:40]}")
+        asked: ElicitForm | ElicitUrl
+        asked = _read(params, ElicitUrl) if mode == "url" else _read(params, ElicitForm)
+        result: ElicitResult | dict[str, Any] | None
+        result = await _settled(self._elicitation(asked))
+        if result is None:
+            return ElicitResult(action="decline")
+        if isinstance(result, dict):
+            result = ElicitResult(action="accept", content=result)
+        if result.action != "accept" or isinstance(asked, ElicitUrl):
+            return replace(result, content=None)
+        return replace(result, content={**defaults_in(asked), **(result.content or {})})
+
+    async def _list_roots(self, params: Any) -> ListRootsResult:
+        roots = await _settled(self._roots()) if callable(self._roots) else self._roots
+        return ListRootsResult(roots=[_root(each) for each in roots or ()])
+
+
+def defaults_in(form: ElicitForm) -> dict[str, Any]:
+    """Return the default values of a form's fields (2025-11-25, elicitation)."""
+    properties = form.requested_schema.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {
+        name: field["default"]
+        for name, field in properties.items()
+        if isinstance(field, dict) and "default" in field
+    }
+
+
+def _root(root: Root | str | Path) -> Root:
+    if isinstance(root, Root):
+        return root
+    if isinstance(root, Path):
+        return Root(uri=root.absolute().as_uri(), name=root.name)
+    return Root(uri=root)
+
+
+async def _settled(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
+def _read(params: Any, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(b"{}" if params is UNSET else params, type=kind)
+    except REFUSALS as error:
+        raise own_error("invalid_params", f"Invalid params: {error}") from None
+
 
 log = logging.getLogger("accord.mcp")
 
@@ -138,7 +292,7 @@ class Inbox:
         self._tracked.pop(token, None)
 
     def _progressed(self, params: Any, context: Context | None) -> Any:
-        progress = _read(_decode_progress, params)
+        progress = _decode_notification(_decode_progress, params)
         tracked = None if progress is None else self._tracked.get(progress.progress_token)
         # 2026-07-28, progress: it must grow. A report without growth shows no work.
         if progress is None or tracked is None or progress.progress <= tracked.last:
@@ -158,13 +312,13 @@ class Inbox:
 
     def _told(self, params: Any, context: Context | None) -> None:
         assert context is not None
-        news = _read(_decode_news, params)
+        news = _decode_notification(_decode_news, params)
         if news is not None:
             for reader in tuple(self._readers):
                 reader.read(context.method, news)
 
     def _logged(self, params: Any, context: Context | None) -> Any:
-        message = _read(_decode_log, params)
+        message = _decode_notification(_decode_log, params)
         return None if message is None or self._logging is None else self._logging(message)
 
     # Questions
@@ -177,7 +331,7 @@ class Inbox:
         return self._asked.answer(request)
 
     def _cancelled(self, params: Any, context: Context | None) -> None:
-        cancelled = _read(_decode_cancelled, params)
+        cancelled = _decode_notification(_decode_cancelled, params)
         if cancelled is None or cancelled.request_id is UNSET or context is None:
             return
         log.debug("the server cancels: %s", log_line(cancelled.reason))
@@ -204,7 +358,7 @@ def _checked(plan: Plan) -> Plan:
     return call
 
 
-def _read(decode: Callable[[Any], Any], params: Any) -> Any:
+def _decode_notification(decode: Callable[[Any], Any], params: Any) -> Any:
     """Return the params of a notification; None for malformed ones, which are logged."""
     try:
         return decode(b"{}" if params is UNSET or bytes(params) == b"null" else params)

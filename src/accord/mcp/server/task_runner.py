@@ -27,18 +27,21 @@ from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.components.tools import ServedTool
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler_runner import HandlerRunner
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.input_requests.request_state import Once
-from accord.mcp.server.session import ClientLink
-from accord.mcp.server.tasks.store import (
+from accord.mcp.server.session import ClientLink, Incoming
+from accord.mcp.server.task_store import (
     MIN_TTL_MS,
     Hear,
     MemoryTaskStore,
+    TaskInputChannel,
+    TaskLink,
     TaskRecord,
     TaskStore,
+    created,
+    task,
     task_error,
+    task_result,
 )
-from accord.mcp.server.tasks.wire import TaskInputChannel, TaskLink, created, task, task_result
 
 ANYONE: Final = "anyone"
 """The owner of an anonymous caller's tasks outside of a session. Tasks extension, security: then

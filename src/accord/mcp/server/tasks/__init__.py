@@ -1,1 +1,0 @@
-"""Tasks: calls that continue after their answer, in both forms of the protocol."""
