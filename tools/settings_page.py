@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.app.settings import NO_FLAG, Setting, resolve
+from accord.app.settings import NO_FLAG, SettingValue, resolve
 
 PAGE = Path(__file__).parent.parent / "docs" / "hub" / "settings.md"
 
@@ -36,7 +36,7 @@ def render() -> str:
     return OPENING + "".join(map(_row, resolve({}, {}).each()))
 
 
-def _row(setting: Setting) -> str:
+def _row(setting: SettingValue) -> str:
     default = msgspec.json.encode(setting.default).decode()
     secret = " (secret)" if setting.name in NO_FLAG else ""
     about = f"{setting.about}{secret}"

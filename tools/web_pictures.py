@@ -59,7 +59,7 @@ def page(path: str) -> Scene:
 
 async def assist(house: House, operation: str, **arguments: Any) -> None:
     """Have an assistant do something."""
-    runner = house.system.local.runner
+    runner = house.system.runtime.runner
     found = runner.registry[operation]
     caller = replace(await house.caller("admin"), face="mcp", client="claude-code 2.1")
     await runner.run(found, lambda: convert(found, arguments), caller)

@@ -109,7 +109,7 @@ def main(data: str, port: str, steps: str, database: str = "", bus: str = "embed
     def announce(system: System) -> None:
         print(urlsplit(system.url).port, flush=True)
         print(token, flush=True)
-        obeying.append(asyncio.get_running_loop().create_task(obey(system.local)))
+        obeying.append(asyncio.get_running_loop().create_task(obey(system.runtime)))
 
     run_until_stopped(partial(open_system, settings), announce)
 

@@ -46,7 +46,7 @@ async def test_what_cannot_be_written_is_answered_503_with_the_reason(
         client.headers["authorization"] = f"Bearer {begun.json()['token']}"
         why = f"the database cannot be written at the moment: {trouble}"
 
-        async with unwritable(system.local.store, trouble, "items"):
+        async with unwritable(system.runtime.store, trouble, "items"):
             told = await client.post("/api/v1/epics", json=EPIC)
             assert (told.status_code, told.json()["detail"]) == (503, why)
             assert told.headers["retry-after"] == "1"

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from accord.app.observers import Traffic
-from accord.app.site import Site
+from accord.app.site import SystemSite
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.telemetry.metrics import Exposition
 from accord.telemetry.tracing import RequestSpans
@@ -91,7 +91,7 @@ class Place:
         self.app = App()
         traffic = Traffic(RequestSpans(provider))
         apps = dict.fromkeys(("/a", "/b"), self.app)
-        self.site = Site(apps, faces=FACES, traffic=traffic)
+        self.site = SystemSite(apps, faces=FACES, traffic=traffic)
 
     def ask(self, path: str, body: bytes = b"", **fields: str) -> Answered:
         pairs = [(name.encode(), value.encode()) for name, value in fields.items()]

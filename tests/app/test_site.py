@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accord.app.site import RoutedHead, Site
+from accord.app.site import RoutedHead, SystemSite
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.transports.http.heads import Fields, WebRequest
 from accord.transports.http.replies import Reply, text_reply
@@ -72,7 +72,7 @@ def asked(path: str) -> WebRequest:
     ],
 )
 def test_the_longest_path_that_fits_decides(path: str, answer: bytes) -> None:
-    site = Site({"": App("pages"), "/api/v1": App("rest"), "/api/v1/mcp": App("mcp")})
+    site = SystemSite({"": App("pages"), "/api/v1": App("rest"), "/api/v1/mcp": App("mcp")})
     judged = site.judge(asked(path))
     assert isinstance(judged, RoutedHead)
     exchange = Answered()
@@ -81,20 +81,20 @@ def test_the_longest_path_that_fits_decides(path: str, answer: bytes) -> None:
 
 
 def test_a_refusal_is_passed_on() -> None:
-    site = Site({"/a": App("a")})
+    site = SystemSite({"/a": App("a")})
     assert site.judge(asked("/a/no")) == text_reply(403, "a")
     assert site.too_large(asked("/a/x"), 5) == text_reply(413, "a x 5")
 
 
 def test_where_nothing_is_404_is_answered() -> None:
-    site = Site({"/a": App("a")})
+    site = SystemSite({"/a": App("a")})
     assert site.judge(asked("/b")) == text_reply(404, "there is nothing here")
     assert site.too_large(asked("/b"), 5).status == 413
 
 
 async def test_all_begin_and_end_with_the_site() -> None:
     apps = {"/a": App("a"), "/b": App("b")}
-    site = Site(apps)
+    site = SystemSite(apps)
     await site.start()
     await site.close(2.0)
     assert [app.heard for app in apps.values()] == [["start", "close 2.0"]] * 2

@@ -23,7 +23,7 @@ from accord.a2a import Agent
 from accord.app.observers import Traffic
 from accord.app.runtime import open_runtime
 from accord.app.settings import Settings
-from accord.app.site import Site
+from accord.app.site import SystemSite
 from accord.app.system import open_system, prepare
 from accord.operations.logs import JsonFormat
 from accord.telemetry.tracing import RequestSpans
@@ -204,7 +204,7 @@ async def _reviewer(spans: InMemorySpanExporter) -> AsyncIterator[str]:
         return f"{len(text)} characters are fine"
 
     traffic = Traffic(RequestSpans(_provider(spans, "reviewer")))
-    site = Site({"": agent.app()}, faces={"": "agent"}, traffic=traffic)
+    site = SystemSite({"": agent.app()}, faces={"": "agent"}, traffic=traffic)
     await site.start()
     listener = await listen_web("http://127.0.0.1:0/", site, Options())
     try:

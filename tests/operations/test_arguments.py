@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.operations.arguments import all_of, convert, decode
+from accord.operations.arguments import argument_set, convert, decode
 from accord.operations.context import OperationContext
-from accord.operations.errors import InvalidError, MalformedError
+from accord.operations.errors import InvalidError, MalformedRequestError
 from accord.operations.registry import Registry
 from tests.hostile.cost import assert_refused_cheaply
 
@@ -82,13 +82,15 @@ def test_what_is_wrong_is_named(body: str, pointer: str) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b'{"title": "\xff"}'])
 def test_what_is_no_json_is_malformed(body: bytes) -> None:
-    with pytest.raises(MalformedError, match="what was sent is not JSON"):
+    with pytest.raises(MalformedRequestError, match="what was sent is not JSON"):
         decode(OPERATION, body)
 
 
 @pytest.mark.req("Q-04")
 def test_what_is_nested_too_deep_is_malformed() -> None:
-    with pytest.raises(MalformedError, match="what was sent is nested deeper than 128 levels"):
+    with pytest.raises(
+        MalformedRequestError, match="what was sent is nested deeper than 128 levels"
+    ):
         decode(OPERATION, DEEP)
 
 
@@ -114,8 +116,8 @@ def test_a_mutable_default_is_not_shared() -> None:
 
 
 def test_there_is_one_type_for_each_operation() -> None:
-    assert all_of(OPERATION).type is all_of(OPERATION).type
-    assert all_of(OPERATION).type.__name__ == "AssembleArguments"
+    assert argument_set(OPERATION).type is argument_set(OPERATION).type
+    assert argument_set(OPERATION).type.__name__ == "AssembleArguments"
 
 
 @pytest.mark.req("F-31")

@@ -18,7 +18,7 @@ from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.jsonrpc.runtime.peer import Peer
 from accord.operations.errors import ForbiddenError
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.plugins import (
     Channel,
     Operations,
@@ -89,7 +89,7 @@ async def test_a_part_needs_its_own_right(world: World) -> None:
 async def test_what_reads_performs_no_writes(
     world: World, other: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalOperationError):
         await world.call("count_epics", then=other)
     assert isinstance(caplog.records[-1].exc_info, tuple)
     assert caplog.records[-1].exc_info[0] is LookupError

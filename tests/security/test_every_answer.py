@@ -86,7 +86,7 @@ async def test_all_cookies_are_bound_to_the_host_over_https(fortress: Fortress) 
 
 
 async def test_what_was_kept_in_a_browser_is_gone_with_the_session(fortress: Fortress) -> None:
-    accounts = fortress.house.system.local.accounts
+    accounts = fortress.house.system.runtime.accounts
     signed_in = await accounts.sign_in(ADMIN, PASSWORD, face="web")
     headers = {"cookie": f"__Host-accord_session={signed_in.token}"}
     csrf = {"csrf": signed_in.csrf_token}

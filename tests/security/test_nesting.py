@@ -33,7 +33,7 @@ from accord.jsonrpc.protocol.codec import MAX_DEPTH
 from accord.mcp.client.auth.web import Reply
 from accord.mcp.server.auth.issuers import read_header
 from accord.mcp.server.components.parameters import TextArguments
-from accord.operations.arguments import Part
+from accord.operations.arguments import ArgumentSet
 from accord.web.forms import Words
 from accord.web.pages.workflows.inputs import value_of
 from accord.workflows.agent.tasks import task_input
@@ -118,7 +118,7 @@ def page(kind: str) -> Callable[[int], Any]:
     return lambda levels: value_of(schema, Words([("in.it", lists(levels))]))
 
 
-SIGN_IN = Part("SignIn", (Parameter("username", Any, "keyword_only", True),))
+SIGN_IN = ArgumentSet("SignIn", (Parameter("username", Any, "keyword_only", True),))
 RESULT = {"message_id": "m", "run_id": "r", "task_id": "r/t", "status": "success"}
 START = {"type": "start", "message_id": "m", "workflow": "w", "started_by": "ann"}
 

@@ -43,13 +43,13 @@ class House:
 
     async def do(self, operation: str, /, by: str = ADMIN, **arguments: Any) -> Any:
         """The result of an operation, as somebody who has signed in."""
-        runner = self.system.local.runner
+        runner = self.system.runtime.runner
         found = runner.registry[operation]
         caller = await self.caller(by)
         return (await runner.run(found, lambda: convert(found, arguments), caller)).result
 
     async def caller(self, username: str) -> Caller:
-        return await caller_of(self.system.local.store, username)
+        return await caller_of(self.system.runtime.store, username)
 
     async def add_person(self, username: str, role: Role) -> None:
         """Somebody whose password is `PASSWORD`."""
@@ -58,7 +58,7 @@ class House:
     async def session(self, username: str = ADMIN) -> str:
         """The token of a session of somebody whose password is `PASSWORD`."""
         if username not in self._sessions:
-            signed_in = await self.system.local.accounts.sign_in(username, PASSWORD, face="web")
+            signed_in = await self.system.runtime.accounts.sign_in(username, PASSWORD, face="web")
             self._sessions[username] = signed_in.token
         return self._sessions[username]
 

@@ -94,7 +94,7 @@ async def poison(house: House) -> dict[str, list[str]]:
     view = await do("create_view", name=SHORT, filter={"query": SHORT, "label": SHORT}, shared=True)
     token = await do("create_token", name=SHORT)
     await do("create_user", username="poisoned", email="x'&{{1}}`=@example.org")
-    await house.system.local.accounts.sign_in(ADMIN, PASSWORD, face="web", client=SHORT)
+    await house.system.runtime.accounts.sign_in(ADMIN, PASSWORD, face="web", client=SHORT)
     runs, letters = await _runs(house)
     items = [epic, criteria, one, document]
     return {
@@ -113,7 +113,7 @@ async def poison(house: House) -> dict[str, list[str]]:
 
 async def _by_program(house: House, operation: str, **arguments: Any) -> str:
     """Have a program do something that calls itself by a payload; the change."""
-    runner = house.system.local.runner
+    runner = house.system.runtime.runner
     found = runner.registry[operation]
     caller = replace(await house.caller(ADMIN), face="mcp", client=SHORT)
     outcome = await runner.run(found, lambda: convert(found, arguments), caller)

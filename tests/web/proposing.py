@@ -36,7 +36,7 @@ async def propose(client: Client, reason: str, *steps: dict[str, Any]) -> str:
 
 async def proposed(house: House, reason: str, *steps: dict[str, Any]) -> str:
     """The id of a proposal of mara's, whose program is not there any more."""
-    runner = house.system.local.runner
+    runner = house.system.runtime.runner
     operation = runner.registry["propose_changes"]
     mara = replace(await house.caller("mara"), face="mcp", client="Claude Code 2.1")
     arguments = {"reason": reason, "steps": list(steps)}

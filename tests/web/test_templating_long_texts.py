@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from markupsafe import Markup
 
-from accord.operations.errors import MalformedError
+from accord.operations.errors import MalformedRequestError
 from accord.web.app import MAX_FORM
 from accord.web.forms import MAX_PARTS, MULTIPART, read_form
 from accord.web.markdown import MAX_KEPT, MAX_TEXT, MarkdownHtml, markdown
@@ -86,7 +86,7 @@ async def test_a_form_has_so_many_parts() -> None:
     kind = f"{MULTIPART}; boundary=x"
     read = read_form(kind, part * 10 + b"--x--\r\n")
     assert read.every("a") == ["1"] * 10
-    with pytest.raises(MalformedError, match="1,000 parts"):
+    with pytest.raises(MalformedRequestError, match="1,000 parts"):
         read_form(kind, part * (MAX_PARTS + 1) + b"--x--\r\n")
 
 

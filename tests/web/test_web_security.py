@@ -53,10 +53,10 @@ async def test_every_form_but_two_is_refused_without_the_token_of_its_session(
     house: House, client: httpx.AsyncClient
 ) -> None:
     await house.add_person("mallory", "Administrator")
-    signed_in = await house.system.local.accounts.sign_in("mallory", PASSWORD, face="web")
+    signed_in = await house.system.runtime.accounts.sign_in("mallory", PASSWORD, face="web")
     forms = routes("POST")
     assert {route.path for route in forms if route.is_public} == PUBLIC_FORMS
-    before = await house.system.local.store.fetch("SELECT count(*) AS total FROM changes")
+    before = await house.system.runtime.store.fetch("SELECT count(*) AS total FROM changes")
     answers: dict[str, set[int]] = {}
     for route in forms:
         if route.is_public:
@@ -70,7 +70,7 @@ async def test_every_form_but_two_is_refused_without_the_token_of_its_session(
     by_script = await client.post("/sign-out", data={"a": "b"}, headers=headers)
     answers["by a script"] = {by_script.status_code}
     assert {path: found for path, found in answers.items() if found != {403}} == {}
-    after = await house.system.local.store.fetch("SELECT count(*) AS total FROM changes")
+    after = await house.system.runtime.store.fetch("SELECT count(*) AS total FROM changes")
     assert [dict(row) for row in after] == [dict(row) for row in before]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, BrowserContext, expect
 
-from accord.app.site import Site
+from accord.app.site import SystemSite
 from accord.transports.http.server import listen_web
 from accord.transports.options import Options
 from accord.transports.sockets import close_listener
@@ -28,11 +28,11 @@ async def served_plain(house: House, folder: Path) -> AsyncIterator[str]:
     """The pages of a house, with assets that lack htmx; gives where they are."""
     with as_file(files("accord.web") / "static") as static:
         shutil.copytree(static, folder, ignore=shutil.ignore_patterns("vendor"))
-    local = house.system.local
+    local = house.system.runtime
     assets = Assets(folder)
     assert HTMX not in assets
     pages = WebPages(local.runner, local.accounts, PAGES, assets=assets)
-    site = Site({"": pages})
+    site = SystemSite({"": pages})
     listener = await listen_web("http://127.0.0.1:0/", site, Options())
     try:
         yield listener.url.rstrip("/")

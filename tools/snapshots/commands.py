@@ -6,7 +6,7 @@ import argparse
 
 import msgspec
 
-from accord.app.settings import NO_FLAG, Setting, resolve
+from accord.app.settings import NO_FLAG, SettingValue, resolve
 from accord.cli.commands import COMMANDS, GROUPS, command_parser, group_parser, top_parser
 
 WIDTH = 100
@@ -48,7 +48,7 @@ def settings() -> str:
     return "".join(map(_setting, resolve({}, {}).each()))
 
 
-def _setting(setting: Setting) -> str:
+def _setting(setting: SettingValue) -> str:
     flag = "no flag" if setting.name in NO_FLAG else setting.flag
     default = msgspec.json.encode(setting.default).decode()
     return f"{setting.name} = {default}  {setting.variable}  {flag}  {setting.about}\n"

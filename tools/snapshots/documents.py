@@ -42,7 +42,7 @@ async def ask() -> Served:
             open_system(settings) as system,
             httpx.AsyncClient(base_url=system.url, timeout=60) as client,
         ):
-            token = await system.local.run("create_token", user=first.username, name="snapshots")
+            token = await system.runtime.run("create_token", user=first.username, name="snapshots")
             client.headers["authorization"] = f"Bearer {token.result.token}"
             made = await client.post(f"{REST}/prompts", json={**PROMPT, "content": "Be brief."})
             made.raise_for_status()

@@ -258,7 +258,7 @@ def _operation_problem(operation: Operation, before: Registry) -> str:
         for rest in operation.rest:
             RestRoute(operation, rest, "")
         openapi_document(alone, title="", version="", root="")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - each library refuses a type by errors of its own
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -91,7 +91,7 @@ class _EngineBuilder:
     ) -> None:
         self.counts: list[Callable[[Exposition], None]] = []
         self._settings = settings
-        self._local = runtime
+        self._runtime = runtime
         self._store = runtime.store
         self._stack = stack
         self._past = None if spans is None else spans.past
@@ -135,7 +135,7 @@ class _EngineBuilder:
         )
         await self._run(executor)
         bus.join(local_executor=executor)
-        await self._run(Scheduler(self._store, self._local.runner.trail))
+        await self._run(Scheduler(self._store, self._runtime.runner.trail))
         await self._run(run_retention(self._settings, self._store))
         self.counts.append(executor.metrics.write)
 
@@ -151,7 +151,7 @@ class _EngineBuilder:
         for caller in (asking, methods):
             self._stack.push_async_callback(caller.close)
         tools = ToolCaller(policy, spans=spans)
-        plugins = PluginCaller(self._local.plugins.steps, spans=spans)
+        plugins = PluginCaller(self._runtime.plugins.steps, spans=spans)
         return {"agent": asking, "tool": tools, "method": methods, "plugin": plugins}
 
     def worker(
@@ -162,8 +162,8 @@ class _EngineBuilder:
     async def working(self, worker: TaskWorker, kinds: Iterable[Kind]) -> None:
         await self._run(worker)
         for kind in kinds:
-            self._local.breakers.add(kind, worker.breakers)
-            self._stack.callback(self._local.breakers.remove, kind)
+            self._runtime.breakers.add(kind, worker.breakers)
+            self._stack.callback(self._runtime.breakers.remove, kind)
         self.counts.append(worker.write)
 
     async def _run(self, part: Startable) -> None:

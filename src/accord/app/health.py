@@ -160,21 +160,21 @@ class WorkerMetrics:
         Workers that do not answer are missing.
         """
         numbers = sorted(int(each.stem) for each in self._worker.folder.glob("*.sock"))
-        told = await asyncio.gather(*(self._ask(number) for number in numbers))
+        answers = await asyncio.gather(*(self._fetch(number) for number in numbers))
         page.family(
             WORKER_UP,
             "gauge",
             "Whether a worker told what it counts.",
             (
                 (((WORKER_LABEL, str(number)),), int(each is not None))
-                for number, each in zip(numbers, told, strict=True)
+                for number, each in zip(numbers, answers, strict=True)
             ),
         )
-        for number, families in zip(numbers, told, strict=True):
+        for number, families in zip(numbers, answers, strict=True):
             if families is not None:
                 page.include(families, (WORKER_LABEL, str(number)))
 
-    async def _ask(self, number: int) -> Families | None:
+    async def _fetch(self, number: int) -> Families | None:
         if number == self._worker.number:
             return self._own()
         try:
@@ -313,5 +313,5 @@ class HealthEndpoints(WebApp[str]):
         _reply_status(exchange, 200, status="ready")
 
 
-def _reply_status(exchange: Exchange, code: int, **said: str) -> None:
-    exchange.reply(msgspec.json.encode(said), status=code, headers=_NO_STORE + JSON)
+def _reply_status(exchange: Exchange, code: int, **members: str) -> None:
+    exchange.reply(msgspec.json.encode(members), status=code, headers=_NO_STORE + JSON)

@@ -348,7 +348,7 @@ class ObservedExchange:
 
     def _gone(self) -> None:
         """Count a client that disconnected before the response."""
-        told = self.on_gone
+        on_gone = self.on_gone
         if self._open:
             if self._stream is None:
                 self._face.in_flight -= 1
@@ -357,8 +357,8 @@ class ObservedExchange:
             else:
                 self._face.streams -= 1
                 self._end(self._status)
-        if told is not None:
-            told()
+        if on_gone is not None:
+            on_gone()
 
     def _end(self, status: int | None) -> None:
         self._open = False

@@ -213,7 +213,7 @@ NO_FLAG: Final = frozenset({"secret_key"})
 """Settings without a flag, since all users of the machine see the flags of a process."""
 
 
-class Setting(Struct, frozen=True):
+class SettingValue(Struct, frozen=True):
     """One setting, for people."""
 
     name: str
@@ -231,21 +231,21 @@ class Setting(Struct, frozen=True):
         return f"--{self.name.replace('_', '-')}"
 
 
-class Resolved(Struct, frozen=True):
+class ResolvedSettings(Struct, frozen=True):
     """All settings, each with its source."""
 
     settings: Settings
     sources: Mapping[str, Source]
 
-    def each(self) -> list[Setting]:
+    def each(self) -> list[SettingValue]:
         """Return all settings; secret values are replaced by stars."""
         defaults = Settings()
         return [
-            Setting(
+            SettingValue(
                 each.name,
                 about(each.name),
                 getattr(defaults, each.name),
-                _shown(each.name, getattr(self.settings, each.name)),
+                _displayed(each.name, getattr(self.settings, each.name)),
                 self.sources.get(each.name, "default"),
             )
             for each in fields(Settings)
@@ -257,27 +257,27 @@ def resolve(
     environ: Mapping[str, str] | None = None,
     *,
     config: str | None = None,
-) -> Resolved:
+) -> ResolvedSettings:
     """Return the settings from all sources. `flags` has those given on the command line.
 
     Raises SettingsError.
     """
     environ = os.environ if environ is None else environ
     names = [each.name for each in fields(Settings)]
-    said = {name: (value, f"--{name.replace('_', '-')}") for name, value in flags.items()}
+    raw = {name: (value, f"--{name.replace('_', '-')}") for name, value in flags.items()}
     for name in names:
         variable = f"{PREFIX}{name.upper()}"
-        if name not in said and environ.get(variable):
-            said[name] = (_words(name, environ[variable]), variable)
-    data = said.get("data", (Settings().data, ""))[0]
+        if name not in raw and environ.get(variable):
+            raw[name] = (_words(name, environ[variable]), variable)
+    data = raw.get("data", (Settings().data, ""))[0]
     for name, value, file in _from_file(config or environ.get(CONFIG), data):
-        said.setdefault(name, (value, file))
-    values = {name: value for name, (value, _) in said.items()}
+        raw.setdefault(name, (value, file))
+    values = {name: value for name, (value, _) in raw.items()}
     try:
         settings = _converted(values)
     except msgspec.ValidationError:
-        settings = _corrected(values, said)
-    return Resolved(settings, {name: source for name, (_, source) in said.items()})
+        settings = _corrected(values, raw)
+    return ResolvedSettings(settings, {name: source for name, (_, source) in raw.items()})
 
 
 def about(name: str) -> str:
@@ -302,7 +302,7 @@ def _converted(values: Mapping[str, Any]) -> Settings:
     return msgspec.convert(values, Settings, strict=False)
 
 
-def _corrected(values: Mapping[str, Any], said: Mapping[str, tuple[Any, Source]]) -> Settings:
+def _corrected(values: Mapping[str, Any], raw: Mapping[str, tuple[Any, Source]]) -> Settings:
     """Return the settings with choices such as `INFO` as they are declared.
 
     Raises SettingsError.
@@ -314,10 +314,10 @@ def _corrected(values: Mapping[str, Any], said: Mapping[str, tuple[Any, Source]]
         return _converted(corrected(values, choices_of_struct(Settings), "", from_text=True))
     except InvalidError as error:
         [wrong] = error.errors
-        source = said[wrong.pointer.strip("/").partition("/")[0]][1]
+        source = raw[wrong.pointer.strip("/").partition("/")[0]][1]
         raise SettingsError(f"{source}: {wrong.detail}") from None
     except msgspec.ValidationError as error:
-        raise SettingsError(_complaint(str(error), said)) from None
+        raise SettingsError(_complaint(str(error), raw)) from None
 
 
 def _words(name: str, text: str) -> Any:
@@ -339,9 +339,9 @@ def _from_file(named: str | None, data: str) -> list[tuple[str, Any, Source]]:
     return [(name, value, str(path)) for name, value in values.items()]
 
 
-def _complaint(error: str, said: Mapping[str, tuple[Any, Source]]) -> str:
+def _complaint(error: str, raw: Mapping[str, tuple[Any, Source]]) -> str:
     """Return a description of an invalid value, with its source."""
-    for name, (_, source) in said.items():
+    for name, (_, source) in raw.items():
         if f"`$.{name}`" in error or f"`$.{name}[" in error:
             return f"{source}: {error.split(' - at ')[0]}"
         if f"unknown field `{name}`" in error:
@@ -349,7 +349,7 @@ def _complaint(error: str, said: Mapping[str, tuple[Any, Source]]) -> str:
     return error
 
 
-def _shown(name: str, value: Any) -> Any:
+def _displayed(name: str, value: Any) -> Any:
     return "***" if name in SECRETS and value not in ("", "auto", "memory", "database") else value
 
 

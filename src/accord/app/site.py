@@ -88,7 +88,7 @@ class RoutedHead(Struct, frozen=True):
     judged: Any
 
 
-class Site(LivingApp[RoutedHead]):
+class SystemSite(LivingApp[RoutedHead]):
     """Applications by their paths; implements `LivingApp`."""
 
     def __init__(

@@ -47,7 +47,7 @@ from accord.app.observers import (
 )
 from accord.app.runtime import Runtime, agent_secrets, open_runtime
 from accord.app.settings import Settings
-from accord.app.site import CertificateError, Site, answer_headers, tls_context
+from accord.app.site import CertificateError, SystemSite, answer_headers, tls_context
 from accord.entry_points import PluginError
 from accord.hub.mcp.server import hub_server
 from accord.hub.search_index import IndexMaintenance
@@ -103,10 +103,10 @@ class System(Struct, frozen=True):
     """The system while it is being served."""
 
     settings: Settings
-    local: Runtime
+    runtime: Runtime
     listener: HttpListener
     probes: HealthEndpoints
-    site: Site
+    site: SystemSite
     _closed: asyncio.Event
 
     @property
@@ -264,7 +264,7 @@ def _site(
     probes: HealthEndpoints,
     traffic: Traffic,
     observer: Any,
-) -> Site:
+) -> SystemSite:
     # Pages need an extra, which executors and bridges do without.
     from accord.web.app import WebPages
     from accord.web.pages import PAGES
@@ -287,7 +287,7 @@ def _site(
         hosts=settings.allowed_hosts,
         trusted_proxies=settings.trusted_proxies,
     )
-    return Site(
+    return SystemSite(
         {
             "": WebPages(
                 runner,
@@ -493,7 +493,7 @@ async def _health_listener(url: str, probes: HealthEndpoints) -> AsyncIterator[s
     if not url:
         yield ""
         return
-    site = Site({f"/{place}": probes for place in HEALTH_PATHS})
+    site = SystemSite({f"/{place}": probes for place in HEALTH_PATHS})
     listener = await listen_web(url, site, Options())
     try:
         yield listener.url.rstrip("/")

@@ -17,10 +17,10 @@ from msgspec.structs import fields, replace
 
 from accord.app.settings import (
     NO_FLAG,
-    Resolved,
-    Setting,
+    ResolvedSettings,
     Settings,
     SettingsError,
+    SettingValue,
     about,
     is_list,
     is_switch,
@@ -61,7 +61,7 @@ def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> Non
     parser.add_argument("--config", metavar="FILE", help="a TOML file with settings")
 
 
-def settings_from(arguments: argparse.Namespace) -> Resolved:
+def settings_from(arguments: argparse.Namespace) -> ResolvedSettings:
     """Return the settings of the flags, the environment and the file. Raises `UsageError`."""
     flags = {
         each.name: value
@@ -255,7 +255,7 @@ def _written(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _source_of(setting: Setting) -> str:
+def _source_of(setting: SettingValue) -> str:
     return setting.source if setting.source == "default" else f"from {setting.source}"
 
 

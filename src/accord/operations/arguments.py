@@ -21,13 +21,13 @@ from accord.jsonrpc.methods.params_errors import DuplicateMemberError, check_mem
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.codec import NestingError, check_nesting
 from accord.operations.choices import MAX_REPEATED, Choices, choices_of, corrected
-from accord.operations.errors import InvalidError, MalformedError
+from accord.operations.errors import InvalidError, MalformedRequestError
 from accord.operations.logs import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
 """Maximum length of a name that is repeated to its sender."""
-MAX_SAID: Final = 800
+MAX_MESSAGE: Final = 800
 """Characters read at either end of a message of msgspec."""
 
 _AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
@@ -40,7 +40,7 @@ _INT64: Final = 2**63
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-class Part:
+class ArgumentSet:
     """A set of arguments: all of them, or those in a body or a query."""
 
     __slots__ = ("_choices", "_decode", "_parameters", "names", "type")
@@ -70,11 +70,11 @@ class Part:
             check_once(body)
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
-            values = self._decode_again(body, _said(error))
+            values = self._decode_again(body, _message_of(error))
         except NestingError as error:
-            raise MalformedError(f"what was sent is {error}") from None
+            raise MalformedRequestError(f"what was sent is {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise MalformedError("what was sent is not JSON") from None
+            raise MalformedRequestError("what was sent is not JSON") from None
         return _checked(values)
 
     def convert(self, values: Mapping[str, Any], *, from_text: bool = False) -> dict[str, Any]:
@@ -85,53 +85,53 @@ class Part:
         try:
             found = msgspec.convert(values, self.type, strict=not from_text)
         except msgspec.ValidationError as error:
-            changed = self._corrected(values, _said(error), from_text=from_text)
+            changed = self._corrected(values, _message_of(error), from_text=from_text)
             if not changed:
-                raise self._refusal(_said(error)) from None
+                raise self._refusal(_message_of(error)) from None
             try:
                 found = msgspec.convert({**values, **changed}, self.type, strict=not from_text)
             except msgspec.ValidationError as other:
-                raise self._refusal(_said(other)) from None
+                raise self._refusal(_message_of(other)) from None
         return _checked(asdict(found))
 
-    def _decode_again(self, body: bytes, said: str) -> dict[str, Any]:
+    def _decode_again(self, body: bytes, message: str) -> dict[str, Any]:
         """Decode arguments that msgspec refused, after correcting choices.
 
         Only arguments with choices are examined. Raises InvalidError.
         """
-        if not self._is_choice(said):
-            raise self._refusal(said) from None
+        if not self._is_choice(message):
+            raise self._refusal(message) from None
         members: dict[str, Any] = _members(body)
-        given = {
+        candidates = {
             name: msgspec.json.decode(members[name])
             for name in self._all_choices().members
             if name in members
         }
-        changed = self._corrected(given, said)
+        changed = self._corrected(candidates, message)
         if not changed:
-            raise self._refusal(said) from None
+            raise self._refusal(message) from None
         try:
             return asdict(self._decode(msgspec.json.encode({**members, **changed})))
         except msgspec.ValidationError as error:
-            raise self._refusal(_said(error)) from None
+            raise self._refusal(_message_of(error)) from None
 
     def _corrected(
-        self, values: Mapping[str, Any], said: str, *, from_text: bool = False
+        self, values: Mapping[str, Any], message: str, *, from_text: bool = False
     ) -> dict[str, Any]:
         """Return the arguments with choices that were spelled differently.
 
         Raises InvalidError.
         """
-        if not self._is_choice(said):
+        if not self._is_choice(message):
             return {}
         known = self._all_choices()
-        given = {name: values[name] for name in known.members if name in values}
-        found = corrected(given, known, "", from_text=from_text)
-        return {name: value for name, value in found.items() if value is not given[name]}
+        candidates = {name: values[name] for name in known.members if name in values}
+        found = corrected(candidates, known, "", from_text=from_text)
+        return {name: value for name, value in found.items() if value is not candidates[name]}
 
-    def _is_choice(self, said: str) -> bool:
+    def _is_choice(self, message: str) -> bool:
         """Return True if the message of msgspec is about an argument with choices."""
-        place = _AT.fullmatch(said)
+        place = _AT.fullmatch(message)
         steps = [step for step in _STEP.split(place["where"]) if step] if place else []
         return bool(steps) and steps[0] in self._all_choices().members
 
@@ -140,8 +140,8 @@ class Part:
             self._choices = choices_of((each.name, each.annotation) for each in self._parameters)
         return self._choices
 
-    def _refusal(self, said: str) -> InvalidError:
-        return _refusal(said, self.type.__struct_fields__)
+    def _refusal(self, message: str) -> InvalidError:
+        return _refusal(message, self.type.__struct_fields__)
 
 
 def check_once(text: bytes, where: str = "") -> None:
@@ -159,20 +159,20 @@ def check_once(text: bytes, where: str = "") -> None:
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
     """Decode all arguments in a JSON object; see `Part.decode`."""
-    return all_of(operation).decode(body)
+    return argument_set(operation).decode(body)
 
 
 def convert(
     operation: Operation, values: Mapping[str, Any], *, from_text: bool = False
 ) -> dict[str, Any]:
     """Convert all arguments from values or words; see `Part.convert`."""
-    return all_of(operation).convert(values, from_text=from_text)
+    return argument_set(operation).convert(values, from_text=from_text)
 
 
 @lru_cache(maxsize=1024)
-def all_of(operation: Operation) -> Part:
+def argument_set(operation: Operation) -> ArgumentSet:
     """Return the set of all arguments of an operation."""
-    return Part(f"{operation.name.title().replace('_', '')}Arguments", operation.parameters)
+    return ArgumentSet(f"{operation.name.title().replace('_', '')}Arguments", operation.parameters)
 
 
 # Values that types allow and no database stores
@@ -182,7 +182,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if value.__class__ is str:
             if "\0" in value or not (value.isascii() or _is_text(value)):
-                raise _unkeepable(name)
+                raise _unstorable(name)
         elif value is not None and value.__class__ is not bool:
             _check_inside(name, value)
     return values
@@ -192,7 +192,7 @@ def _check_inside(where: str, value: Any) -> None:
     """Raise InvalidError for a value that contains something unstorable."""
     if isinstance(value, str):
         if "\0" in value or not (value.isascii() or _is_text(value)):
-            raise _unkeepable(where)
+            raise _unstorable(where)
     elif isinstance(value, int):
         if not -_INT64 <= value < _INT64:
             raise InvalidError(where, "is a number of more than 64 bits")
@@ -225,29 +225,33 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _unkeepable(where: str) -> InvalidError:
+def _unstorable(where: str) -> InvalidError:
     return InvalidError(where, "has a character that no text can have")
 
 
 # Messages of msgspec, for people
 
 
-def _said(error: msgspec.ValidationError) -> str:
+def _message_of(error: msgspec.ValidationError) -> str:
     """Return the beginning and the end of a message of msgspec.
 
     The message may contain a name of the caller, of any length.
     """
-    said = str(error)
-    return said if len(said) <= 2 * MAX_SAID else f"{said[:MAX_SAID]}…{said[-MAX_SAID:]}"
+    message = str(error)
+    return (
+        message
+        if len(message) <= 2 * MAX_MESSAGE
+        else f"{message[:MAX_MESSAGE]}…{message[-MAX_MESSAGE:]}"
+    )
 
 
-def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
+def _refusal(message: str, fields: Iterable[str]) -> InvalidError:
     """Return the error for a message of msgspec.
 
     It names the field; an unknown field is answered with the valid `fields`.
     """
-    place = _AT.fullmatch(said)
-    what, where = (place["what"], place["where"]) if place else (said, "")
+    place = _AT.fullmatch(message)
+    what, where = (place["what"], place["where"]) if place else (message, "")
     steps = [step for step in _STEP.split(where) if step]
     named = _NAMED.fullmatch(what)
     if named is not None:

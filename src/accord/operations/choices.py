@@ -153,11 +153,11 @@ def _no_choice(where: str, value: Any, valid: Sequence[Any]) -> InvalidError:
         close = get_close_matches(_letters(value[:MAX_REPEATED]), by_letters, n=1)
         near = f", did you mean {by_letters[close[0]]}?" if close else ""
     only = "one of " if len(names) > 1 else ""
-    detail = f"must be {only}{', '.join(names[:MAX_NAMED])}{more}; got {_shown(value)}{near}"
+    detail = f"must be {only}{', '.join(names[:MAX_NAMED])}{more}; got {_quoted(value)}{near}"
     return InvalidError(where, detail, valid=list(valid[:MAX_NAMED]))
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     match value:
         case str():
             text = masked(value[: 4 * MAX_REPEATED])

@@ -98,7 +98,7 @@ class ServiceError(Exception):
         """The remaining rate limit of the caller, if it was counted."""
 
 
-class MalformedError(ServiceError):
+class MalformedRequestError(ServiceError):
     """The request cannot be parsed."""
 
     kind = KINDS["malformed_request"]
@@ -161,7 +161,7 @@ class RateLimitedError(ServiceError):
         self.allowance = allowance
 
 
-class UnavailableError(ServiceError):
+class ServiceUnavailableError(ServiceError):
     """A temporary failure; the same call may succeed later."""
 
     kind = KINDS["unavailable"]

@@ -281,20 +281,20 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     log.critical("nobody caught an exception", exc_info=(kind, error, trace))
 
 
-def _uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
-    if told.exc_type is SystemExit or told.exc_value is None:
+def _uncaught_in_thread(details: threading.ExceptHookArgs) -> None:
+    if details.exc_type is SystemExit or details.exc_value is None:
         return
-    name = "" if told.thread is None else told.thread.name
+    name = "" if details.thread is None else details.thread.name
     log.critical(
         "thread %s ended by an exception",
         name,
-        exc_info=(told.exc_type, told.exc_value, told.exc_traceback),
+        exc_info=(details.exc_type, details.exc_value, details.exc_traceback),
     )
 
 
-def _unraisable(told: Any) -> None:
+def _unraisable(details: Any) -> None:
     log.error(
         "an exception was ignored in %r",
-        told.object,
-        exc_info=(told.exc_type, told.exc_value, told.exc_traceback),
+        details.object,
+        exc_info=(details.exc_type, details.exc_value, details.exc_traceback),
     )

@@ -62,17 +62,17 @@ def page_of(
 
     `key` returns the sort keys of a row.
     """
-    kept = rows[:limit]
+    items = rows[:limit]
     has_more = len(rows) > limit
     return Page(
-        items=kept,
-        next_cursor=cursor_after(*key(kept[-1])) if has_more else None,
+        items=items,
+        next_cursor=cursor_after(*key(items[-1])) if has_more else None,
         has_more=has_more,
         total=total,
     )
 
 
-def shown_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
+def map_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
     """Return a page with `show` applied to each row."""
     return Page(
         items=[show(row) for row in page.items],

@@ -47,7 +47,7 @@ from accord.operations.errors import (
     ForbiddenError,
     Limiter,
     ServiceError,
-    UnavailableError,
+    ServiceUnavailableError,
 )
 from accord.operations.logs import serving
 from accord.operations.operation import (
@@ -60,7 +60,7 @@ from accord.operations.operation import (
     exceeded_ability,
 )
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
-from accord.operations.storage import FIND_CALL, KEEP_CALL, LANE, SWEEP_CALLS
+from accord.operations.storage import FIND_CALL, LANE, STORE_CALL, SWEEP_CALLS
 from accord.store.store import ConstraintError, Store, StoreUnavailableError, Transaction
 
 RETENTION: Final = timedelta(hours=24)
@@ -84,8 +84,8 @@ class EarlierCall(msgspec.Struct, frozen=True):
 
 def request_hash(operation: str, arguments: dict[str, Any]) -> str:
     """Return a hash that differs between requests with the same key."""
-    told = _without_secrets(arguments)
-    return sha256(msgspec.json.encode([operation, told], order="deterministic")).hexdigest()
+    public = _without_secrets(arguments)
+    return sha256(msgspec.json.encode([operation, public], order="deterministic")).hexdigest()
 
 
 async def find_earlier_call(work: OperationContext, key: str, hashed: str) -> EarlierCall | None:
@@ -108,7 +108,7 @@ async def store_call(
     await work.db.execute(SWEEP_CALLS, _expiry(work), MAX_SWEPT_CALLS)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(
-        KEEP_CALL, work.caller.user_id, _stored_key(key), hashed, change_id, encoded, work.now
+        STORE_CALL, work.caller.user_id, _stored_key(key), hashed, change_id, encoded, work.now
     )
 
 
@@ -144,7 +144,7 @@ Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
 """Called after every committed write, with its outcome, caller and operation name."""
 
 
-class InternalError(Exception):
+class InternalOperationError(Exception):
     """An operation failed by a fault of ours; the caller learns the correlation id only."""
 
     def __init__(self, correlation_id: str) -> None:
@@ -229,40 +229,40 @@ class Runner:
 
     async def _run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
         allowance: Allowance | None = None
-        given: Mapping[str, Any] = {}
+        values: Mapping[str, Any] = {}
         outer = serving.get()
         serving.set((caller, operation.name))
         try:
             caller.require(operation.right, operation.name)
             allowance = await self.take(caller, operation.cost)
-            given = arguments() if callable(arguments) else arguments
+            values = arguments() if callable(arguments) else arguments
             if operation.writes:
-                outcome = await self._write(operation, dict(given), caller)
+                outcome = await self._write(operation, dict(values), caller)
             else:
-                outcome = await self._read(operation, given, caller)
+                outcome = await self._read(operation, values, caller)
         except ServiceError as error:
             error.allowance = error.allowance or allowance
             result, code = _result_of(error), error.kind.code
-            if result == "refused" and operation.writes and given.get(DRY_RUN):
+            if result == "refused" and operation.writes and values.get(DRY_RUN):
                 result = "dry_run"  # a refused attempt to change something is recorded otherwise
             self.trail.enqueue(
-                self._record(operation, caller, result, code, _target(operation, given))
+                self._record(operation, caller, result, code, _target(operation, values))
             )
             raise
         except StoreUnavailableError as error:
-            target = _target(operation, given)
+            target = _target(operation, values)
             self.trail.enqueue(self._record(operation, caller, "failed", "unavailable", target))
             log.error("%s: the database is not available: %s", operation.name, error)
-            raise UnavailableError(error.told) from error
+            raise ServiceUnavailableError(error.told) from error
         except Exception as error:
-            target = _target(operation, given)
+            target = _target(operation, values)
             self.trail.enqueue(self._record(operation, caller, "failed", "internal_error", target))
             log.exception("%s failed", operation.name)
-            raise InternalError(caller.correlation_id) from error
+            raise InternalOperationError(caller.correlation_id) from error
         except asyncio.CancelledError:
             # The client is gone. A write that was begun goes on, and writes its own record.
-            with suppress(UnavailableError):
-                target = _target(operation, given)
+            with suppress(ServiceUnavailableError):
+                target = _target(operation, values)
                 self.trail.enqueue(self._record(operation, caller, "cancelled", target=target))
             raise
         finally:
@@ -449,7 +449,7 @@ class Runner:
 
 
 def _result_of(error: ServiceError) -> Result:
-    if isinstance(error, UnavailableError):
+    if isinstance(error, ServiceUnavailableError):
         return "failed"
     return "denied" if isinstance(error, ForbiddenError) else "refused"
 

@@ -14,7 +14,7 @@ FIND_CALL: Final = """
 SELECT request_hash, change_id, result FROM idempotency
 WHERE user_id = $1 AND key = $2 AND created_at >= $3
 """
-KEEP_CALL: Final = """
+STORE_CALL: Final = """
 INSERT INTO idempotency (user_id, key, request_hash, change_id, result, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (user_id, key) DO UPDATE

@@ -22,17 +22,17 @@ from accord.operations.adapters.rest_messages import correlation_line
 from accord.operations.adapters.rest_routes import RouteTree, path_names
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.auth.credentials import Addresses, RequestCredentials
 from accord.operations.context import Caller
 from accord.operations.errors import (
     ForbiddenError,
-    MalformedError,
+    MalformedRequestError,
     NotFoundError,
     ServiceError,
+    ServiceUnavailableError,
     UnauthenticatedError,
-    UnavailableError,
 )
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.transports.http.admission import Origins
 from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
@@ -186,7 +186,7 @@ class WebPages(LivingApp[PageHead]):
         self._services.templates.close()
 
     async def _serve(
-        self, head: PageHead, credentials: Credentials, body: bytes, exchange: Exchange
+        self, head: PageHead, credentials: RequestCredentials, body: bytes, exchange: Exchange
     ) -> None:
         page_request = _page_request(self._services, head, credentials)
         try:
@@ -200,7 +200,7 @@ class WebPages(LivingApp[PageHead]):
         """Return the response to a request whose page raised an error."""
         if isinstance(error, UnauthenticatedError):
             return _to_sign_in(page_request)
-        if not isinstance(error, ServiceError | InternalError):
+        if not isinstance(error, ServiceError | InternalOperationError):
             log.error(
                 "a page at %r failed",
                 page_request.http.path[:200],
@@ -211,7 +211,7 @@ class WebPages(LivingApp[PageHead]):
 
     async def _answer(self, page_request: PageRequest, head: PageHead, body: bytes) -> PageResponse:
         if len(self._underway) > MAX_IN_FLIGHT:
-            raise UnavailableError("too many pages are being made: try again")
+            raise ServiceUnavailableError("too many pages are being made: try again")
         request = head.request
         page_request.query = read_words(request.query)
         if request.method == "POST":
@@ -231,9 +231,9 @@ class WebPages(LivingApp[PageHead]):
             raise UnauthenticatedError
         return await head.route.function(page_request)
 
-    async def _caller(self, credentials: Credentials) -> Caller:
+    async def _caller(self, credentials: RequestCredentials) -> Caller:
         if not credentials.by_cookie:
-            raise MalformedError("pages are for browsers: programs use the REST interface")
+            raise MalformedRequestError("pages are for browsers: programs use the REST interface")
         return await self._authenticator.caller(credentials)
 
     async def _failure(self, page_request: PageRequest, error: Exception) -> PageResponse:
@@ -255,7 +255,9 @@ class WebPages(LivingApp[PageHead]):
             return await page_request.page("error.html", status=status, **shown)
 
 
-def _page_request(services: PageServices, head: PageHead, credentials: Credentials) -> PageRequest:
+def _page_request(
+    services: PageServices, head: PageHead, credentials: RequestCredentials
+) -> PageRequest:
     return PageRequest(
         services=services,
         caller=None,
@@ -287,7 +289,7 @@ async def _complete(answer: PageResponse) -> PageResponse:
     return answer
 
 
-def _reply(answer: PageResponse, credentials: Credentials) -> Reply:
+def _reply(answer: PageResponse, credentials: RequestCredentials) -> Reply:
     status, lines, body = _head_and_body(answer)
     return Reply(status, lines + correlation_line(credentials.correlation_id), body)
 

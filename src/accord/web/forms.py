@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from accord.operations.errors import MalformedError
+from accord.operations.errors import MalformedRequestError
 
 MAX_WORDS: Final = 10_000
 """The most fields of a form: lists of checkboxes have many."""
@@ -85,7 +85,7 @@ def read_words(text: str) -> Words:
     """Parse a query, or a form encoded like one. Raises MalformedError."""
     pairs = [each for each in text.split("&") if each]
     if len(pairs) > MAX_WORDS:
-        raise MalformedError(f"a form may have {MAX_WORDS:,} fields")
+        raise MalformedRequestError(f"a form may have {MAX_WORDS:,} fields")
     split = (each.partition("=") for each in pairs)
     return Words((_decoded(name), _decoded(value)) for name, _, value in split)
 
@@ -97,34 +97,34 @@ def read_form(media_type: str, body: bytes) -> Words:
         try:
             return read_words(body.decode("ascii"))
         except UnicodeDecodeError:
-            raise MalformedError("the form is not percent-encoded") from None
+            raise MalformedRequestError("the form is not percent-encoded") from None
     boundary = _BOUNDARY.search(media_type)
     if kind == MULTIPART and boundary is not None:
         if body.count(b"--" + boundary[1].encode()) > MAX_PARTS:
-            raise MalformedError(f"a form with files may have {MAX_PARTS:,} parts")
+            raise MalformedRequestError(f"a form with files may have {MAX_PARTS:,} parts")
         return _parts(media_type, body)
-    raise MalformedError("a form is sent as application/x-www-form-urlencoded or with files")
+    raise MalformedRequestError("a form is sent as application/x-www-form-urlencoded or with files")
 
 
 def _parts(media_type: str, body: bytes) -> Words:
     head = f"content-type: {media_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if not message.is_multipart():
-        raise MalformedError("the form has no parts")
+        raise MalformedRequestError("the form has no parts")
     pairs: list[tuple[str, str]] = []
     files: list[tuple[str, bytes]] = []
     for part in message.iter_parts():
         name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
         if not isinstance(name, str) or not isinstance(content, bytes):
-            raise MalformedError("a part of the form has no name")
+            raise MalformedRequestError("a part of the form has no name")
         if part.get_param("filename", header="content-disposition") is not None:
             files.append((name, content))
             continue
         try:
             pairs.append((name, content.decode("utf-8-sig")))
         except UnicodeDecodeError:
-            raise MalformedError(f"{name[:100]} is not a text in UTF-8") from None
+            raise MalformedRequestError(f"{name[:100]} is not a text in UTF-8") from None
     return Words(pairs, files)
 
 
@@ -132,4 +132,4 @@ def _decoded(text: str) -> str:
     try:
         return unquote_to_bytes(text.replace("+", " ")).decode()
     except UnicodeDecodeError:
-        raise MalformedError("the form is not UTF-8") from None
+        raise MalformedRequestError("the form is not UTF-8") from None

@@ -19,7 +19,7 @@ from accord.hub.undo import can_be_undone
 from accord.operations.arguments import convert
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.credentials import RequestCredentials
 from accord.operations.context import Caller
 from accord.operations.operation import Outcome
 from accord.operations.runner import Runner
@@ -113,7 +113,7 @@ class PageRequest(Struct, kw_only=True):
     caller: Caller | None
     """None on public pages without a session."""
     http: WebRequest
-    credentials: Credentials
+    credentials: RequestCredentials
     values: Mapping[str, str]
     """The values of the path's parameters, by name."""
     query: Words

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from accord.jsonrpc.methods.signature import read_signature
 from accord.jsonrpc.protocol.errors import RegistrationError
-from accord.operations.arguments import Part
+from accord.operations.arguments import ArgumentSet
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.rules import Arguments
 
@@ -59,7 +59,7 @@ class StepType(Struct, frozen=True, kw_only=True, eq=False):
 
     function: Callable[..., Any]
     description: str
-    arguments: Part
+    arguments: ArgumentSet
     taken: Arguments
     retry: Retry
     concurrency: int
@@ -84,7 +84,7 @@ def step_type(
         return StepType(
             function=function,
             description=cleandoc(function.__doc__),
-            arguments=Part(f"{name.title().replace('_', '')}Input", parameters),
+            arguments=ArgumentSet(f"{name.title().replace('_', '')}Input", parameters),
             taken=Arguments(
                 frozenset(each.name for each in parameters),
                 frozenset(each.name for each in parameters if each.required),

@@ -124,7 +124,7 @@ class Installation:
 
     def local(self, operation: str, /, **arguments: Any) -> Any:
         """The result of an operation, as the operator has it done on the machine itself."""
-        return self.do(self.system.local.run(operation, **arguments)).result
+        return self.do(self.system.runtime.run(operation, **arguments)).result
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of something that runs beside the server."""
@@ -134,7 +134,7 @@ class Installation:
         """What stands in the database."""
 
         async def read() -> list[Row]:
-            return await self.system.local.store.fetch(statement)
+            return await self.system.runtime.store.fetch(statement)
 
         return self.do(read())
 
@@ -142,8 +142,8 @@ class Installation:
         """Have everything written that is written later."""
 
         async def write() -> None:
-            await self.system.local.accounts.flush()
-            trail = self.system.local.runner.trail
+            await self.system.runtime.accounts.flush()
+            trail = self.system.runtime.runner.trail
             assert isinstance(trail, AuditTrail)
             await trail.flush()
 

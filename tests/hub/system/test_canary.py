@@ -159,7 +159,7 @@ def left_by(here: Installation) -> Iterator[tuple[str, str]]:
     """All tables, the metrics."""
     names = (
         "SELECT name FROM sqlite_master WHERE type = 'table'"
-        if here.system.local.store.engine == "sqlite"
+        if here.system.runtime.store.engine == "sqlite"
         else "SELECT table_name AS name FROM information_schema.tables "
         "WHERE table_schema = 'public'"
     )

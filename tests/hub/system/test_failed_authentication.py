@@ -41,7 +41,7 @@ class Gate:
         ended = here.sign_in("ada")
         here.local("revoke_token", id="revoked", user="ada")
         here.local("update_user", id="uma", active=False)
-        store = here.system.local.store
+        store = here.system.runtime.store
         past = "UPDATE tokens SET expires_at = '2020-01-01T00:00:00.000000Z' WHERE name = 'expired'"
         here.do(store.execute(past))
         assert here.wire(ended).ask("DELETE", "/api/v1/sessions/current").status == 204
@@ -69,7 +69,7 @@ class Gate:
 
     def forget(self) -> None:
         """Have the next ones kept one by one again."""
-        attempts = self.here.system.local.accounts.failed_attempts
+        attempts = self.here.system.runtime.accounts.failed_attempts
         assert attempts is not None
 
         async def flush() -> None:

@@ -253,7 +253,7 @@ def wrong(people: People) -> dict[str, str]:
 
     async def expire() -> None:
         statement = "UPDATE tokens SET expires_at = '2026-01-01T00:00:00.000000Z' WHERE name = 'c'"
-        await here.system.local.store.execute(statement)
+        await here.system.runtime.store.execute(statement)
 
     here.do(expire())
     return {**found, "unknown": unknown, "wrong checksum": unknown[:-1] + "-"}

@@ -21,8 +21,8 @@ from accord.operations.errors import (
     InvalidError,
     NotFoundError,
     RateLimitedError,
+    ServiceUnavailableError,
     StaleError,
-    UnavailableError,
 )
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
@@ -165,7 +165,7 @@ async def sell_shop(work: OperationContext) -> Changed:
 async def burn(work: OperationContext, *, how: Literal["quickly", "away"]) -> Changed:
     """Burn."""
     if how == "away":
-        raise UnavailableError("the oven is cold")
+        raise ServiceUnavailableError("the oven is cold")
     raise RuntimeError("secret recipe")
 
 

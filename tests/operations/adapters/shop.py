@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from accord.app.site import Site
+from accord.app.site import SystemSite
 from accord.jsonrpc.protocol.channel import Limits
 from accord.operations.adapters.rest import RestApp
 from accord.operations.adapters.rpc import RpcApp
@@ -34,13 +34,13 @@ from accord.operations.errors import (
     ForbiddenError,
     InvalidError,
     Limiter,
-    MalformedError,
+    MalformedRequestError,
     NotFoundError,
     RateLimitedError,
     ServiceError,
+    ServiceUnavailableError,
     StaleError,
     UnauthenticatedError,
-    UnavailableError,
 )
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -92,7 +92,7 @@ class Found(Struct, kw_only=True):
 operations = Registry()
 
 FAILURES: dict[str, ServiceError] = {
-    "malformed_request": MalformedError("it cannot be read"),
+    "malformed_request": MalformedRequestError("it cannot be read"),
     "validation_failed": InvalidError("title", "is too long", longest=5),
     "unauthenticated": UnauthenticatedError(),
     "insufficient_permissions": ForbiddenError("not for you", required_scope="write"),
@@ -100,7 +100,7 @@ FAILURES: dict[str, ServiceError] = {
     "conflict": ConflictError("it has children", children=["a", "b"]),
     "version_mismatch": StaleError("it has the version 4, not 3", difference=[{"field": "title"}]),
     "rate_limited": RateLimitedError(1.5),
-    "unavailable": UnavailableError("not now"),
+    "unavailable": ServiceUnavailableError("not now"),
 }
 
 
@@ -374,7 +374,7 @@ async def shop_at(
         token = await _administrator(store, accounts)
         runner = Runner(operations, store, trail, limiter=limiter)
         shop = Shop(store, accounts, trail, runner, token=token)
-        site = Site(
+        site = SystemSite(
             {
                 "/api/v1": RestApp(runner, accounts, title="Pens", **(rest or {})),
                 "/rpc": RpcApp(runner, accounts, title="Pens", **(rpc or {})),

@@ -10,8 +10,8 @@ import pytest
 from accord.mcp.protocol.messages import Profile
 from accord.mcp.protocol.versions import Era
 from accord.operations.adapters.errors import is_for_models, kind_of, mcp_error
-from accord.operations.errors import KINDS, UnavailableError
-from accord.operations.runner import InternalError
+from accord.operations.errors import KINDS, ServiceUnavailableError
+from accord.operations.runner import InternalOperationError
 from tests.operations.adapters.shop import FAILURES, Shop
 
 TABLE = [
@@ -166,11 +166,11 @@ def test_a_server_may_have_a_code_of_its_own_for_want_of_permission() -> None:
 
 
 def test_what_failed_for_no_fault_of_the_caller_is_internal_everywhere() -> None:
-    failed = InternalError("c-9")
+    failed = InternalOperationError("c-9")
     told = mcp_error(failed, "c-9", era=Era.STATELESS)
     assert (told.code, told.data) == (
         -32603,
         {"reason": "internal_error", "correlation_id": "c-9"},
     )
     assert kind_of(ValueError("x")) is KINDS["internal_error"]
-    assert kind_of(UnavailableError("x")).status == 503
+    assert kind_of(ServiceUnavailableError("x")).status == 503

@@ -10,7 +10,7 @@ import pytest
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
 from accord.operations.adapters.mcp_results import Results
-from accord.operations.adapters.mcp_text import told as lines_of
+from accord.operations.adapters.mcp_text import as_text as lines_of
 from accord.operations.context import OperationContext
 from accord.operations.operation import Operation, Outcome
 from accord.operations.pages import Page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accord.operations.adapters.rest_messages import etag_of, expected_version, matches_etag
-from accord.operations.errors import MalformedError, StaleError
+from accord.operations.errors import MalformedRequestError, StaleError
 from tests.operations.adapters.shop import Shop
 
 
@@ -138,5 +138,5 @@ def test_long_lists_of_tags_take_no_time() -> None:
     many = ", ".join(f'"{number}"' for number in range(5_000))
     assert expected_version(many) == 4_999
     for broken in ('"1",' * 5_000 + "x", "1" * 16_000, '"' * 16_000, "," * 16_000):
-        with pytest.raises((MalformedError, StaleError)):
+        with pytest.raises((MalformedRequestError, StaleError)):
             expected_version(broken)

@@ -6,7 +6,7 @@ import pytest
 
 from accord.operations.adapters.rest_messages import read_query
 from accord.operations.adapters.rest_routes import MatchedRoute, RouteTree, path_names
-from accord.operations.errors import InvalidError, MalformedError
+from accord.operations.errors import InvalidError, MalformedRequestError
 
 NONE: frozenset[str] = frozenset()
 
@@ -98,7 +98,7 @@ def test_queries_are_refused_with_what_there_is() -> None:
         read_query("b=1", known={"a", "l"}, lists=NONE)
     with pytest.raises(InvalidError, match="a: is given twice"):
         read_query("a=1&a=1", known={"a"}, lists=NONE)
-    with pytest.raises(MalformedError, match="the query is not UTF-8"):
+    with pytest.raises(MalformedRequestError, match="the query is not UTF-8"):
         read_query("a=%FF", known={"a"}, lists=NONE)
     with pytest.raises(InvalidError, match="there are: none"):
         read_query("x" * 9_000, known=NONE, lists=NONE)

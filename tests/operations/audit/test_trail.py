@@ -13,7 +13,7 @@ from accord.operations.audit import trail as trail_module
 from accord.operations.audit.record import Chain, ChainHead
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.audit.verify import VerificationReport, verify
-from accord.operations.errors import UnavailableError
+from accord.operations.errors import ServiceUnavailableError
 from accord.store import Store, StoreError, Transaction, open_store
 from tests.operations.audit.trails import KEY, migrated, record, values
 from tests.patience import PATIENCE
@@ -102,7 +102,7 @@ async def test_calls_are_refused_rather_than_left_off_the_record(
     async with AuditTrail(store, KEY) as trail:
         for _ in range(3):
             trail.enqueue(record())
-        with pytest.raises(UnavailableError, match="the audit trail cannot be written"):
+        with pytest.raises(ServiceUnavailableError, match="the audit trail cannot be written"):
             trail.enqueue(record())
     assert len(await store.fetch("SELECT id FROM audit_records")) == 3
 

@@ -6,7 +6,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from accord.operations.auth.accounts import SignInError
-from accord.operations.auth.credentials import Credentials, bearer
+from accord.operations.auth.credentials import RequestCredentials, bearer
 from accord.operations.auth.storage import MAX_SESSIONS_OF_USER, days_after, insert_session
 from accord.operations.errors import (
     ForbiddenError,
@@ -103,7 +103,7 @@ async def test_after_five_wrong_passwords_one_has_to_wait_and_others_have_not(
 
 async def test_signing_in_again_gives_another_token_and_ends_the_last_one(signed: World) -> None:
     first = await signed.sign_in("uma")
-    second = await signed.sign_in("uma", previous=Credentials(cookie=first.token))
+    second = await signed.sign_in("uma", previous=RequestCredentials(cookie=first.token))
     assert first.token != second.token
     assert (await signed.caller(second.token)).username == "uma"
     with pytest.raises(UnauthenticatedError):
@@ -201,23 +201,25 @@ async def test_a_page_that_changes_something_repeats_the_token_of_its_session(
     signed: World,
 ) -> None:
     mine, other = await signed.sign_in("uma"), await signed.sign_in("uma")
-    read = Credentials(cookie=mine.token, safe=True)
+    read = RequestCredentials(cookie=mine.token, safe=True)
     assert (await signed.caller(read)).username == "uma"
     assert signed.accounts.csrf_token(read) == mine.csrf_token
-    write = Credentials(cookie=mine.token, csrf=mine.csrf_token)
+    write = RequestCredentials(cookie=mine.token, csrf=mine.csrf_token)
     assert (await signed.caller(write)).username == "uma"
     for wrong in ("", other.csrf_token, "é"):
         with pytest.raises(ForbiddenError, match="X-CSRF-Token"):
-            await signed.caller(Credentials(cookie=mine.token, csrf=wrong))
+            await signed.caller(RequestCredentials(cookie=mine.token, csrf=wrong))
 
 
 async def test_a_bearer_token_decides_where_there_is_a_cookie_too(signed: World) -> None:
     session = await signed.sign_in("uma")
     token = await signed.token("otto")
-    both = Credentials(bearer=token, cookie=session.token)
+    both = RequestCredentials(bearer=token, cookie=session.token)
     assert (await signed.caller(both)).username == "otto"
     with pytest.raises(UnauthenticatedError):
-        await signed.caller(Credentials(bearer="Basic YTpi", cookie=session.token, safe=True))
+        await signed.caller(
+            RequestCredentials(bearer="Basic YTpi", cookie=session.token, safe=True)
+        )
 
 
 async def test_a_hash_with_older_figures_is_made_anew_when_its_owner_signs_in(

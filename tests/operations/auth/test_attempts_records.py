@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from accord.operations.audit.record import Record
 from accord.operations.auth.attempts import MAX_KINDS, MAX_OF_ALL, MAX_OF_KIND, FailedAttempts
-from accord.operations.errors import UnavailableError
+from accord.operations.errors import ServiceUnavailableError
 from tests.operations.audit.trails import record
 from tests.operations.auth.world import Trail
 
@@ -120,7 +120,7 @@ async def test_what_finds_no_place_in_the_trail_is_counted_and_logged(
     class Full(Trail):
         def enqueue(self, record: Record) -> None:
             if len(self.records) >= MAX_OF_KIND:
-                raise UnavailableError("full")
+                raise ServiceUnavailableError("full")
             super().enqueue(record)
 
     bench = Bench(Full())

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.authentication import RequestAuthenticator, correlation_id_of
-from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.auth.credentials import Addresses, RequestCredentials
 from accord.operations.context import Face
 from accord.transports.http.heads import Fields, WebRequest
 from tests.operations.auth.world import World
@@ -34,7 +34,7 @@ def test_a_request_says_who_sent_it_and_from_where(world: World, face: Face) -> 
         cookie="accord_session=planted; __Host-accord_session=own",
         traceparent=TRACE,
     )
-    assert authenticator.credentials(sent, HERE) == Credentials(
+    assert authenticator.credentials(sent, HERE) == RequestCredentials(
         bearer="abc",
         cookie="own",
         csrf="t",
@@ -65,7 +65,7 @@ def test_a_client_of_mcp_has_a_token_and_ids_of_the_server(world: World) -> None
     sent = request(cookie="accord_session=own", x_csrf_token="t", x_correlation_id="mine")
     found = authenticator.credentials(sent, HERE)
     assert found.correlation_id not in ("", "mine")
-    assert replace(found, correlation_id="") == Credentials(face="mcp", address="10.0.0.1")
+    assert replace(found, correlation_id="") == RequestCredentials(face="mcp", address="10.0.0.1")
     assert authenticator.credentials(sent, None).address == ""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from accord.operations.auth.credentials import (
     Addresses,
-    Credentials,
+    RequestCredentials,
     credentials_in,
     expired_cookie,
     session_cookie,
@@ -16,34 +16,39 @@ from accord.operations.auth.credentials import (
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, Credentials(safe=True)),
-        ({"authorization": "Bearer abc"}, Credentials(bearer="abc", safe=True)),
-        ({"authorization": "bearer   abc"}, Credentials(bearer="abc", safe=True)),
-        ({"authorization": "Basic YTpi"}, Credentials(bearer="Basic YTpi", safe=True)),
-        ({"authorization": "Bearer a b"}, Credentials(bearer="Bearer a b", safe=True)),
-        ({"cookie": "a=b; accord_session=xyz; c=d"}, Credentials(cookie="xyz", safe=True)),
-        ({"cookie": "__Host-accord_session=xyz"}, Credentials(safe=True)),
+        ({}, RequestCredentials(safe=True)),
+        ({"authorization": "Bearer abc"}, RequestCredentials(bearer="abc", safe=True)),
+        ({"authorization": "bearer   abc"}, RequestCredentials(bearer="abc", safe=True)),
+        ({"authorization": "Basic YTpi"}, RequestCredentials(bearer="Basic YTpi", safe=True)),
+        ({"authorization": "Bearer a b"}, RequestCredentials(bearer="Bearer a b", safe=True)),
+        ({"cookie": "a=b; accord_session=xyz; c=d"}, RequestCredentials(cookie="xyz", safe=True)),
+        ({"cookie": "__Host-accord_session=xyz"}, RequestCredentials(safe=True)),
         (
             {"cookie": "accord_session=one; accord_session=two"},
-            Credentials(cookie="one", safe=True),
+            RequestCredentials(cookie="one", safe=True),
         ),
-        ({"x-csrf-token": "t"}, Credentials(csrf="t", safe=True)),
-        ({"authorization": "Bearer " + "x" * 5000}, Credentials(bearer="x" * 257, safe=True)),
+        ({"x-csrf-token": "t"}, RequestCredentials(csrf="t", safe=True)),
+        (
+            {"authorization": "Bearer " + "x" * 5000},
+            RequestCredentials(bearer="x" * 257, safe=True),
+        ),
     ],
 )
-def test_credentials_are_read_from_headers(fields: dict[str, str], expected: Credentials) -> None:
+def test_credentials_are_read_from_headers(
+    fields: dict[str, str], expected: RequestCredentials
+) -> None:
     assert credentials_in("GET", fields) == expected
 
 
 def test_over_https_only_the_cookie_counts_that_nobody_else_can_set() -> None:
     fields = {"cookie": "accord_session=planted; __Host-accord_session=own"}
-    assert credentials_in("POST", fields, secure=True) == Credentials(cookie="own")
+    assert credentials_in("POST", fields, secure=True) == RequestCredentials(cookie="own")
 
 
 @pytest.mark.req("H-18")
 def test_credentials_do_not_show_themselves() -> None:
-    shown = repr(Credentials(bearer="secret one", cookie="secret two", csrf="secret three"))
-    assert shown == "Credentials(bearer, cookie, csrf)"
+    shown = repr(RequestCredentials(bearer="secret one", cookie="secret two", csrf="secret three"))
+    assert shown == "RequestCredentials(bearer, cookie, csrf)"
 
 
 def test_a_cookie_is_for_the_server_and_for_nothing_else() -> None:

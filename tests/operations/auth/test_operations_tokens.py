@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.operations.auth.credentials import Credentials, make_token
+from accord.operations.auth.credentials import RequestCredentials, make_token
 from accord.operations.auth.storage import MAX_USABLE_TOKENS, days_after
 from accord.operations.auth.users import Token
 from accord.operations.context import Caller
@@ -120,14 +120,14 @@ async def test_whatever_is_wrong_with_a_token_the_answer_is_the_same(
 
 async def test_a_request_without_credentials_is_refused_and_on_record(world: World) -> None:
     with pytest.raises(UnauthenticatedError):
-        await world.caller(Credentials())
+        await world.caller(RequestCredentials())
     assert world.trail.told() == [("", "authenticate", "unauthenticated", "missing")]
 
 
 async def test_a_token_in_a_cookie_is_none(world: World) -> None:
     token = await world.token("uma")
     with pytest.raises(UnauthenticatedError):
-        await world.caller(Credentials(cookie=token, safe=True))
+        await world.caller(RequestCredentials(cookie=token, safe=True))
 
 
 async def test_a_token_with_a_wrong_checksum_is_refused_before_the_database_is_asked(

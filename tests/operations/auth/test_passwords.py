@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from argon2 import PasswordHasher
 
-from accord.operations.auth.passwords import MAX_WAITING, Passwords, _of_nobody, random_password
-from accord.operations.errors import UnavailableError
+from accord.operations.auth.passwords import (
+    MAX_WAITING,
+    Passwords,
+    _unmatchable_hash,
+    random_password,
+)
+from accord.operations.errors import ServiceUnavailableError
 from tests.effort import growth
 
 
@@ -36,7 +41,7 @@ async def test_nobodys_password_is_never_right_and_takes_as_long(passwords: Pass
         return lambda: passwords._verify("another horse", of)
 
     assert not await passwords.verify("another horse", "")
-    assert growth(verify(hashed), verify(_of_nobody())) > 1 / 3
+    assert growth(verify(hashed), verify(_unmatchable_hash())) > 1 / 3
 
 
 async def test_a_broken_hash_is_of_no_password(passwords: Passwords) -> None:
@@ -54,7 +59,7 @@ async def test_no_more_than_so_many_wait_for_their_turn(passwords: Passwords) ->
     results = await asyncio.gather(
         *(passwords.hash("correct horse") for _ in range(MAX_WAITING + 3)), return_exceptions=True
     )
-    refused = [each for each in results if isinstance(each, UnavailableError)]
+    refused = [each for each in results if isinstance(each, ServiceUnavailableError)]
     assert (len(refused), len(results)) == (3, MAX_WAITING + 3)
     assert await passwords.hash("and on it goes")
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
 from accord.operations.auth.accounts import Accounts
-from accord.operations.auth.credentials import Credentials, bearer
+from accord.operations.auth.credentials import RequestCredentials, bearer
 from accord.operations.auth.operations import operations
 from accord.operations.auth.server_key import ServerKey
 from accord.operations.auth.users import NewToken, SignedIn
@@ -80,7 +80,7 @@ class World:
         assert isinstance(new.token, str)
         return new.token
 
-    async def caller(self, token: str | Credentials) -> Caller:
+    async def caller(self, token: str | RequestCredentials) -> Caller:
         credentials = bearer(token) if isinstance(token, str) else token
         caller = await self.accounts.caller(replace(credentials, address="192.0.2.7"))
         return replace(caller, expires_at="")

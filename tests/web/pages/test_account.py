@@ -71,7 +71,7 @@ async def test_people_change_their_password_and_see_where_they_are_signed_in(
     browser: Browser, house: House
 ) -> None:
     await house.add_person("rolf", "User")
-    elsewhere = await house.system.local.accounts.sign_in(
+    elsewhere = await house.system.runtime.accounts.sign_in(
         "rolf", PASSWORD, face="web", client="curl/9", address="192.0.2.7"
     )
     async with visiting(browser, house, "rolf") as visitor:
@@ -223,7 +223,7 @@ async def test_an_administrator_adds_somebody_and_lets_them_in_no_longer(
     await page.get_by_label("Commenter").check()
     await page.get_by_role("button", name="Create user").click()
     password = await page.locator("#new-password").inner_text()
-    accounts = house.system.local.accounts
+    accounts = house.system.runtime.accounts
     signed_in = await accounts.sign_in("hedda", password, face="web")
     assert (signed_in.user.role, signed_in.user.temporary_password) == ("Commenter", True)
     await visitor.open("/users")

@@ -107,7 +107,7 @@ async def test_the_audit_log_is_filtered_paged_and_leads_to_changes(visitor: Vis
 async def test_the_chain_is_checked_on_demand_and_what_was_found_is_explained(
     visitor: Visitor,
 ) -> None:
-    page, store = visitor.page, visitor.house.system.local.store
+    page, store = visitor.page, visitor.house.system.runtime.store
     await visitor.open("/audit")
     await page.keyboard.press("v")
     await expect(page.get_by_role("heading", name="Nothing was changed")).to_be_visible()
@@ -231,7 +231,7 @@ async def test_the_audit_log_is_about_what_people_did(visitor: Visitor, house: H
     active = (await house.do("list_prompts", active=True)).items
     if active:
         await house.do("deactivate_prompt", id=active[0].reference_id)
-    trail = house.system.local.trail
+    trail = house.system.runtime.trail
     await trail.flush()
     before = (await house.do("list_audit_events", outcome="refused", limit=100)).items
     # The last one asks whether an item with children may be deleted, which it may not.

@@ -58,7 +58,7 @@ class Running(Struct, frozen=True):
 
     async def sign_in(self) -> str:
         """Begin a login session of the first person; its token."""
-        signed_in = await self.system.local.accounts.sign_in("admin", self.password)
+        signed_in = await self.system.runtime.accounts.sign_in("admin", self.password)
         return signed_in.token
 
     @property
@@ -126,5 +126,5 @@ async def serving(settings: Settings, prepared: Prepared) -> AsyncIterator[Runni
         DemoAgent("demo").serve("http://127.0.0.1:0/", drain=0) as demo,
         open_system(settings) as system,
     ):
-        await system.local.run("update_agent", name="demo", url=demo.url)
+        await system.runtime.run("update_agent", name="demo", url=demo.url)
         yield Running(system, prepared.token, prepared.other, prepared.password)

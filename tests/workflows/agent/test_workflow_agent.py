@@ -92,7 +92,7 @@ async def test_a_run_is_started_and_its_output_comes_back(
 async def test_a_run_belongs_to_whoever_sent_the_message(world: Running) -> None:
     async with world.client() as client:
         task = await send(client, message("Ann", "greet"))
-    [row] = await world.system.local.store.fetch("SELECT * FROM runs")
+    [row] = await world.system.runtime.store.fetch("SELECT * FROM runs")
     assert (row["id"], row["origin"], row["username"]) == (task.id, "a2a", "admin")
     assert row["scopes"] == "approve read run"
     assert task.metadata == {"workflow": "greet@1"}
@@ -137,7 +137,7 @@ async def test_a_message_that_comes_again_is_the_same_run(world: Running) -> Non
     assert first == again
     assert len({task.id for task in both}) == 1
     assert others.id not in (first.id, both[0].id)
-    [row] = await world.system.local.store.fetch("SELECT COUNT(*) AS count FROM runs")
+    [row] = await world.system.runtime.store.fetch("SELECT COUNT(*) AS count FROM runs")
     assert row["count"] == 3
 
 
@@ -189,7 +189,7 @@ async def test_what_cannot_be_started_is_told(world: Running) -> None:
             with pytest.raises(AgentError) as refused:
                 await client.send(sent, id="t-1", message_id="m-1")
             assert (refused.value.code, told in refused.value.message) == (code, True), told
-    assert await world.system.local.store.fetch("SELECT id FROM runs") == []
+    assert await world.system.runtime.store.fetch("SELECT id FROM runs") == []
 
 
 # Following them
@@ -435,7 +435,7 @@ async def test_a_large_message_is_kept_in_part(world: Running) -> None:
 async def test_runs_of_earlier_releases_are_contexts_of_their_own(world: Running) -> None:
     async with world.client() as client:
         asking = await send(client, message("x", "ask"))
-        store = world.system.local.store
+        store = world.system.runtime.store
         for table in ("a2a_tasks", "a2a_messages"):
 
             async def forget(db: Any, table: str = table) -> None:
@@ -517,7 +517,7 @@ async def test_nobody_is_not_let_in(world: Running, token: str) -> None:
 
 
 async def test_a_token_without_the_scope_starts_nothing(world: Running) -> None:
-    made = await world.system.local.run("create_token", name="r", user="eve", scopes=["read"])
+    made = await world.system.runtime.run("create_token", name="r", user="eve", scopes=["read"])
     async with world.client(made.result.token) as client:
         with pytest.raises(AgentError) as refused:
             await client.send(message("x", "greet"), id="t-1", message_id="m-1")
@@ -553,7 +553,7 @@ SENT = {
 async def test_a_token_that_may_only_run_is_told_which_scope_is_missing(
     world: Running, method: str, params: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run = world.system.local.run
+    run = world.system.runtime.run
     made = await run("create_token", name="r", user="admin", scopes=["run"])
     async with world.client() as client:
         task = await send(client, message("x", "long"), blocking=False)
@@ -563,13 +563,13 @@ async def test_a_token_that_may_only_run_is_told_which_scope_is_missing(
     assert "needs a token with the scope 'read'" in error["message"]
     assert error["data"][0]["metadata"] == {"requiredScope": "read"}
     assert [each for each in caplog.records if each.levelname == "ERROR"] == []
-    rows = await world.system.local.store.fetch("SELECT id FROM runs")
+    rows = await world.system.runtime.store.fetch("SELECT id FROM runs")
     assert [row["id"] for row in rows] == [task.id]
 
 
 @pytest.mark.req("W-26")
 async def test_a_token_that_may_only_run_starts_runs_and_has_a_card(world: Running) -> None:
-    run = world.system.local.run
+    run = world.system.runtime.run
     made = await run("create_token", name="r", user="admin", scopes=["run"])
     async with world.client(made.result.token) as client:
         task = await send(client, message("Ann", "greet"), blocking=False)
@@ -581,8 +581,8 @@ async def test_a_token_that_may_only_run_starts_runs_and_has_a_card(world: Runni
 async def test_what_the_agent_does_is_on_record(world: Running) -> None:
     async with world.client() as client:
         task = await send(client, message("Ann", "greet"))
-    await world.system.local.runner.trail.flush()  # type: ignore[attr-defined]
-    rows = await world.system.local.store.fetch(
+    await world.system.runtime.runner.trail.flush()  # type: ignore[attr-defined]
+    rows = await world.system.runtime.store.fetch(
         "SELECT face, operation, target FROM audit_records WHERE operation = 'begin_task'"
     )
     assert [(row["face"], row["target"]) for row in rows] == [("a2a", task.id)]
@@ -590,7 +590,7 @@ async def test_what_the_agent_does_is_on_record(world: Running) -> None:
 
 @pytest.mark.req("W-13")
 async def test_the_checker_finds_nothing_wrong(world: Running) -> None:
-    run = world.system.local.run
+    run = world.system.runtime.run
     for definition in ALL:
         if definition is not GREET:
             await run("update_workflow", name=definition["name"], active=False)

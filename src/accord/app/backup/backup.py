@@ -332,8 +332,8 @@ def _program(name: str, major: int) -> str:
     found = exact if os.access(exact, os.X_OK) else shutil.which(name)
     if found is None:
         raise BackupError(f"{name} {major} or newer is needed, and is not there: {advice}")
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    version = _VERSION.search(said.stdout)
+    output = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    version = _VERSION.search(output.stdout)
     if version is None or int(version[1]) < major:
         has = version[1] if version else "unknown"
         raise BackupError(
@@ -352,28 +352,30 @@ async def _run_program(program: str, url: str, *arguments: str) -> None:
         env={**os.environ, "PGPASSWORD": password} if password else None,
     )
     try:
-        _, said = await process.communicate()
+        _, output = await process.communicate()
     except BaseException:
         process.kill()
         await process.wait()
         raise
     if process.returncode:
-        last = " ".join(said.decode(errors="replace").split())[-MAX_MESSAGE:]
+        last = " ".join(output.decode(errors="replace").split())[-MAX_MESSAGE:]
         raise BackupError(f"{Path(program).name} failed: {last or process.returncode}")
 
 
 def _without_password(url: str) -> tuple[str, str]:
     """Return the URL without its password, and the password."""
     parts = urlsplit(url)
-    who, _, where = parts.netloc.rpartition("@")
-    user, _, password = who.partition(":")
+    user_info, _, where = parts.netloc.rpartition("@")
+    user, _, password = user_info.partition(":")
     query = parse_qsl(parts.query, keep_blank_values=True)
     password = unquote(password) or dict(query).get("password", "")
-    kept = urlencode(
+    other_fields = urlencode(
         [(name, value) for name, value in query if name != "password"], quote_via=quote
     )
-    netloc = f"{user}@{where}" if who else where
-    return f"postgresql://{netloc}{parts.path}" + (f"?{kept}" if kept else ""), password
+    netloc = f"{user}@{where}" if user_info else where
+    return f"postgresql://{netloc}{parts.path}" + (
+        f"?{other_fields}" if other_fields else ""
+    ), password
 
 
 def _schema_pattern(schema: str) -> str:

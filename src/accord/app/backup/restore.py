@@ -269,10 +269,10 @@ async def _finish(
     except ServerKeyError as error:
         raise BackupError(str(error)) from None
     secret, head_file = key.derive(AUDIT_PURPOSE), place.stage / HEAD_FILE
-    kept = read_head_file(head_file, Chain(secret))
+    anchor = read_head_file(head_file, Chain(secret))
     async with AuditTrail(store, secret, head_file=head_file):
         return migrated, await verify(
-            store, secret, anchors=[kept] if kept else [], checks=data_checks()
+            store, secret, anchors=[anchor] if anchor else [], checks=data_checks()
         )
 
 
@@ -313,8 +313,8 @@ def _key_of_environment(
     staged = place.stage / manifests.KEY_MEMBER
     if settings.secret_key:
         staged.unlink(missing_ok=True)
-        given = {KEY_VARIABLE: settings.secret_key}
-        return _matching_key(manifest, partial(load_key, None, given)), []
+        environ = {KEY_VARIABLE: settings.secret_key}
+        return _matching_key(manifest, partial(load_key, None, environ)), []
     if not manifest.has(manifests.KEY_MEMBER):
         raise BackupError(
             f"this backup was taken without the server key: set {KEY_VARIABLE} as it was"

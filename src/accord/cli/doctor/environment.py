@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from accord import __version__
-from accord.app.settings import CONFIG, PREFIX, Resolved, Settings
+from accord.app.settings import CONFIG, PREFIX, ResolvedSettings, Settings
 from accord.cli.exits import EXTRAS, install_command
 from accord.entry_points import installed as plugins
 
@@ -123,7 +123,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def check_settings(
-    found: Resolved, environ: Mapping[str, str] = os.environ
+    found: ResolvedSettings, environ: Mapping[str, str] = os.environ
 ) -> Iterator[CheckResult]:
     """Check for unknown variables and for settings that contradict each other."""
     sources = sorted(found.sources.values())

@@ -25,12 +25,12 @@ from accord.mcp.server.components.prompts import ServedPrompt
 from accord.mcp.server.components.resources import ResourceNotFoundError, ServedResource
 from accord.mcp.server.context import Context
 from accord.operations.adapters.errors import mcp_error
-from accord.operations.adapters.mcp_text import NOTICE, NOTICE_MEMBER, noticed_json
-from accord.operations.adapters.mcp_tools import caller_of, known_caller, run_for, told_to_programs
+from accord.operations.adapters.mcp_text import NOTICE, NOTICE_MEMBER, with_notice_json
+from accord.operations.adapters.mcp_tools import caller_of, header_data, known_caller, run_for
 from accord.operations.arguments import convert
 from accord.operations.context import is_uuid
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.store.store import ReadTransaction, Row, Store
 
 LISTS: Final = "requirements://"
@@ -333,7 +333,7 @@ class HubResource(ServedResource):
             if isinstance(error, NotFoundError) or "id" in variables:
                 raise ResourceNotFoundError from None
             raise self._to_rpc_error(error, uri, context, caller.correlation_id) from None
-        except (ServiceError, InternalError) as error:
+        except (ServiceError, InternalOperationError) as error:
             raise self._to_rpc_error(error, uri, context, caller.correlation_id) from None
         return [self._contents(uri, outcome.result)]
 
@@ -345,7 +345,7 @@ class HubResource(ServedResource):
     ) -> Exception:
         about: dict[str, Any] = {"uri": uri[:2_000]}
         if isinstance(error, ServiceError):
-            about |= told_to_programs(error)
+            about |= header_data(error)
             if error.data:  # a message may name what there is
                 about[NOTICE_MEMBER] = NOTICE
         return mcp_error(
@@ -360,7 +360,7 @@ class HubResource(ServedResource):
         return Contents(
             uri=uri,
             mime_type=MIME_TYPE,
-            text=noticed_json(encode(result)).decode(),
+            text=with_notice_json(encode(result)).decode(),
             name=getattr(result, "reference_id", "") or self._row.name,
             description=getattr(result, "title", "") or self._row.description,
         )
@@ -495,13 +495,13 @@ class StoredPrompt(ServedPrompt):
             ).result
         except NotFoundError as error:
             raise failure("prompt_not_found", error.message, era=era) from None
-        except (ServiceError, InternalError) as error:
+        except (ServiceError, InternalOperationError) as error:
             raise mcp_error(
                 error,
                 caller.correlation_id,
                 era=era,
                 forbidden=PROMPT_FORBIDDEN,
-                **(told_to_programs(error) if isinstance(error, ServiceError) else {}),
+                **(header_data(error) if isinstance(error, ServiceError) else {}),
             ) from None
         message = PromptMessage(found.role, TextContent(text=found.content))
         return GetPromptResult(messages=[message], description=found.description)
@@ -542,7 +542,7 @@ class ActivePrompt:
                     context.incoming, self._runner, operation, arguments, caller_of(context)
                 )
             ).result
-        except (ServiceError, InternalError):
+        except (ServiceError, InternalOperationError):
             # Unavailable now, which must not keep a session from starting.
             return DEFAULT_INSTRUCTIONS
         return found.items[0].content if found.items else DEFAULT_INSTRUCTIONS

@@ -53,10 +53,10 @@ from accord.operations.adapters.errors import mcp_error
 from accord.operations.adapters.mcp_tools import (
     add_tools,
     caller_in,
-    introduced,
+    header_data,
     keep_allowance,
     known_caller,
-    told_to_programs,
+    recorded_client,
 )
 from accord.operations.audit.record import Record, Result
 from accord.operations.auth.storage import find_revoked
@@ -306,7 +306,7 @@ class RequestGuard:
 
 
 def _to_rpc_error(error: ServiceError, caller: Caller, incoming: Incoming) -> RpcError:
-    return mcp_error(error, caller.correlation_id, era=incoming.era, **told_to_programs(error))
+    return mcp_error(error, caller.correlation_id, era=incoming.era, **header_data(error))
 
 
 MAX_COMPLETIONS: Final = 100
@@ -453,7 +453,7 @@ def hub_server(
         limits=limits,
         page_size=ONE_PAGE,
     )
-    server.introduce = introduced
+    server.introduce = recorded_client
     feed = ChangeNotifier(server, runner.store, version.move)
     # Caches must be stale at once after a write of this process, before its notification.
     runner.listen(lambda outcome, *_: feed.note_own_change(outcome.change_id))

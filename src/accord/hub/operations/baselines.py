@@ -23,7 +23,7 @@ from accord.hub.storage.baselines import (
 from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of, shown_page
+from accord.operations.pages import map_page, page_of
 from accord.operations.registry import Registry
 
 operations: Final = Registry()
@@ -150,7 +150,7 @@ async def list_baselines(
     )
     epics = await _epics(work, page.items)
     made = await provenance.of_creation(work.db, [row.id for row in page.items])
-    return shown_page(page, lambda row: _baseline(row, epics, made))
+    return map_page(page, lambda row: _baseline(row, epics, made))
 
 
 @operations.read(rest=Rest("GET", "/baselines/{id}"), tag="baselines", snapshot=True)

@@ -28,7 +28,7 @@ from accord.hub.storage.rows import DEFAULT_LIMIT, StatePair, named_differences
 from accord.operations.context import Action, Changed, Database, OperationContext, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of, shown_page
+from accord.operations.pages import map_page, page_of
 from accord.operations.registry import Registry
 
 ChangeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -190,7 +190,7 @@ async def list_changes(
         key=lambda row: (query, row.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
-    return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
+    return map_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes", destructive=True)

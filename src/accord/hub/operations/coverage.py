@@ -14,7 +14,7 @@ from accord.hub.storage.rows import cursor_values, query_hash
 from accord.operations.context import OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of, shown_page
+from accord.operations.pages import map_page, page_of
 from accord.operations.registry import Registry
 
 operations: Final = Registry()
@@ -252,7 +252,7 @@ async def coverage_by_epic(
         total=await items.count_epics(work.db),
         key=lambda row: (query, row.number),
     )
-    return shown_page(page, _share)
+    return map_page(page, _share)
 
 
 @share_operations.read(rest=Rest("GET", "/coverage/types"), tag="quality", tool=False, cost=10)

@@ -21,7 +21,7 @@ from accord.hub.storage.lists import KINDS_UNDER, OutlineFilter, OutlineRow
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import shown_page
+from accord.operations.pages import map_page
 from accord.operations.registry import Registry
 
 Depth: TypeAlias = Annotated[int, Meta(ge=0, le=3)]
@@ -231,7 +231,7 @@ async def list_children(
             outline_filter, await lists.outline_row(work.db, (await items.find(work.db, id)).id)
         )
     page = await lists.rows_under(work.db, outline_filter, limit=limit, cursor=cursor)
-    return shown_page(page, lambda row: Branch(**_fields(row)))
+    return map_page(page, lambda row: Branch(**_fields(row)))
 
 
 @outline_operations.read(

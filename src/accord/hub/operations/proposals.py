@@ -28,7 +28,7 @@ from accord.hub.storage.rows import DEFAULT_LIMIT, StatePair, named_differences
 from accord.operations.context import Action, Changed, Database, Effect, Hint, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.operation import RecordedChange, Rest
-from accord.operations.pages import shown_page
+from accord.operations.pages import map_page
 from accord.operations.registry import Registry
 
 ProposalId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -165,7 +165,7 @@ async def list_proposals(
 ) -> Page[ProposalSummary]:
     """List proposals, oldest first."""
     page = await proposals.oldest(work.db, state, limit, cursor)
-    return shown_page(page, lambda row: ProposalSummary(**_summary(row)))
+    return map_page(page, lambda row: ProposalSummary(**_summary(row)))
 
 
 @operations.read(rest=Rest("GET", "/decided-proposals"), tag="proposals", tool=False, snapshot=True)
@@ -178,7 +178,7 @@ async def list_decided_proposals(
 ) -> Page[ProposalSummary]:
     """List proposals that were accepted or rejected, those decided last first."""
     page = await proposals.last_decided(work.db, state, limit, cursor)
-    return shown_page(page, lambda row: ProposalSummary(**_summary(row)))
+    return map_page(page, lambda row: ProposalSummary(**_summary(row)))
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)

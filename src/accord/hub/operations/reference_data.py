@@ -21,7 +21,7 @@ from accord.operations.auth.users import username_key
 from accord.operations.context import Changed, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor as ShortCursor, cursor_keys, page_of, shown_page
+from accord.operations.pages import Cursor as ShortCursor, cursor_keys, map_page, page_of
 from accord.operations.registry import Registry
 
 label_operations: Final = Registry()
@@ -143,7 +143,7 @@ async def list_labels(
         total=await reference_data.count_labels(work.db),
         key=lambda row: (query, row.name_key),
     )
-    return shown_page(page, _label)
+    return map_page(page, _label)
 
 
 @label_operations.write(rest=Rest("POST", "/items/{id}/labels"), tag="labels", idempotent=True)

@@ -20,7 +20,7 @@ from accord.hub.storage.revisions import differences_since
 from accord.operations.context import Database, OperationContext
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import shown_page
+from accord.operations.pages import map_page
 from accord.operations.registry import Registry
 
 operations: Final = Registry()
@@ -108,7 +108,7 @@ async def list_relationships(
         suspect=suspect,
     )
     page = await relationships.list_links(work.db, link_filter, limit=limit, cursor=cursor)
-    return shown_page(page, presentation.link_entity)
+    return map_page(page, presentation.link_entity)
 
 
 async def detail(db: Database, row: LinkRow) -> RelationshipDetail:

@@ -51,7 +51,7 @@ from accord.operations.choices import Choices, choices_of, corrected
 from accord.operations.context import Changed, Database, OperationContext
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor as ShortCursor, cursor_after, page_of, shown_page
+from accord.operations.pages import Cursor as ShortCursor, cursor_after, map_page, page_of
 from accord.operations.registry import Registry
 
 operations: Final = Registry()
@@ -448,7 +448,7 @@ async def list_views(
         total=await lists.count_views(work.db, work.caller.user_id),
         key=lambda row: (query, row.name, row.id),
     )
-    return shown_page(page, _view)
+    return map_page(page, _view)
 
 
 async def _check_view_name(work: OperationContext, owner_id: str, name: str) -> None:

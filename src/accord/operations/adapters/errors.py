@@ -104,15 +104,15 @@ def mcp_error(
     `data` is added to the data of the error, such as `uri`.
     """
     kind = kind_of(error)
-    told = {**_data(error, kind, correlation_id), **data}
+    all_data = {**_data(error, kind, correlation_id), **data}
     case = _MCP_CASES.get(kind.code)
     if case is None:
-        return from_wire(_INTERNAL.rpc, message_of(error), told)
+        return from_wire(_INTERNAL.rpc, message_of(error), all_data)
     plain = era is Era.HANDSHAKE and profile == "standard"
     if case == "insufficient_permissions" and forbidden is not None and plain:
-        return from_wire(forbidden, message_of(error), told)
+        return from_wire(forbidden, message_of(error), all_data)
     found = failure(case, message_of(error), era=era, profile=profile)
-    found.data = {**told, "reason": case}
+    found.data = {**all_data, "reason": case}
     return found
 
 
@@ -131,7 +131,7 @@ def fields_of(error: ServiceError) -> list[dict[str, str]]:
 def _data(error: Exception, kind: Kind, correlation_id: str) -> dict[str, Any]:
     if not isinstance(error, ServiceError):
         return {"reason": kind.code, "correlation_id": correlation_id}
-    told = {**error.data, "reason": kind.code, "correlation_id": correlation_id}
+    all_data = {**error.data, "reason": kind.code, "correlation_id": correlation_id}
     if error.errors:
-        told["errors"] = fields_of(error)
-    return told
+        all_data["errors"] = fields_of(error)
+    return all_data

@@ -19,12 +19,12 @@ from accord.mcp.protocol.messages import CallToolResult
 from accord.operations.adapters.errors import fields_of, message_of
 from accord.operations.adapters.mcp_text import (
     are_alike,
+    as_text,
     fenced,
-    noticed,
-    noticed_json,
     plain_name,
     quotes_names,
-    told,
+    with_notice,
+    with_notice_json,
 )
 from accord.operations.context import Effect
 from accord.operations.errors import KINDS, ServiceError
@@ -94,7 +94,7 @@ MAX_ITEMS: Final = "limit"
 """The parameter with the maximum number of items of a page."""
 MESSAGE: Final = "message"
 """The member with a sentence about the effects of a write."""
-_SAID_FIRST: Final = frozenset(("code", "correlation_id"))
+_IN_FIRST_LINE: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
 
@@ -119,7 +119,7 @@ class Results:
         names = {each.name for each in operation.parameters}
         self._is_paged = MAX_ITEMS in names
         self._writes = operation.writes
-        self._how = _how_to_get_more(names, rest)
+        self._how = _advice(names, rest)
 
     def of(self, outcome: Outcome, *, can_have_less: bool = True) -> CallToolResult:
         """Return the result of a call.
@@ -136,7 +136,7 @@ class Results:
             message = _sentence(outcome)
             return self._sized({MESSAGE: message, **value}, _written_text)
         if isinstance(outcome.result, Page):  # the largest results, and most of them fit
-            whole = _whole(_page_text(outcome.result), noticed_json(encode(outcome.result)))
+            whole = _whole(_page_text(outcome.result), with_notice_json(encode(outcome.result)))
             if whole is not None:
                 return whole
         return self._sized(to_builtins(outcome.result), _read_text, can_have_less=can_have_less)
@@ -152,13 +152,13 @@ class Results:
         }
         if error.errors:
             about["errors"] = fields_of(error)
-        first, said_first = f"{error.kind.code}, correlation id {correlation_id}", _SAID_FIRST
+        first, said_first = f"{error.kind.code}, correlation id {correlation_id}", _IN_FIRST_LINE
         if not quotes_names(message, to_builtins(error.data)):
-            first, said_first = f"{message}\n{first}", _SAID_FIRST | {"message"}
+            first, said_first = f"{message}\n{first}", _IN_FIRST_LINE | {"message"}
 
         def text(value: dict[str, Any]) -> str:
             known = {key: each for key, each in value["error"].items() if key not in said_first}
-            return f"{first}\n{fenced(told(known))}" if known else first
+            return f"{first}\n{fenced(as_text(known))}" if known else first
 
         return _error(self._sized({"error": about}, text))
 
@@ -206,7 +206,7 @@ def _fitting(page: dict[str, Any], fits: Callable[[Any], bool]) -> int:
     return max(count, 1)
 
 
-def _how_to_get_more(names: set[str], rest: str) -> str:
+def _advice(names: set[str], rest: str) -> str:
     ways = []
     if "fields" in names:
         ways.append("name the `fields` that you need")
@@ -242,7 +242,7 @@ def _error(result: CallToolResult) -> CallToolResult:
 # Texts
 
 
-def _says_itself(value: dict[str, Any]) -> bool:
+def _has_own_text(value: dict[str, Any]) -> bool:
     """Return True if a result also has its items as a text, such as a tree."""
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
@@ -254,22 +254,22 @@ def _is_tree(value: dict[str, Any]) -> bool:
 
 def _structured(value: dict[str, Any]) -> dict[str, Any]:
     """Return the structured content, without a text of the same items."""
-    if _says_itself(value):
+    if _has_own_text(value):
         value = {key: each for key, each in value.items() if key != "text"}
-    return noticed(value)
+    return with_notice(value)
 
 
 def _read_text(value: dict[str, Any]) -> str:
     items = value.get("items")
-    if _says_itself(value):
+    if _has_own_text(value):
         others = {key: each for key, each in value.items() if key not in ("items", "text")}
         if _is_tree(value):
-            return fenced(f"{told(others)}\n{value['text']}")
-        return fenced(told({**others, "items": items}))
+            return fenced(f"{as_text(others)}\n{value['text']}")
+        return fenced(as_text({**others, "items": items}))
     if not isinstance(items, list) or "total" not in value:
-        return fenced(told(value))
+        return fenced(as_text(value))
     others = {key: each for key, each in value.items() if key not in _PAGE}
-    return _listed(items, value.get("next_cursor"), value["total"], others)
+    return _list_text(items, value.get("next_cursor"), value["total"], others)
 
 
 def _page_text(page: Page[Any]) -> str:
@@ -277,14 +277,16 @@ def _page_text(page: Page[Any]) -> str:
     names = [name for name in page.__struct_fields__ if name not in _PAGE]
     others = to_builtins({name: getattr(page, name) for name in names}) if names else {}
     items = page.items if are_alike(page.items) else to_builtins(page.items)
-    return _listed(items, page.next_cursor, page.total, others)
+    return _list_text(items, page.next_cursor, page.total, others)
 
 
-def _listed(items: list[Any], next_cursor: str | None, total: int, others: dict[str, Any]) -> str:
+def _list_text(
+    items: list[Any], next_cursor: str | None, total: int, others: dict[str, Any]
+) -> str:
     more = f"; more by cursor={next_cursor}" if next_cursor else ""
     head = f"{len(items)} of {total:,}{more}."
-    shown = "\n".join(part for part in (told(others), told(items)) if part)
-    return f"{head}\n{fenced(shown)}" if shown else head
+    text = "\n".join(part for part in (as_text(others), as_text(items)) if part)
+    return f"{head}\n{fenced(text)}" if text else head
 
 
 def _written_text(value: dict[str, Any]) -> str:
@@ -292,8 +294,8 @@ def _written_text(value: dict[str, Any]) -> str:
     others = {
         key: each for key, each in value.items() if key not in (MESSAGE, "change_id", "dry_run")
     }
-    shown = told(others)
-    return f"{value[MESSAGE]}\n{fenced(shown)}" if shown else str(value[MESSAGE])
+    text = as_text(others)
+    return f"{value[MESSAGE]}\n{fenced(text)}" if text else str(value[MESSAGE])
 
 
 def _sentence(outcome: Outcome) -> str:

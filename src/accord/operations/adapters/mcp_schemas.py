@@ -29,7 +29,7 @@ _UNDESCRIBED: Final = frozenset({"expected_version"})
 """Parameters of many operations whose names need no description."""
 _WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
 """Parameters of lists whose default shows in the first answer."""
-SAID_LENGTHS: Final = range(256, 10_000)
+STATED_LENGTHS: Final = range(256, 10_000)
 """Limits worth stating: shorter ones are of names, and longer ones are hardly ever reached."""
 MAX_CHOICES: Final = 8
 """Sort orders are listed up to this number; more are described by a pattern."""
@@ -150,7 +150,7 @@ def _shortened(value: Any, inline: dict[str, Any], inside: tuple[str, ...]) -> A
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema without implied words."""
-    if schema.get("maxLength", SAID_LENGTHS.start) not in SAID_LENGTHS:
+    if schema.get("maxLength", STATED_LENGTHS.start) not in STATED_LENGTHS:
         del schema["maxLength"]
     for least in ("minLength", "minimum"):
         if schema.get(least) == 1:

@@ -67,12 +67,12 @@ def fenced(text: str) -> str:
     )
 
 
-def noticed(value: dict[str, Any]) -> dict[str, Any]:
+def with_notice(value: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON object with the notice as its first member."""
     return {NOTICE_MEMBER: NOTICE, **value}
 
 
-def noticed_json(value: bytes) -> bytes:
+def with_notice_json(value: bytes) -> bytes:
     """Return an encoded JSON object with the notice as its first member."""
     return _NOTICE_JSON + b"}" if value == b"{}" else _NOTICE_JSON + b"," + value[1:]
 
@@ -120,12 +120,12 @@ MANY: Final = 30
 _WORD: Final = re.compile(r"[\w.:/-]{0,64}")
 
 
-def told(value: Any, indent: str = "") -> str:
+def as_text(value: Any, indent: str = "") -> str:
     """Return a JSON value as lines of text; a list may contain structs that `are_alike`."""
     if isinstance(value, dict):
-        return "\n".join([_member(key, each, indent) for key, each in _shown(value)])
+        return "\n".join([_member(key, each, indent) for key, each in _readable_members(value)])
     if isinstance(value, _LISTS):
-        return _several(value, indent)
+        return _list_text(value, indent)
     return indent + _scalar(value)
 
 
@@ -140,24 +140,24 @@ def are_alike(values: Sequence[Any]) -> bool:
 def _member(key: str, value: Any, indent: str) -> str:
     if value.__class__ is str:
         return _text_member(key, value, indent)
-    if key in FREE and isinstance(value, (dict, *_LISTS)) and _loses(value):
+    if key in FREE and isinstance(value, (dict, *_LISTS)) and _loses_in_text(value):
         return f"{indent}{key}: {encode(value).decode()}"
     if isinstance(value, dict):
-        return f"{indent}{key}:\n{told(value, indent + '  ')}"
+        return f"{indent}{key}:\n{as_text(value, indent + '  ')}"
     if isinstance(value, _LISTS):
         if _are_scalars(value):
             return f"{indent}{key}: {', '.join(map(_scalar, value))}"
-        return f"{indent}{key}:\n{_several(value, indent + '  ')}"
+        return f"{indent}{key}:\n{_list_text(value, indent + '  ')}"
     return f"{indent}{key}: {_scalar(value)}"
 
 
-def _loses(value: Any) -> bool:
+def _loses_in_text(value: Any) -> bool:
     """Return whether lines of text would leave out or shorten something of a value of JSON."""
     if isinstance(value, dict):
         names = (_name_of(key) for key in value if key[-2:] == "id")
-        return not value or any(map(_loses, value.values())) or any(map(value.get, names))
+        return not value or any(map(_loses_in_text, value.values())) or any(map(value.get, names))
     if isinstance(value, _LISTS):
-        return not value or any(isinstance(each, _LISTS) or _loses(each) for each in value)
+        return not value or any(isinstance(each, _LISTS) or _loses_in_text(each) for each in value)
     return value is None or value == "" or (value.__class__ is str and _is_time(value))
 
 
@@ -168,18 +168,18 @@ def _text_member(key: str, value: str, indent: str) -> str:
     return f"{indent}{key}: {_scalar(value)}"
 
 
-def _several(values: Sequence[Any], indent: str) -> str:
+def _list_text(values: Sequence[Any], indent: str) -> str:
     if values and isinstance(values[0], Struct):
-        columns = _told_columns(_columns_of_structs(values))
+        columns = _readable_columns(_columns_of_structs(values))
         if all(map(_is_plain, columns)) and all(map(_is_short, columns)):
             return _table(columns, indent)
         values = to_builtins(values)
     if values and _OBJECTS.issuperset(map(type, values)):
-        columns = _told_columns(_columns(values))
+        columns = _readable_columns(_columns(values))
         if all(map(_is_flat, columns)) and all(map(_is_short, columns)):
             return _table(columns, indent)
-        return "\n".join(f"{indent}-\n{told(each, indent + '  ')}" for each in values)
-    return "\n".join(f"{indent}- {told(each, indent + '  ').lstrip()}" for each in values)
+        return "\n".join(f"{indent}-\n{as_text(each, indent + '  ')}" for each in values)
+    return "\n".join(f"{indent}- {as_text(each, indent + '  ').lstrip()}" for each in values)
 
 
 def _columns(rows: Sequence[Members]) -> dict[str, Sequence[Any]]:
@@ -198,7 +198,7 @@ def _columns_of_structs(rows: Sequence[Struct]) -> dict[str, Sequence[Any]]:
     )
 
 
-def _told_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
+def _readable_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
     """Return the columns worth reading, by the rules of `_shown`."""
     for name in columns:
         others = columns.get(_name_of(name))
@@ -208,11 +208,11 @@ def _told_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
     return [
         _Column(name, column, set(map(type, column)))
         for name, column in columns.items()
-        if _is_told(name, column)
+        if _is_readable(name, column)
     ]
 
 
-def _is_told(name: str, column: Sequence[Any]) -> bool:
+def _is_readable(name: str, column: Sequence[Any]) -> bool:
     """Return True if a column has something worth reading.
 
     Lists of lists have not: they are positions in a text, for programs that display it.
@@ -250,7 +250,7 @@ def _cell(value: Any) -> str:
     return text if text.isprintable() else " ".join(text.split())  # tabs among others
 
 
-def _shown(value: Members) -> list[tuple[str, Any]]:
+def _readable_members(value: Members) -> list[tuple[str, Any]]:
     """Return the members worth reading: nothing empty, and no UUID of a named entity."""
     return [
         (key, each)

@@ -37,10 +37,10 @@ from accord.operations.adapters.errors import is_for_models, mcp_error
 from accord.operations.adapters.mcp_results import MAX_ITEMS, Results, TooManyItemsError
 from accord.operations.adapters.mcp_schemas import input_schema, output_schema
 from accord.operations.adapters.rest_messages import allowance_lines, error_lines
-from accord.operations.arguments import all_of
+from accord.operations.arguments import argument_set
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Addresses, Credentials, bearer
+from accord.operations.auth.credentials import Addresses, RequestCredentials, bearer
 from accord.operations.context import Caller, client_name, new_id
 from accord.operations.errors import (
     Allowance,
@@ -48,11 +48,11 @@ from accord.operations.errors import (
     InvalidError,
     RateLimitedError,
     ServiceError,
+    ServiceUnavailableError,
     UnauthenticatedError,
-    UnavailableError,
 )
 from accord.operations.operation import Abilities, Operation, Outcome, abilities
-from accord.operations.runner import Arguments, InternalError, Runner
+from accord.operations.runner import Arguments, InternalOperationError, Runner
 from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
@@ -106,8 +106,10 @@ class TokenAuthenticator(BearerAuth):
             return await super()._later(principal, found, request)
         except RateLimitedError as error:
             spoken = era(request.fields.get(VERSION, ""))
-            told = failure("rate_limited", error.message, era=spoken, retryAfter=error.retry_after)
-            return Refusal(429, error_lines(error), encode_failure(None, told))
+            limited = failure(
+                "rate_limited", error.message, era=spoken, retryAfter=error.retry_after
+            )
+            return Refusal(429, error_lines(error), encode_failure(None, limited))
 
 
 class _Tokens:
@@ -119,12 +121,12 @@ class _Tokens:
     async def verify(self, token: str) -> Principal | None:
         return await self.identify(replace(bearer(token), face="mcp"))
 
-    async def identify(self, credentials: Credentials) -> Principal | None:
+    async def identify(self, credentials: RequestCredentials) -> Principal | None:
         try:
             return _principal(await self._authenticator.caller(credentials))
         except UnauthenticatedError:
             return None
-        except UnavailableError as error:
+        except ServiceUnavailableError as error:
             raise UnverifiableError(str(error)) from error
 
 
@@ -194,7 +196,7 @@ def keep_allowance(incoming: Incoming, allowance: Allowance | None) -> None:
         principal.claims[ALLOWANCE] = allowance
 
 
-def introduced(client: Implementation) -> Implementation:
+def recorded_client(client: Implementation) -> Implementation:
     """Return the name and version of a client, safe to record."""
     return Implementation(name=client_name(client.name), version=client_name(client.version))
 
@@ -264,7 +266,7 @@ class OperationTool(ServedTool):
         self._runner = runner
         self._forbidden = forbidden
         self._results = Results(operation, rest)
-        self._decode = all_of(operation).decode
+        self._decode = argument_set(operation).decode
 
     async def call(
         self,
@@ -283,7 +285,7 @@ class OperationTool(ServedTool):
             return await self._run(lambda: self._given(body), caller, context)
         except ServiceError as error:
             return self._refused(error, caller, era, profile)
-        except InternalError as error:
+        except InternalOperationError as error:
             return self._results.of_failure(error.correlation_id)
 
     def _given(self, body: bytes) -> dict[str, Any]:
@@ -304,12 +306,12 @@ class OperationTool(ServedTool):
         try:
             return self._results.of(outcome)
         except TooManyItemsError as too_many:
-            given = arguments()
-            fewer = too_many.count or given[MAX_ITEMS] // 2
+            values = arguments()
+            fewer = too_many.count or values[MAX_ITEMS] // 2
             if fewer < 1:
                 return self._results.of(outcome, can_have_less=False)
             # Only who lists can give the cursor that goes on behind the last that fits.
-            return await self._run(lambda: {**given, MAX_ITEMS: fewer}, caller, context)
+            return await self._run(lambda: {**values, MAX_ITEMS: fewer}, caller, context)
 
     def _refused(
         self, error: ServiceError, caller: Caller, era: Era, profile: Profile
@@ -325,11 +327,11 @@ class OperationTool(ServedTool):
             era=era,
             profile=profile,
             forbidden=self._forbidden,
-            **told_to_programs(error),
+            **header_data(error),
         )
 
 
-def told_to_programs(error: ServiceError) -> dict[str, Any]:
+def header_data(error: ServiceError) -> dict[str, Any]:
     """Return the data of an error that the endpoint converts to headers."""
     if isinstance(error, RateLimitedError):
         return {"retryAfter": error.retry_after}

@@ -23,7 +23,7 @@ from accord.operations.adapters.rest_routes import (
     RestRoute,
     takes_list,
 )
-from accord.operations.arguments import Part
+from accord.operations.arguments import ArgumentSet
 from accord.operations.auth.credentials import COOKIE
 from accord.operations.auth.users import SignedIn
 from accord.operations.errors import KINDS, Kind
@@ -102,7 +102,7 @@ def security_schemes() -> Json:
 
 def session_paths(bundle: Bundle) -> dict[str, dict[str, Json]]:
     """Return the paths for signing in and out."""
-    body = bundle.add(accepts(Part("SignIn", PARAMETERS).type))
+    body = bundle.add(accepts(ArgumentSet("SignIn", PARAMETERS).type))
     signed_in = bundle.add(returns(SignedIn))
     sign_in = {
         "operationId": "sign_in",

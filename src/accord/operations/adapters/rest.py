@@ -36,7 +36,7 @@ from accord.operations.adapters.rest_messages import (
     WriteBody,
     correlation_line,
     encode,
-    error_answer,
+    error_response,
     refusal,
 )
 from accord.operations.adapters.rest_routes import (
@@ -50,15 +50,15 @@ from accord.operations.adapters.rest_routes import (
 )
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator, correlation_id_of
-from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.auth.credentials import Addresses, RequestCredentials
 from accord.operations.errors import (
     KINDS,
     InvalidError,
     ServiceError,
+    ServiceUnavailableError,
     StaleError,
-    UnavailableError,
 )
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.transports.http.admission import Origins
 from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, page_reply
@@ -186,7 +186,7 @@ class RestApp(LivingApp[RestHead]):
             return judged
         return self._admit(judged, self._authenticator.credentials(judged.request, channel))
 
-    async def _admit(self, head: RestHead, credentials: Credentials) -> Reply | RestHead:
+    async def _admit(self, head: RestHead, credentials: RequestCredentials) -> Reply | RestHead:
         try:
             await self._authenticator.caller(credentials)
         except ServiceError as error:
@@ -220,11 +220,11 @@ class RestApp(LivingApp[RestHead]):
         await self._underway.close(drain)
 
     async def _serve(
-        self, head: RestHead, credentials: Credentials, body: bytes, exchange: Exchange
+        self, head: RestHead, credentials: RequestCredentials, body: bytes, exchange: Exchange
     ) -> None:
         try:
             answer = await head.target.answer(head, credentials, body)
-        except (ServiceError, InternalError) as error:
+        except (ServiceError, InternalOperationError) as error:
             answer = _error(error, head, credentials)
         except Exception as error:
             log.exception(
@@ -278,19 +278,21 @@ class OperationTarget:
         self.writes = route.operation.writes
         self.read_words = route.read_words
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
+    async def answer(
+        self, head: RestHead, credentials: RequestCredentials, body: bytes
+    ) -> RestResponse:
         caller = await self._authenticator.caller(credentials)
         route = self._route
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
 
         def arguments() -> dict[str, Any]:
-            given.update(route.arguments(head, body))
-            return given
+            values.update(route.arguments(head, body))
+            return values
 
         try:
             outcome = await self._runner.run(route.operation, arguments, caller)
         except InvalidError as error:
-            if given and head.conditions.if_match and error.errors[0].pointer == VERSION_POINTER:
+            if values and head.conditions.if_match and error.errors[0].pointer == VERSION_POINTER:
                 # RFC 9110, section 13.1.1: 412 for whatever version it is not
                 raise StaleError(error.message, **error.data) from error
             raise
@@ -346,26 +348,26 @@ def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
 
 
-def _busy() -> UnavailableError:
-    return UnavailableError("too many requests are being answered: try again")
+def _busy() -> ServiceUnavailableError:
+    return ServiceUnavailableError("too many requests are being answered: try again")
 
 
-def _error(error: Exception, head: RestHead, credentials: Credentials) -> RestResponse:
+def _error(error: Exception, head: RestHead, credentials: RequestCredentials) -> RestResponse:
     correlation_id = credentials.correlation_id
-    return error_answer(error, path=head.request.path, correlation_id=correlation_id)
+    return error_response(error, path=head.request.path, correlation_id=correlation_id)
 
 
 def _send(
-    exchange: Exchange, head: RestHead, credentials: Credentials, answer: RestResponse
+    exchange: Exchange, head: RestHead, credentials: RequestCredentials, answer: RestResponse
 ) -> None:
     exchange.reply(answer.body, status=answer.status, headers=_lines(head, credentials, answer))
 
 
-def _lines(head: RestHead, credentials: Credentials, answer: RestResponse) -> bytes:
+def _lines(head: RestHead, credentials: RequestCredentials, answer: RestResponse) -> bytes:
     return answer.headers + head.lines + correlation_line(credentials.correlation_id)
 
 
-async def _pour(pour: WriteBody, stream: Stream, credentials: Credentials) -> None:
+async def _pour(pour: WriteBody, stream: Stream, credentials: RequestCredentials) -> None:
     try:
         await pour(stream)
     except Exception:

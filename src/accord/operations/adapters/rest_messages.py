@@ -21,12 +21,12 @@ from msgspec import Struct
 from accord.operations.adapters.errors import kind_of, members, problem
 from accord.operations.arguments import MAX_NAME
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.credentials import RequestCredentials
 from accord.operations.errors import (
     Allowance,
     InvalidError,
     Kind,
-    MalformedError,
+    MalformedRequestError,
     RateLimitedError,
     ServiceError,
     StaleError,
@@ -93,11 +93,11 @@ def instance_of(path: str) -> str:
     return quote(masked(path), safe="/:@!$&'()*+,;=~")
 
 
-def error_answer(error: Exception, *, path: str, correlation_id: str) -> RestResponse:
+def error_response(error: Exception, *, path: str, correlation_id: str) -> RestResponse:
     """Return the response to a refused or failed request."""
-    told = problem(error, instance=instance_of(path), correlation_id=correlation_id)
+    document = problem(error, instance=instance_of(path), correlation_id=correlation_id)
     headers = PROBLEM + error_lines(error)
-    return RestResponse(kind_of(error).status, headers, encode(told))
+    return RestResponse(kind_of(error).status, headers, encode(document))
 
 
 def error_lines(error: Exception) -> bytes:
@@ -121,11 +121,11 @@ def refusal(
     kind: Kind, detail: str, *, path: str, correlation_id: str, headers: bytes = b""
 ) -> Reply:
     """Return the reply to a request that is refused by its head alone."""
-    told: dict[str, Any] = members(
+    document: dict[str, Any] = members(
         kind, detail, instance=instance_of(path), correlation_id=correlation_id
     )
     lines = PROBLEM + PRIVATE + correlation_line(correlation_id) + headers
-    return Reply(kind.status, lines, encode(told))
+    return Reply(kind.status, lines, encode(document))
 
 
 # RFC 9110, section 8.8.3. Numbers without quotes are no tags, yet they can mean one thing only.
@@ -168,7 +168,7 @@ def matches_etag(tag: str, if_none_match: str) -> bool:
 
 def _tags(text: str, name: str) -> list[tuple[str, str, str]]:
     if _LIST.fullmatch(text) is None:
-        raise MalformedError(f'{name} is no list of entity tags such as "3"')
+        raise MalformedRequestError(f'{name} is no list of entity tags such as "3"')
     return _ENTITY_TAG.findall(text)
 
 
@@ -206,7 +206,7 @@ def _percent_decoded(text: str) -> str:
     try:
         return unquote_to_bytes(text.replace("+", " ")).decode()
     except UnicodeDecodeError:
-        raise MalformedError("the query is not UTF-8") from None
+        raise MalformedRequestError("the query is not UTF-8") from None
 
 
 RequestWords: TypeAlias = dict[str, str | list[str]]
@@ -263,7 +263,9 @@ class RouteTarget(Protocol):
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
         """Return the values in a path and a query. Raises ServiceError."""
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
+    async def answer(
+        self, head: RestHead, credentials: RequestCredentials, body: bytes
+    ) -> RestResponse:
         """Return the response. Raises ServiceError for a refusal."""
 
 

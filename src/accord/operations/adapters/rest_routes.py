@@ -38,16 +38,16 @@ from accord.operations.adapters.rest_messages import (
     matches_etag,
     read_query,
 )
-from accord.operations.arguments import Part, check_once
+from accord.operations.arguments import ArgumentSet, check_once
 from accord.operations.auth.accounts import MAX_PASSWORD
 from accord.operations.auth.authentication import RequestAuthenticator
 from accord.operations.auth.credentials import (
     SESSION_SECONDS,
-    Credentials,
+    RequestCredentials,
     expired_cookie,
     session_cookie,
 )
-from accord.operations.errors import InvalidError, MalformedError, NotFoundError, StaleError
+from accord.operations.errors import InvalidError, MalformedRequestError, NotFoundError, StaleError
 from accord.operations.operation import Operation, Outcome, Preview, Rest
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY
 
@@ -203,14 +203,14 @@ class RestRoute:
             if not head.is_text:
                 _check_depth(body)
             found = _merged(found, self._in_body(body, is_text=head.is_text))
-        given = self._in_headers(head.conditions)
+        values = self._in_headers(head.conditions)
         for parameter in self._headers:
             name = parameter.name
             if found[name] is UNSET:
-                found[name] = given.get(name, parameter.default)
-                if parameter.required and name not in given:
+                found[name] = values.get(name, parameter.default)
+                if parameter.required and name not in values:
                     raise InvalidError(name, "is required; the header If-Match may say it")
-            elif name in given and found[name] != given[name]:
+            elif name in values and found[name] != values[name]:
                 raise InvalidError(name, "a header of the request says something else")
         return found
 
@@ -219,7 +219,7 @@ class RestRoute:
         result = outcome.result
         lines = allowance_lines(outcome.allowance)
         if not self.operation.writes:
-            return _reading(result, lines, head.conditions)
+            return _read_response(result, lines, head.conditions)
         if isinstance(result, Preview):
             return RestResponse(200, JSON + lines, encode(result))
         version = _member(result, "version")
@@ -247,23 +247,25 @@ class RestRoute:
         if not self.operation.writes:
             return {}
         if conditions.if_none_match is not None:
-            raise MalformedError("If-None-Match is for reading")
-        given: dict[str, Any] = {}
+            raise MalformedRequestError("If-None-Match is for reading")
+        values: dict[str, Any] = {}
         if conditions.idempotency_key is not None:
-            given[IDEMPOTENCY_KEY] = _key_in(conditions.idempotency_key)
+            values[IDEMPOTENCY_KEY] = _key_in(conditions.idempotency_key)
         version = None if conditions.if_match is None else expected_version(conditions.if_match)
         if version is not None:
             if not any(each.name == EXPECTED_VERSION for each in self._headers):
-                raise MalformedError(f"{self.operation.name} compares no versions: omit If-Match")
-            given[EXPECTED_VERSION] = version
-        return given
+                raise MalformedRequestError(
+                    f"{self.operation.name} compares no versions: omit If-Match"
+                )
+            values[EXPECTED_VERSION] = version
+        return values
 
 
 def _text(body: bytes) -> str:
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise MalformedError("what was sent is not UTF-8") from None
+        raise MalformedRequestError("what was sent is not UTF-8") from None
 
 
 def _json(body: bytes) -> Any:
@@ -272,7 +274,7 @@ def _json(body: bytes) -> Any:
         check_once(body)
         return msgspec.json.decode(body)
     except msgspec.DecodeError:
-        raise MalformedError("what was sent is not JSON") from None
+        raise MalformedRequestError("what was sent is not JSON") from None
 
 
 def _key_in(header: str) -> str:
@@ -314,13 +316,13 @@ def _is_list(it: msgspec.inspect.Type) -> bool:
     return isinstance(it, msgspec.inspect.CollectionType)
 
 
-def _part(operation: Operation, name: str, parameters: list[Parameter]) -> Part:
+def _part(operation: Operation, name: str, parameters: list[Parameter]) -> ArgumentSet:
     """Return a set of arguments, of which some may be given in a header instead."""
-    open_ones = [_open(each) if each.name in _IN_HEADERS else each for each in parameters]
-    return Part(f"{operation.name.title().replace('_', '')}{name}", open_ones)
+    open_ones = [_optional(each) if each.name in _IN_HEADERS else each for each in parameters]
+    return ArgumentSet(f"{operation.name.title().replace('_', '')}{name}", open_ones)
 
 
-def _open(parameter: Parameter) -> Parameter:
+def _optional(parameter: Parameter) -> Parameter:
     annotation: Any = parameter.annotation | UnsetType
     return replace(parameter, annotation=annotation, required=False, default=UNSET)
 
@@ -345,10 +347,10 @@ def _merged(words: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
 
 def _check_depth(body: bytes) -> None:
     if is_bracketed(body, MAX_DEPTH) and is_deeper(body, MAX_DEPTH):
-        raise MalformedError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
+        raise MalformedRequestError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
 
 
-def _reading(result: Any, lines: bytes, conditions: Conditions) -> RestResponse:
+def _read_response(result: Any, lines: bytes, conditions: Conditions) -> RestResponse:
     body = encode(result)
     version = _member(result, "version")
     if not isinstance(version, int):
@@ -415,19 +417,21 @@ class SignIn:
 
     def __init__(self, authenticator: RequestAuthenticator, root: str) -> None:
         self._authenticator = authenticator
-        self._part = Part("SignIn", PARAMETERS)
+        self._part = ArgumentSet("SignIn", PARAMETERS)
         self._location = f"location: {root}{SIGN_OUT}\r\n".encode("ascii")
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
         return read_query(query, known=frozenset(), lists=frozenset())
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
+    async def answer(
+        self, head: RestHead, credentials: RequestCredentials, body: bytes
+    ) -> RestResponse:
         self.read_words(head.values, head.request.query)
-        given = self._part.decode(body or b"{}")
+        values = self._part.decode(body or b"{}")
         if head.conditions.idempotency_key is not None:
             raise InvalidError("idempotency_key", "nobody signs in twice by accident")
         signed_in = await self._authenticator.sign_in(
-            given["username"], given["password"], credentials
+            values["username"], values["password"], credentials
         )
         cookie = session_cookie(signed_in.token, secure=credentials.secure, max_age=SESSION_SECONDS)
         lines = JSON + self._location + b"set-cookie: %b\r\n" % cookie.encode("ascii")
@@ -448,7 +452,9 @@ class SignOut:
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
         return read_query(query, known=frozenset(), lists=frozenset())
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
+    async def answer(
+        self, head: RestHead, credentials: RequestCredentials, body: bytes
+    ) -> RestResponse:
         caller = await self._authenticator.caller(credentials)
         self.read_words(head.values, head.request.query)
         if caller.via != "session":

@@ -48,11 +48,11 @@ from accord.operations.adapters.rest_messages import (
 from accord.operations.arguments import decode
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.auth.credentials import Addresses, RequestCredentials
 from accord.operations.context import Caller
 from accord.operations.errors import KINDS, InvalidError, ServiceError, UnauthenticatedError
 from accord.operations.operation import Operation, Preview
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.transports.http.admission import Admission, nothing_here
 from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import EXHAUSTED, Reply, failure_reply
@@ -112,7 +112,7 @@ def _plan(operation: Operation, runner: Runner) -> Plan:
             if caller is None:
                 raise UnauthenticatedError
             outcome = await runner.run(operation, lambda: _arguments(operation, params), caller)
-        except (ServiceError, InternalError) as error:
+        except (ServiceError, InternalOperationError) as error:
             context.state[ERROR] = error
             correlation_id = "" if caller is None else caller.correlation_id
             raise rpc_error(error, correlation_id) from error
@@ -279,7 +279,7 @@ class RpcCall:
         self,
         app: RpcApp,
         head: RpcHead,
-        credentials: Credentials,
+        credentials: RequestCredentials,
         exchange: Exchange,
         *,
         is_batch: bool,

@@ -111,13 +111,13 @@ def _event(row: Row) -> dict[str, Any]:
     return {name: value_in(row, name) for name in EXPORT_FIELDS}
 
 
-def _json_line(kind: str, told: dict[str, Any]) -> bytes:
-    line = told if kind == "event" else {"head": told or None}
+def _json_line(kind: str, members: dict[str, Any]) -> bytes:
+    line = members if kind == "event" else {"head": members or None}
     return msgspec.json.encode(line) + b"\n"
 
 
-def _csv_line(kind: str, told: dict[str, Any]) -> bytes:
-    return _csv_row((kind, *(_cell(told.get(name)) for name in EXPORT_FIELDS)))
+def _csv_line(kind: str, members: dict[str, Any]) -> bytes:
+    return _csv_row((kind, *(_cell(members.get(name)) for name in EXPORT_FIELDS)))
 
 
 def _csv_row(cells: tuple[str, ...]) -> bytes:

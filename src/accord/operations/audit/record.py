@@ -167,8 +167,8 @@ class Chain:
 
     def mac(self, record: Record) -> str:
         # Empty fields are left out, so that later releases can add fields to records.
-        told = {name: value for name, value in asdict(record).items() if value}
-        return self._mac(b"record", msgspec.json.encode(told))
+        data = {name: value for name, value in asdict(record).items() if value}
+        return self._mac(b"record", msgspec.json.encode(data))
 
     def is_genuine(self, record: Record, mac: object) -> bool:
         """Return True for an unchanged record that was written with the key."""
@@ -185,16 +185,16 @@ class Chain:
         return self.seal_at(head.sequence + 1, record_id, mac, head.hash)
 
     def seal_at(self, sequence: int, record_id: str, mac: str, previous_hash: str) -> Seal:
-        told = msgspec.json.encode((sequence, record_id, mac, previous_hash))
-        return Seal(sequence, record_id, previous_hash, self._mac(b"seal", told))
+        data = msgspec.json.encode((sequence, record_id, mac, previous_hash))
+        return Seal(sequence, record_id, previous_hash, self._mac(b"seal", data))
 
     def state_mac(self, state: Struct) -> str:
         """Return the MAC of a stored row state."""
         return self._mac(b"state", msgspec.json.encode(astuple(state)))
 
-    def digest(self, told: object) -> str:
+    def digest(self, data: object) -> str:
         """Return a keyed digest of a value, which cannot be guessed without the key."""
-        return self._mac(b"value", msgspec.json.encode(told))[:32]
+        return self._mac(b"value", msgspec.json.encode(data))[:32]
 
     def signed(self, head: ChainHead) -> str:
         """Return a signed head, as text for `head`."""
@@ -215,9 +215,9 @@ class Chain:
     def _head_mac(self, head: ChainHead) -> str:
         return self._mac(b"head", msgspec.json.encode(head))
 
-    def _mac(self, what: bytes, told: bytes) -> str:
+    def _mac(self, what: bytes, data: bytes) -> str:
         made = self._keyed.copy()
-        made.update(what + b"\n" + told)
+        made.update(what + b"\n" + data)
         return made.hexdigest()
 
 

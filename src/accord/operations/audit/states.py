@@ -157,13 +157,13 @@ class StateRecorder:
         rows: list[tuple[int, RowState, str | None]] = []
         for place, effect in enumerate(work.effects):
             proven = self._proven.get(effect.kind)
-            told = effect.kind in self._elsewhere and (mixed or proven is not None)
-            if proven is None and not told:
+            stores_values = effect.kind in self._elsewhere and (mixed or proven is not None)
+            if proven is None and not stores_values:
                 continue
             states = [] if proven is None else await proven.of(work.db, effect.id)
             first, *others = states or [RowState(effect.kind, effect.id, None)]
-            said = (effect.before, effect.after)
-            rows.append((place, first, _json(said) if told else None))
+            values = (effect.before, effect.after)
+            rows.append((place, first, _json(values) if stores_values else None))
             rows += [(place, other, None) for other in others]
         work.states = len(await self._keep(work.db, change.id, rows))
 
@@ -215,7 +215,7 @@ class StateRecorder:
         [found] = await db.fetch(LAST_STATE)
         macs = []
         for number, (place, state, told) in enumerate(rows, found["last"] + 1):
-            kept = StoredState(
+            stored = StoredState(
                 number,
                 change_id,
                 place,
@@ -224,8 +224,8 @@ class StateRecorder:
                 told,
                 None if state.values is None else digests_of(self._chain, state),
             )
-            macs.append(self._chain.state_mac(kept))
-            await db.execute(INSERT_STATE, *msgspec.structs.astuple(kept), macs[-1])
+            macs.append(self._chain.state_mac(stored))
+            await db.execute(INSERT_STATE, *msgspec.structs.astuple(stored), macs[-1])
         return macs
 
 
@@ -286,7 +286,9 @@ class StoredStates:
 class FurtherCheck(Protocol):
     """A check that needs the stored states as well."""
 
-    async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None: ...
+    async def check(
+        self, db: ReadTransaction, evidence: Evidence, stored: StoredStates
+    ) -> None: ...
 
 
 class StateCheck:
@@ -315,20 +317,20 @@ class StateCheck:
         return bool(record.after_hash)
 
     async def check(self, db: ReadTransaction, evidence: Evidence) -> None:
-        kept = StoredStates()
+        stored = StoredStates()
         if await db.fetch(STATES_MIGRATED):
-            await kept.read(db, evidence)
-        adopted, older = self._check_records(evidence, kept)
+            await stored.read(db, evidence)
+        adopted, older = self._check_records(evidence, stored)
         if adopted:
-            await evidence.attempt(self._check_rows(db, evidence, kept, older))
+            await evidence.attempt(self._check_rows(db, evidence, stored, older))
         else:
             evidence.unproven["accounts, tokens, agents and workflows: start this release once"] = (
                 None
             )
         for each in self._further:
-            await evidence.attempt(each.check(db, evidence, kept))
+            await evidence.attempt(each.check(db, evidence, stored))
 
-    def _check_records(self, evidence: Evidence, kept: StoredStates) -> tuple[bool, set[str]]:
+    def _check_records(self, evidence: Evidence, stored: StoredStates) -> tuple[bool, set[str]]:
         """Compare records with their states.
 
         Return whether the rows of an older release, or of an empty database, were adopted; and the
@@ -341,7 +343,7 @@ class StateCheck:
                     detail = "rows were taken in a second time: what is kept of them had been gone"
                     evidence.found(AuditFinding("forged", record.id, detail))
                 adopted = True
-            is_proven = self._is_proven(record, kept)
+            is_proven = self._is_proven(record, stored)
             if is_proven is False:
                 detail = f"the states that {record.operation} left are gone or of another change"
                 evidence.found(AuditFinding("removed", record.change_id or record.id, detail))
@@ -352,11 +354,11 @@ class StateCheck:
             # The revisions of other operations are compared instead.
         return adopted, older
 
-    def _is_proven(self, record: Record, kept: StoredStates) -> bool | None:
+    def _is_proven(self, record: Record, stored: StoredStates) -> bool | None:
         """Return whether the stored states are those of a record; None for one without states."""
         if not record.change_id:
-            return hash_of_macs(kept.macs.get(record.id, [])) == record.after_hash
-        states = kept.of_change.get(record.change_id)
+            return hash_of_macs(stored.macs.get(record.id, [])) == record.after_hash
+        states = stored.of_change.get(record.change_id)
         if record.states and record.operation not in self._operations:
             return len(states or ()) == int(record.states)
         if states is None:
@@ -368,9 +370,9 @@ class StateCheck:
         )
 
     async def _check_rows(
-        self, db: ReadTransaction, evidence: Evidence, kept: StoredStates, older: set[str]
+        self, db: ReadTransaction, evidence: Evidence, stored: StoredStates, older: set[str]
     ) -> None:
-        left = dict(kept.last)
+        left = dict(stored.last)
         kinds = set()
         for proven in self._proven:
             kinds.add(proven.kind)
@@ -388,16 +390,16 @@ class StateCheck:
                 evidence.differs("removed", kind, id, "is gone, and no operation deleted it")
 
 
-def _compare(evidence: Evidence, state: RowState, kept: StoredState | None) -> None:
+def _compare(evidence: Evidence, state: RowState, stored: StoredState | None) -> None:
     about = {"label": state.label}
-    if kept is None:
+    if stored is None:
         evidence.differs("forged", state.kind, state.id, "no operation made it", **about)
         return
-    if kept.digests is None:
+    if stored.digests is None:
         detail = "is there, though an operation deleted it"
         evidence.differs("forged", state.kind, state.id, detail, **about)
         return
-    expected = msgspec.json.decode(kept.digests, type=dict[str, str])
+    expected = msgspec.json.decode(stored.digests, type=dict[str, str])
     found = msgspec.json.decode(digests_of(evidence.chain, state), type=dict[str, str])
     for name, digest in expected.items():
         # Columns dropped or added by a later release are not compared.

@@ -152,9 +152,9 @@ class EventQuery:
         self._values: list[Any] = []
         self._where = ["1 = 1"]
 
-    def match(self, wanted: Mapping[str, Any]) -> None:
+    def match(self, conditions: Mapping[str, Any]) -> None:
         """Keep records with these values, by filter; None is no condition."""
-        for name, value in wanted.items():
+        for name, value in conditions.items():
             if value is not None:
                 self._values.append(value)
                 self._where.append(_FILTERS[name].format(len(self._values)))

@@ -41,7 +41,7 @@ from accord.operations.audit.storage import (
     WRITE_HEAD,
 )
 from accord.operations.audit.verify import DataCheck, VerificationReport, verify_snapshot
-from accord.operations.errors import UnavailableError
+from accord.operations.errors import ServiceUnavailableError
 from accord.store.store import (
     Engine,
     ReadTransaction,
@@ -246,7 +246,7 @@ class AuditTrail:
         not made.
         """
         if len(self._queued) >= MAX_QUEUED:
-            raise UnavailableError("the audit trail cannot be written at the moment")
+            raise ServiceUnavailableError("the audit trail cannot be written at the moment")
         self._queued.append(record)
         if len(self._queued) >= MAX_BATCH:
             self._hurry.set()

@@ -19,8 +19,8 @@ from accord.operations.auth import storage
 from accord.operations.auth.attempts import FailedAttempts, SignInAttempts
 from accord.operations.auth.credentials import (
     BatchedLookup,
-    Credentials,
     LastUseWriter,
+    RequestCredentials,
     make_token,
     token_kind,
 )
@@ -34,8 +34,8 @@ from accord.operations.errors import (
     Limiter,
     RateLimitedError,
     ServiceError,
+    ServiceUnavailableError,
     UnauthenticatedError,
-    UnavailableError,
 )
 from accord.operations.storage import LANE
 from accord.store.store import Row, Store, StoreError, StoreUnavailableError, Transaction
@@ -113,7 +113,7 @@ class Accounts:
 
     # Authentication
 
-    async def caller(self, credentials: Credentials) -> Caller:
+    async def caller(self, credentials: RequestCredentials) -> Caller:
         """Return the caller with these credentials.
 
         Raises UnauthenticatedError, always with the same message; ForbiddenError for a page's
@@ -123,14 +123,14 @@ class Accounts:
         try:
             return await self._known(credentials)
         except StoreUnavailableError as error:
-            raise UnavailableError(error.told) from error
+            raise ServiceUnavailableError(error.told) from error
 
     @property
     def may_know_now(self) -> bool:
         """True if `caller_now` can succeed: reads of this store are synchronous."""
         return self._tokens.are_quick
 
-    def caller_now(self, credentials: Credentials) -> Caller | None:
+    def caller_now(self, credentials: RequestCredentials) -> Caller | None:
         """Return the caller of a valid token without waiting, or None.
 
         None means that `caller` must be awaited; it also reports the errors.
@@ -145,7 +145,7 @@ class Accounts:
         except (StoreError, _InvalidCredentialsError):
             return None
 
-    async def _known(self, credentials: Credentials) -> Caller:
+    async def _known(self, credentials: RequestCredentials) -> Caller:
         kind = token_kind(credentials.token)
         try:
             if kind == "pat" and not credentials.by_cookie:
@@ -162,22 +162,22 @@ class Accounts:
                 self._failed("authenticate", "missing", credentials)
             raise UnauthenticatedError from None
 
-    def refused(self, reason: str, credentials: Credentials) -> None:
+    def refused(self, reason: str, credentials: RequestCredentials) -> None:
         """Record a request that was refused before its credentials were looked up."""
         self._failed("authenticate", reason, credentials)
 
     def wrong_own_password(self, caller: Caller) -> None:
         """Record a wrong current password, given in a session to change it."""
-        came = _client_credentials(
+        origin = _client_credentials(
             caller.face, caller.client, caller.address, caller.correlation_id
         )
-        whose = (caller.user_id, caller.username)
+        owner = (caller.user_id, caller.username)
         self._failed(
-            "change_own_password", "wrong_password", came, whose=whose, target=caller.username
+            "change_own_password", "wrong_password", origin, owner=owner, target=caller.username
         )
 
     async def _charge(
-        self, unknown: _InvalidCredentialsError, kind: str | None, came: Credentials
+        self, unknown: _InvalidCredentialsError, kind: str | None, origin: RequestCredentials
     ) -> None:
         """Record invalid credentials, and charge the bucket of their address.
 
@@ -186,25 +186,25 @@ class Accounts:
         token_id = unknown.row["id"] if unknown.row and kind == "pat" else ""
         reason = unknown.reason
         try:
-            if self._limiter is not None and came.address:
-                await self._limiter.take((f"address:{came.address}",), FAILED_COST)
+            if self._limiter is not None and origin.address:
+                await self._limiter.take((f"address:{origin.address}",), FAILED_COST)
         except RateLimitedError:
             reason = "rate_limited"
             raise
         finally:
-            whose = _owner_of(unknown.row)
-            self._failed("authenticate", reason, came, whose=whose, token_id=token_id)
+            owner = _owner_of(unknown.row)
+            self._failed("authenticate", reason, origin, owner=owner, token_id=token_id)
 
-    def _token_caller(self, row: Row, came: Credentials) -> Caller:
+    def _token_caller(self, row: Row, origin: RequestCredentials) -> Caller:
         if row["revoked_at"] is not None:
             raise _InvalidCredentialsError("revoked", row)
         if row["expires_at"] <= self._now():
             raise _InvalidCredentialsError("expired", row)
         self._tokens_used.note(row["id"])
         scopes = storage.scope_set(row["scopes"])
-        return _caller(row, "token", came, scopes=scopes, token_id=row["id"])
+        return _caller(row, "token", origin, scopes=scopes, token_id=row["id"])
 
-    async def _session_caller(self, credentials: Credentials) -> Caller:
+    async def _session_caller(self, credentials: RequestCredentials) -> Caller:
         token = credentials.token
         hashed = storage.token_hash(token, self._session_key)
         row = self._checked(await self._sessions.find(hashed), hashed)
@@ -214,7 +214,7 @@ class Accounts:
         if credentials.by_cookie and not credentials.safe:
             expected = storage.csrf_token(token, self._csrf_key)
             if not hmac.compare_digest(expected.encode(), credentials.csrf.encode()):
-                self._failed("authenticate", "csrf", credentials, whose=_owner_of(row))
+                self._failed("authenticate", "csrf", credentials, owner=_owner_of(row))
                 raise ForbiddenError("the header X-CSRF-Token is missing or of another session")
         self._sessions_seen.note(row["hash"])
         return _caller(row, "session", credentials)
@@ -237,31 +237,31 @@ class Accounts:
         client: str = "",
         address: str = "",
         correlation_id: str = "",
-        previous: Credentials | None = None,
+        previous: RequestCredentials | None = None,
     ) -> SignedIn:
         """Begin a session with a new token, and end the `previous` one of the browser.
 
         Raises SignInError, RateLimitedError after several wrong passwords, UnavailableError.
         """
-        came = _client_credentials(face, client, address, correlation_id)
+        origin = _client_credentials(face, client, address, correlation_id)
         name = username_key(username)[:64]
         try:
-            await self._pace(name, address, came)
+            await self._pace(name, address, origin)
             row = await self._store.read(lambda db: storage.find_user_row(db, username))
             if not await self._is_right(row, password):
                 # An unknown name is not recorded: it may be a password typed into the wrong field.
                 known = "" if row is None else row["username"]
-                self._failed("sign_in", _failure_reason(row), came, target=known)
+                self._failed("sign_in", _failure_reason(row), origin, target=known)
                 raise SignInError
             assert row is not None
-            signed_in = await self._begin(row, password, came, previous)
+            signed_in = await self._begin(row, password, origin, previous)
             await self._sign_ins.succeeded(name, address)
         except StoreUnavailableError as error:
-            raise UnavailableError(error.told) from error
+            raise ServiceUnavailableError(error.told) from error
         self._signed_in += 1
         return signed_in
 
-    async def sign_out(self, credentials: Credentials, caller: Caller) -> None:
+    async def sign_out(self, credentials: RequestCredentials, caller: Caller) -> None:
         """End the session of these credentials, if there is one."""
         if token_kind(credentials.token) != "ses":
             return
@@ -273,22 +273,22 @@ class Accounts:
 
         await self._store.transact(work, lane=LANE)
 
-    def session_id(self, credentials: Credentials) -> str:
+    def session_id(self, credentials: RequestCredentials) -> str:
         """Return the id of the session of these credentials, as its owner sees it."""
         return storage.session_id(storage.token_hash(credentials.token, self._session_key))
 
-    def csrf_token(self, credentials: Credentials) -> str:
+    def csrf_token(self, credentials: RequestCredentials) -> str:
         """Return the CSRF token of the session of these credentials."""
         return storage.csrf_token(credentials.token, self._csrf_key)
 
-    async def _pace(self, name: str, address: str, came: Credentials) -> None:
+    async def _pace(self, name: str, address: str, origin: RequestCredentials) -> None:
         pace = await self._sign_ins.begin(name, address)
         if pace.wait > 0:
-            self._failed("sign_in", "rate_limited", came)
+            self._failed("sign_in", "rate_limited", origin)
             raise RateLimitedError(pace.wait)
         if pace.delay > 0:
             if self._slowed >= MAX_DELAYED:
-                self._failed("sign_in", "rate_limited", came)
+                self._failed("sign_in", "rate_limited", origin)
                 raise RateLimitedError(pace.delay)
             self._slowed += 1
             try:
@@ -306,7 +306,11 @@ class Accounts:
         return right and row is not None and bool(row["active"])
 
     async def _begin(
-        self, row: Row, password: str, came: Credentials, previous: Credentials | None
+        self,
+        row: Row,
+        password: str,
+        origin: RequestCredentials,
+        previous: RequestCredentials | None,
     ) -> SignedIn:
         # The password was verified outside the transaction, as hashing takes tens of milliseconds:
         # the row is read again below, and a password changed meanwhile ends the attempt.
@@ -318,10 +322,10 @@ class Accounts:
             username=row["username"],
             role=row["role"],
             via="session",
-            face=came.face,
-            client=came.client,
-            address=came.address,
-            correlation_id=came.correlation_id,
+            face=origin.face,
+            client=origin.client,
+            address=origin.address,
+            correlation_id=origin.correlation_id,
         )
         better = await self.passwords.hash(password) if self.passwords.is_outdated(hashed) else None
 
@@ -338,8 +342,8 @@ class Accounts:
                 transaction,
                 hashed=storage.token_hash(token, self._session_key),
                 user_id=row["id"],
-                client=came.client,
-                address=came.address,
+                client=origin.client,
+                address=origin.address,
                 now=now,
             )
             if self._trail is not None:
@@ -351,7 +355,7 @@ class Accounts:
 
         begun = await self._store.transact(work, lane=LANE)
         if begun is None:
-            self._failed("sign_in", "changed", came, target=row["username"])
+            self._failed("sign_in", "changed", origin, target=row["username"])
             raise SignInError
         user, ends = begun
         csrf = storage.csrf_token(token, self._csrf_key)
@@ -414,9 +418,9 @@ class Accounts:
         self,
         operation: str,
         reason: str,
-        came: Credentials,
+        origin: RequestCredentials,
         *,
-        whose: tuple[str, str] = ("", ""),
+        owner: tuple[str, str] = ("", ""),
         target: str = "",
         token_id: str = "",
     ) -> None:
@@ -427,18 +431,18 @@ class Accounts:
             Record(
                 id=self._new_id(),
                 time=self._now(),
-                actor_id=whose[0],
-                actor=whose[1],
+                actor_id=owner[0],
+                actor=owner[1],
                 via="",
                 token_id=token_id,
                 operation=operation,
                 target=target,
                 outcome="unauthenticated",
                 error=reason,
-                face=came.face,
-                client=came.client,
-                address=came.address,
-                correlation_id=came.correlation_id,
+                face=origin.face,
+                client=origin.client,
+                address=origin.address,
+                correlation_id=origin.correlation_id,
             )
         )
 
@@ -487,24 +491,26 @@ class _InvalidCredentialsError(Exception):
         self.row = row
 
 
-def _client_credentials(face: Face, client: str, address: str, correlation_id: str) -> Credentials:
+def _client_credentials(
+    face: Face, client: str, address: str, correlation_id: str
+) -> RequestCredentials:
     """Return where a request came from that presents no credentials."""
-    return Credentials(
+    return RequestCredentials(
         face=face, client=client[:MAX_CLIENT], address=address, correlation_id=correlation_id
     )
 
 
-def _caller(row: Row, via: Via, came: Credentials, **more: Any) -> Caller:
+def _caller(row: Row, via: Via, origin: RequestCredentials, **more: Any) -> Caller:
     return Caller(
         user_id=row["user_id"],
         username=row["username"],
         role=row["role"],
         via=via,
-        face=came.face,
-        client=came.client,
-        address=came.address,
-        correlation_id=came.correlation_id,
-        traceparent=came.traceparent,
+        face=origin.face,
+        client=origin.client,
+        address=origin.address,
+        correlation_id=origin.correlation_id,
+        traceparent=origin.traceparent,
         expires_at=row["expires_at"],
         **more,
     )

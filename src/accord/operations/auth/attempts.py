@@ -36,7 +36,7 @@ from accord.operations.auth.storage import (
     SWEEP_FAILURES,
 )
 from accord.operations.context import new_id, utc_now
-from accord.operations.errors import UnavailableError
+from accord.operations.errors import ServiceUnavailableError
 from accord.store.store import DATABASE_CLOCK, Store, Transaction
 
 FREE_ATTEMPTS: Final = 5
@@ -275,14 +275,14 @@ class FailedAttempts:
         last = replace(last, client="")
         _log_attempt(last, f"{last.operation} failed {suppressed:,} more times: {last.error}")
         target = ", ".join(filter(None, (last.target, f"{suppressed} more")))
-        told = replace(last, id=self._new_id(), time=self._now(), target=target)
-        if not self._put(told):
+        summary = replace(last, id=self._new_id(), time=self._now(), target=target)
+        if not self._put(summary):
             log.error("the audit trail has no place for %d failed attempts", suppressed)
 
     def _put(self, record: Record) -> bool:
         try:
             self._trail.enqueue(record)
-        except UnavailableError:  # the queue of the trail is full
+        except ServiceUnavailableError:  # the queue of the trail is full
             return False
         return True
 

@@ -18,7 +18,12 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.operations.auth.accounts import Accounts
-from accord.operations.auth.credentials import Addresses, Credentials, bearer_in, credentials_in
+from accord.operations.auth.credentials import (
+    Addresses,
+    RequestCredentials,
+    bearer_in,
+    credentials_in,
+)
 from accord.operations.auth.users import SignedIn
 from accord.operations.context import Caller, Face, client_name, new_correlation_id
 from accord.operations.logs import masked
@@ -54,7 +59,7 @@ class RequestAuthenticator:
 
         self._place = place
 
-    def credentials(self, request: WebRequest, channel: ChannelInfo | None) -> Credentials:
+    def credentials(self, request: WebRequest, channel: ChannelInfo | None) -> RequestCredentials:
         """Return the credentials of a request, with its origin."""
         peer, scheme = ("", "") if channel is None else (channel.address, channel.scheme)
         forwarded, proto = request.once(_forwarded) if self._has_proxies else ("", "")
@@ -71,7 +76,7 @@ class RequestAuthenticator:
             correlation_id=presented.correlation_id or new_correlation_id(),
         )
 
-    def caller_now(self, credentials: Credentials) -> Caller | None:
+    def caller_now(self, credentials: RequestCredentials) -> Caller | None:
         """Return the caller with a valid token without waiting, or None.
 
         None means that `caller` must be awaited; it also reports the errors.
@@ -79,7 +84,7 @@ class RequestAuthenticator:
         accounts = self.accounts
         return accounts.caller_now(credentials) if accounts.may_know_now else None
 
-    async def caller(self, credentials: Credentials) -> Caller:
+    async def caller(self, credentials: RequestCredentials) -> Caller:
         """Return the caller with these credentials.
 
         Raises UnauthenticatedError, ForbiddenError for a missing CSRF token, RateLimitedError and
@@ -89,11 +94,13 @@ class RequestAuthenticator:
         trace = current_traceparent()
         return replace(caller, traceparent=trace) if trace else caller
 
-    def refused(self, reason: str, credentials: Credentials) -> None:
+    def refused(self, reason: str, credentials: RequestCredentials) -> None:
         """Record a request that is refused before its credentials are looked up."""
         self.accounts.refused(reason, credentials)
 
-    async def sign_in(self, username: str, password: str, credentials: Credentials) -> SignedIn:
+    async def sign_in(
+        self, username: str, password: str, credentials: RequestCredentials
+    ) -> SignedIn:
         """Begin a session of the client that sent a request, and end its previous one.
 
         Raises SignInError, RateLimitedError and UnavailableError; see `Accounts.sign_in`.
@@ -133,22 +140,22 @@ def _sent_correlation_id(request: WebRequest) -> str:
 # What a head presents: see `WebRequest.once`
 
 
-def _of_token(request: WebRequest) -> Credentials:
+def _of_token(request: WebRequest) -> RequestCredentials:
     fields = request.fields
-    return Credentials(
+    return RequestCredentials(
         bearer=bearer_in(fields), client=_client(fields), traceparent=_sent_traceparent(fields)
     )
 
 
-def _of_page(request: WebRequest) -> Credentials:
+def _of_page(request: WebRequest) -> RequestCredentials:
     return _of_head(request, secure=False)
 
 
-def _of_secure_page(request: WebRequest) -> Credentials:
+def _of_secure_page(request: WebRequest) -> RequestCredentials:
     return _of_head(request, secure=True)
 
 
-def _of_head(request: WebRequest, *, secure: bool) -> Credentials:
+def _of_head(request: WebRequest, *, secure: bool) -> RequestCredentials:
     fields = request.fields
     return replace(
         credentials_in(request.method, fields, secure=secure),

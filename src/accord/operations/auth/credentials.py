@@ -118,18 +118,18 @@ class BatchedLookup:
             while self._waiting:
                 # A request that arrives during this read must not be answered by it, or it could
                 # miss a change made just before it arrived: it goes into the next batch.
-                asked, self._waiting = self._waiting, {}
-                await self._read(asked)
+                batch, self._waiting = self._waiting, {}
+                await self._read(batch)
         finally:
             self._reading = None
             for futures in self._waiting.values():
                 for future in futures:
                     future.cancel()
 
-    async def _read(self, asked: Mapping[str, list[asyncio.Future[Row | None]]]) -> None:
-        waiting = [(hashed, future) for hashed, some in asked.items() for future in some]
+    async def _read(self, batch: Mapping[str, list[asyncio.Future[Row | None]]]) -> None:
+        waiting = [(hashed, future) for hashed, some in batch.items() for future in some]
         try:
-            rows = await self._store.fetch(self._statement, list(asked))
+            rows = await self._store.fetch(self._statement, list(batch))
         except StoreError as error:
             for _, future in waiting:
                 if not future.done():
@@ -306,7 +306,7 @@ MAX_TOKEN: Final = 256
 _BEARER: Final = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)
 
 
-class Credentials(Struct, frozen=True, kw_only=True):
+class RequestCredentials(Struct, frozen=True, kw_only=True):
     """The credentials presented by a request, and where it came from."""
 
     bearer: str = ""
@@ -327,7 +327,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         presented = [name for name in ("bearer", "cookie", "csrf") if getattr(self, name)]
-        return f"Credentials({', '.join(presented)})"
+        return f"RequestCredentials({', '.join(presented)})"
 
     @property
     def token(self) -> str:
@@ -338,12 +338,14 @@ class Credentials(Struct, frozen=True, kw_only=True):
         return not self.bearer and bool(self.cookie)
 
 
-def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = False) -> Credentials:
+def credentials_in(
+    method: str, fields: Mapping[str, str], *, secure: bool = False
+) -> RequestCredentials:
     """Read the credentials from header fields with lower-case names.
 
     `secure` is True for https, also if only a proxy in front of us speaks it.
     """
-    return Credentials(
+    return RequestCredentials(
         bearer=bearer_in(fields),
         cookie=_cookie(fields.get("cookie", ""), SECURE_COOKIE if secure else COOKIE),
         csrf=fields.get(CSRF_HEADER, "")[:MAX_TOKEN],
@@ -361,9 +363,9 @@ def bearer_in(fields: Mapping[str, str]) -> str:
     return found[1][: MAX_TOKEN + 1] if found else authorization[:MAX_TOKEN]
 
 
-def bearer(token: str) -> Credentials:
+def bearer(token: str) -> RequestCredentials:
     """Return credentials with a bearer token only."""
-    return Credentials(bearer=token[: MAX_TOKEN + 1])
+    return RequestCredentials(bearer=token[: MAX_TOKEN + 1])
 
 
 def session_cookie(token: str, *, secure: bool, max_age: int) -> str:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from accord.operations.errors import UnavailableError
+from accord.operations.errors import ServiceUnavailableError
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -69,7 +69,9 @@ class Passwords:
         An empty hash (an unknown user) never matches, and takes just as long. Raises
         UnavailableError while too many hashes wait.
         """
-        verified: bool = await self._run(partial(self._verify, password, hashed or _of_nobody()))
+        verified: bool = await self._run(
+            partial(self._verify, password, hashed or _unmatchable_hash())
+        )
         return verified
 
     def is_outdated(self, hashed: str) -> bool:
@@ -92,7 +94,7 @@ class Passwords:
 
     async def _run(self, work: partial[Any]) -> Any:
         if self._waiting >= MAX_WAITING:
-            raise UnavailableError("too many sign in at once: try again in a moment")
+            raise ServiceUnavailableError("too many sign in at once: try again in a moment")
         if self._threads is None:
             self._threads = ThreadPoolExecutor(THREADS, "accord-passwords")
         self._waiting += 1
@@ -107,7 +109,7 @@ def random_password() -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(20))
 
 
-def _of_nobody() -> str:
+def _unmatchable_hash() -> str:
     """Return a hash that no password has, with the current parameters."""
     salt, digest = (
         b64encode(secrets.token_bytes(size)).decode().rstrip("=")

@@ -143,14 +143,14 @@ async def insert_token(
 ) -> NewToken:
     """Create a token, whose name must be free."""
     token = make_token("pat")
-    wanted = frozenset(scopes)
+    chosen = frozenset(scopes)
     new = NewToken(
         id=id,
         name=name,
         user=username,
         prefix=shown_prefix(token),
         last_four=token[-SHOWN_LENGTH:],
-        scopes=[scope for scope in SCOPES if scope in wanted],
+        scopes=[scope for scope in SCOPES if scope in chosen],
         created_at=now,
         expires_at=days_after(now, days),
         last_used_at=None,

@@ -30,10 +30,10 @@ def password_digest(password: str) -> bytes:
 
 def is_common_password(password: str) -> bool:
     """Return True for a password from the list of leaked ones."""
-    kept = _common_digests()
-    wanted = password_digest(password)
-    place = bisect_left(kept, wanted)
-    return place < len(kept) and kept[place] == wanted
+    digests = _common_digests()
+    digest = password_digest(password)
+    place = bisect_left(digests, digest)
+    return place < len(digests) and digests[place] == digest
 
 
 @cache

@@ -67,7 +67,7 @@ from accord.operations.adapters.rest_messages import allowance_lines, error_line
 from accord.operations.arguments import convert
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Addresses, Credentials
+from accord.operations.auth.credentials import Addresses, RequestCredentials
 from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import (
@@ -75,7 +75,7 @@ from accord.operations.errors import (
     ConflictError,
     ForbiddenError,
     InvalidError,
-    MalformedError,
+    MalformedRequestError,
     NotFoundError,
     RateLimitedError,
     ServiceError,
@@ -83,7 +83,7 @@ from accord.operations.errors import (
 )
 from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
-from accord.operations.runner import InternalError as OperationFailedError, Runner
+from accord.operations.runner import InternalOperationError as OperationFailedError, Runner
 from accord.store.store import ReadTransaction
 from accord.transports.http.heads import WebRequest
 from accord.transports.http.replies import Reply, failure_reply, text_reply
@@ -99,7 +99,7 @@ CANCEL_SECONDS: Final = 5.0
 """Timeout of waiting for the end of a cancelled run, before its state is returned."""
 MAX_CONTEXT: Final = 200
 """Characters of a context's id."""
-_REFUSED: Final = (InvalidError, MalformedError, NotFoundError)
+_REFUSED: Final = (InvalidError, MalformedRequestError, NotFoundError)
 
 
 class WorkflowBackend:
@@ -463,7 +463,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
     # One request
 
     async def _serve(
-        self, head: AgentHead, credentials: Credentials, body: bytes, exchange: Exchange
+        self, head: AgentHead, credentials: RequestCredentials, body: bytes, exchange: Exchange
     ) -> None:
         try:
             if head.entered is None:
@@ -478,7 +478,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         self._answering.answer(backend, entered, body, exchange, backend.answer_lines)
 
     async def _send_card(
-        self, head: AgentHead, credentials: Credentials, exchange: Exchange
+        self, head: AgentHead, credentials: RequestCredentials, exchange: Exchange
     ) -> None:
         """Answer with the card; without credentials it lists no skills."""
         offered: Sequence[RunnableWorkflow] = ()

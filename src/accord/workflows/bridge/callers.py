@@ -37,9 +37,14 @@ from accord.mcp.client.tools import ToolResult
 from accord.operations.arguments import convert
 from accord.operations.auth import storage
 from accord.operations.context import Caller
-from accord.operations.errors import InvalidError, RateLimitedError, ServiceError, UnavailableError
+from accord.operations.errors import (
+    InvalidError,
+    RateLimitedError,
+    ServiceError,
+    ServiceUnavailableError,
+)
 from accord.operations.registry import IDEMPOTENCY_KEY
-from accord.operations.runner import InternalError, Runner
+from accord.operations.runner import InternalOperationError, Runner
 from accord.store.store import ReadTransaction, Row, StoreUnavailableError
 from accord.workflows.bridge.client_pool import MAX_ANSWER, web_address
 from accord.workflows.bridge.task import (
@@ -282,11 +287,11 @@ class OperationCaller:
             raise UnknownOutcomeError(
                 error.kind.code, error.message, retry_after=error.retry_after
             ) from error
-        except UnavailableError as error:
+        except ServiceUnavailableError as error:
             raise UnknownOutcomeError(error.kind.code, error.message) from error
         except StoreUnavailableError as error:
             raise UnknownOutcomeError("unavailable", "the database is away") from error
-        except InternalError as error:
+        except InternalOperationError as error:
             raise UnknownOutcomeError("internal_error", str(error)) from error
         except ServiceError as error:
             return TaskFailure(

@@ -13,7 +13,7 @@ from msgspec import Meta
 from accord.operations.context import Changed, Effect, OperationContext
 from accord.operations.errors import ConflictError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, map_page, page_of
 from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.bridge.task import is_callable
@@ -85,7 +85,7 @@ async def list_dead_letters(
     before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
     rows = await list_letters(work.db, condition, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
-    return shown_page(page, _shown)
+    return map_page(page, _shown)
 
 
 @operations.read(

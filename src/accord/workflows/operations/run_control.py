@@ -18,7 +18,7 @@ from accord.operations.auth.users import username_key
 from accord.operations.context import Caller, Effect, OperationContext
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, map_page, page_of
 from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.bridge.task import is_callable
@@ -276,7 +276,7 @@ async def list_approvals(
     mine = [row async for row in _open_approvals(work)]
     later = [row for row in mine if _approval_key(row) > place]
     page = page_of(later[: limit + 1], limit=limit, total=len(mine), key=_approval_key)
-    return shown_page(page, _waiting_approval)
+    return map_page(page, _waiting_approval)
 
 
 def may_decide(caller: Caller, by: Iterable[str]) -> bool:

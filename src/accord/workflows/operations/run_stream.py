@@ -25,7 +25,7 @@ from accord.operations.adapters.rest_messages import (
 )
 from accord.operations.arguments import convert
 from accord.operations.auth.authentication import RequestAuthenticator
-from accord.operations.auth.credentials import Credentials
+from accord.operations.auth.credentials import RequestCredentials
 from accord.operations.auth.storage import find_revoked
 from accord.operations.context import Caller
 from accord.operations.errors import InvalidError
@@ -117,7 +117,9 @@ class RunStream:
         parameters = read_query(query, known=frozenset({AFTER}), lists=frozenset())
         return {"id": values[0], **parameters}
 
-    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> RestResponse:
+    async def answer(
+        self, head: RestHead, credentials: RequestCredentials, body: bytes
+    ) -> RestResponse:
         caller = await self._authenticator.caller(credentials)
         words = dict(self.read_words(head.values, head.request.query))
         after = _place(str(words.pop(AFTER, "")), AFTER)

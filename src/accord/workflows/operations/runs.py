@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from accord.operations.context import Effect, OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, cursor_keys, page_of, shown_page
+from accord.operations.pages import Cursor, Limit, Page, cursor_keys, map_page, page_of
 from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.bridge.task import is_callable, message_id_of, read_claimed, unreadable_task
@@ -194,7 +194,7 @@ async def list_runs(
     before = NEWEST if cursor is None else cursor_keys(cursor, tuple[float, str])
     rows = await list_rows(work.db, conditions, before, limit + 1)
     page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
-    return shown_page(page, _listed)
+    return map_page(page, _listed)
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}/steps"), tag="runs", tool=False, snapshot=True)
@@ -332,7 +332,7 @@ async def list_run_calls(
         rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
     )
     now = request_time(work)
-    return shown_page(page, lambda row: _call(row, now))
+    return map_page(page, lambda row: _call(row, now))
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}/steps/{step}"), tag="runs", tool=False, snapshot=True)

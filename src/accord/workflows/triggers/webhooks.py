@@ -28,7 +28,7 @@ from accord.operations.adapters.rest_messages import (
     RestResponse,
     correlation_line,
     encode,
-    error_answer,
+    error_response,
     refusal,
 )
 from accord.operations.arguments import check_once
@@ -40,10 +40,10 @@ from accord.operations.errors import (
     InvalidError,
     Kind,
     Limiter,
-    MalformedError,
+    MalformedRequestError,
     RateLimitedError,
     ServiceError,
-    UnavailableError,
+    ServiceUnavailableError,
 )
 from accord.operations.storage import LANE
 from accord.store.store import Store, StoreUnavailableError, Transaction
@@ -193,7 +193,7 @@ class Deliveries:
         """
         await self._verify(delivery)
         if delivery.id and not _DELIVERY_ID.fullmatch(delivery.id):
-            raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
+            raise MalformedRequestError("accord-delivery has up to 200 letters, digits and . _ : -")
         seen = {"body": _json_value(delivery.body), "id": delivery.id}
         done = await self._store.transact(lambda db: self._begin(db, delivery, seen), lane=LANE)
         if isinstance(done, NotStartedError):
@@ -278,7 +278,7 @@ def _json_value(body: bytes) -> Any:
         value = decode_json(body)
         check_once(body)
     except DecodeError as error:
-        raise MalformedError(f"the body is no JSON: {str(error)[:200]}") from error
+        raise MalformedRequestError(f"the body is no JSON: {str(error)[:200]}") from error
     return value
 
 
@@ -355,7 +355,7 @@ class WebhookApp(LivingApp[WebhookHead]):
     def handle(self, judged: WebhookHead, body: bytes, exchange: Exchange) -> None:
         correlation_id = correlation_id_of(judged.request)
         if len(self._underway) >= self._max_in_flight:
-            busy = UnavailableError("too many deliveries are being taken: try again")
+            busy = ServiceUnavailableError("too many deliveries are being taken: try again")
             _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
             return
         self._underway.begin(self._serve(judged, body, exchange, correlation_id))
@@ -382,7 +382,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         except ServiceError as error:
             return _problem(error, head, correlation_id)
         except StoreUnavailableError as error:
-            unavailable = UnavailableError(error.told)
+            unavailable = ServiceUnavailableError(error.told)
             return _problem(unavailable, head, correlation_id)
         except Exception as error:
             log.exception("a delivery failed", extra={"correlation_id": correlation_id})
@@ -427,7 +427,7 @@ def _signature(request: WebRequest) -> WebhookSignature | None:
 
 
 def _problem(error: Exception, head: WebhookHead, correlation_id: str) -> RestResponse:
-    return error_answer(error, path=head.request.path, correlation_id=correlation_id)
+    return error_response(error, path=head.request.path, correlation_id=correlation_id)
 
 
 def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") -> Reply:

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")
 
 async def by_assistant(house: House, operation: str, **arguments: Any) -> None:
     """Something that a program did for somebody, over MCP."""
-    runner = house.system.local.runner
+    runner = house.system.runtime.runner
     found = runner.registry[operation]
     caller = replace(await house.caller("mara"), face="mcp", client="harbour-assistant 2.1")
     await runner.run(found, lambda: convert(found, arguments), caller)

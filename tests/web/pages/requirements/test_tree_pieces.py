@@ -59,7 +59,7 @@ async def large_house(house: House) -> AsyncIterator[House]:
     async def fill(transaction: Transaction) -> None:
         await transaction.execute_many(INSERT, list(rows(person)))
 
-    await house.system.local.store.transact(fill)
+    await house.system.runtime.store.transact(fill)
     yield house
 
 

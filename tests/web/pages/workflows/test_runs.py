@@ -409,7 +409,7 @@ async def test_a_run_that_cannot_be_read_says_so(
     await shop.until(id, "waiting")
     change = "UPDATE run_history SET events = $2 WHERE run_id = $1"
     newer = '[{"type":"unheard_of","schema":99,"at":1}]'
-    await house.system.local.store.execute(change, id, newer)
+    await house.system.runtime.store.execute(change, id, newer)
     for path in (f"/runs/{id}", f"/runs/{id}?step=ok"):
         await visitor.open(path)
         await expect(page.locator("#run-problem")).to_contain_text("This run does not go on.")
