@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from accord.operations.context import SYSTEM, Effect, OperationContext
-from accord.operations.operation import Abilities, Operation, Rest, abilities, exceeded_ability
+from accord.operations.operation import Abilities, Operation, Rest, abilities
 from accord.operations.registry import OperationOptions, Registry
+from accord.operations.runner import exceeded_ability
 
 
 def registry_of(**operations: OperationOptions) -> Registry:

@@ -149,16 +149,6 @@ def abilities(operation: Operation, registry: Iterable[Operation]) -> Abilities:
     )
 
 
-def exceeded_ability(work: OperationContext, able: Abilities) -> str:
-    """Return the undeclared effects of a call; empty if there are none."""
-    deleted = sorted({effect.kind for effect in work.effects if effect.action == "deleted"})
-    if deleted and able.destructive is False:
-        return f"deleted {', '.join(deleted)} without being declared destructive"
-    if work.reached and able.open_world is False:
-        return f"reached {', '.join(sorted(set(work.reached)))} without being declared open_world"
-    return ""
-
-
 def _any_declared(values: Iterable[bool | None]) -> bool | None:
     known = tuple(values)
     return True if True in known else None if None in known else False

@@ -57,7 +57,6 @@ from accord.operations.operation import (
     Preview,
     RecordedChange,
     abilities,
-    exceeded_ability,
 )
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.storage import FIND_CALL, LANE, STORE_CALL, SWEEP_CALLS
@@ -446,6 +445,16 @@ class Runner:
             error=error,
             correlation_id=caller.correlation_id,
         )
+
+
+def exceeded_ability(work: OperationContext, able: Abilities) -> str:
+    """Return the undeclared effects of a call; empty if there are none."""
+    deleted = sorted({effect.kind for effect in work.effects if effect.action == "deleted"})
+    if deleted and able.destructive is False:
+        return f"deleted {', '.join(deleted)} without being declared destructive"
+    if work.reached and able.open_world is False:
+        return f"reached {', '.join(sorted(set(work.reached)))} without being declared open_world"
+    return ""
 
 
 def _result_of(error: ServiceError) -> Result:

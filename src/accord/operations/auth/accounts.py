@@ -22,6 +22,7 @@ from accord.operations.auth.credentials import (
     LastUseWriter,
     RequestCredentials,
     make_token,
+    token_hash,
     token_kind,
 )
 from accord.operations.auth.passwords import Passwords, random_password
@@ -138,7 +139,7 @@ class Accounts:
         token = credentials.token
         if credentials.by_cookie or token_kind(token) != "pat":
             return None
-        hashed = storage.token_hash(token, self.token_key)
+        hashed = token_hash(token, self.token_key)
         try:
             row = self._checked(self._tokens.find_now(hashed), hashed)
             return self._token_caller(row, credentials)
@@ -149,7 +150,7 @@ class Accounts:
         kind = token_kind(credentials.token)
         try:
             if kind == "pat" and not credentials.by_cookie:
-                hashed = storage.token_hash(credentials.token, self.token_key)
+                hashed = token_hash(credentials.token, self.token_key)
                 row = self._checked(await self._tokens.find(hashed), hashed)
                 return self._token_caller(row, credentials)
             if kind == "ses":
@@ -206,7 +207,7 @@ class Accounts:
 
     async def _session_caller(self, credentials: RequestCredentials) -> Caller:
         token = credentials.token
-        hashed = storage.token_hash(token, self._session_key)
+        hashed = token_hash(token, self._session_key)
         row = self._checked(await self._sessions.find(hashed), hashed)
         now = self._now()
         if row["expires_at"] <= now or row["seen_at"] <= storage.idle_since(now):
@@ -265,7 +266,7 @@ class Accounts:
         """End the session of these credentials, if there is one."""
         if token_kind(credentials.token) != "ses":
             return
-        hashed = storage.token_hash(credentials.token, self._session_key)
+        hashed = token_hash(credentials.token, self._session_key)
 
         async def work(transaction: Transaction) -> None:
             if await transaction.execute(storage.END_SESSION, hashed) and self._trail is not None:
@@ -275,7 +276,7 @@ class Accounts:
 
     def session_id(self, credentials: RequestCredentials) -> str:
         """Return the id of the session of these credentials, as its owner sees it."""
-        return storage.session_id(storage.token_hash(credentials.token, self._session_key))
+        return storage.session_id(token_hash(credentials.token, self._session_key))
 
     def csrf_token(self, credentials: RequestCredentials) -> str:
         """Return the CSRF token of the session of these credentials."""
@@ -336,11 +337,11 @@ class Accounts:
             if better is not None:
                 await transaction.execute(storage.REHASH_PASSWORD, row["id"], hashed, better)
             if previous is not None and previous.token:
-                old = storage.token_hash(previous.token, self._session_key)
+                old = token_hash(previous.token, self._session_key)
                 await transaction.execute(storage.END_SESSION, old)
             ends = await storage.insert_session(
                 transaction,
-                hashed=storage.token_hash(token, self._session_key),
+                hashed=token_hash(token, self._session_key),
                 user_id=row["id"],
                 client=origin.client,
                 address=origin.address,

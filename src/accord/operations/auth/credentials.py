@@ -19,11 +19,13 @@ one dictionary look-up; it is written in batches, for each token at most once a 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from hashlib import sha256
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 from zlib import crc32
@@ -67,6 +69,12 @@ def token_kind(text: str) -> TokenKind | None:
 def shown_prefix(token: str) -> str:
     """Return the beginning of a token, by which its owner recognizes it."""
     return token[: len("accord_pat_") + SHOWN_LENGTH]
+
+
+def token_hash(token: str, key: bytes) -> str:
+    """Return the keyed hash under which a token is stored."""
+    # Not hmac.digest: it releases the GIL, and waiting for it again costs more than the hash.
+    return hmac.new(key, token.encode(), sha256).hexdigest()
 
 
 def _checksum(text: str) -> str:

@@ -21,6 +21,7 @@ from accord.operations.auth.credentials import (
     SHOWN_LENGTH,
     make_token,
     shown_prefix,
+    token_hash,
 )
 from accord.operations.auth.users import (
     FirstRun,
@@ -79,12 +80,6 @@ TOUCH_TOKEN: Final = "UPDATE tokens SET last_used_at = $2 WHERE id = $1"
 
 MAX_USABLE_TOKENS: Final = 100
 """Usable tokens per user."""
-
-
-def token_hash(token: str, key: bytes) -> str:
-    """Return the keyed hash under which a token is stored."""
-    # Not hmac.digest: it releases the GIL, and waiting for it again costs more than the hash.
-    return hmac.new(key, token.encode(), sha256).hexdigest()
 
 
 def token_of(row: Row) -> Token:
