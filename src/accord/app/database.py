@@ -40,6 +40,8 @@ def lock_data_directory(data: Path) -> Iterator[None]:
     """Hold the lock of an existing data directory. Raises InUseError."""
     import fcntl  # POSIX only
 
+    # The kernel releases the lock when a process dies, so a crash leaves no stale lock. The file is
+    # never removed: another process could hold a lock on the removed one.
     fd = os.open(data / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

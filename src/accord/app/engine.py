@@ -167,5 +167,6 @@ class _EngineBuilder:
         self.counts.append(worker.write)
 
     async def _run(self, part: Startable) -> None:
+        # In this order, so that a component that fails while it starts is closed too.
         self._stack.push_async_callback(part.close)
         await part.start()

@@ -198,7 +198,7 @@ async def share_worker_metrics(
             await writer.drain()
         writer.close()
 
-    path.unlink(missing_ok=True)  # of one that was killed
+    path.unlink(missing_ok=True)  # left by a killed worker with this number
     server = await asyncio.start_unix_server(send, path)
     try:
         yield WorkerMetrics(worker, own)

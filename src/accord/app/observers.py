@@ -362,6 +362,6 @@ class ObservedExchange:
 
     def _end(self, status: int | None) -> None:
         self._open = False
-        self.on_gone = None  # whoever would be told often refers to this, and would live on
+        self.on_gone = None  # breaks a reference cycle: the callback often refers to this exchange
         if self.span is not None:
             self.span.ended(status)

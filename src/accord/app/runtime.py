@@ -176,6 +176,7 @@ async def open_runtime(
                     store, key, accounts, runner, limits, watch, events, breakers, trail, plugins
                 )
             finally:
+                # Before the trail closes: the accounts still enqueue records of failures.
                 await watch.close()
                 await accounts.close()
 

@@ -344,6 +344,7 @@ class _Randomness:
             os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
+        # A new lock: at the fork, another thread of the parent may have held the old one.
         self._lock = Lock()
         self._bytes = b""
         self._place = 0

@@ -353,6 +353,7 @@ class Runner:
                 if before is not None:
                     return Outcome(result=before.result, change_id=before.change_id, replayed=True)
             outcome = await self._change(operation, arguments, work)
+            # In the transaction of the change: a repeated call finds both or neither.
             if key:
                 await store_call(work, key, hashed, outcome.change_id, outcome.result)
             return outcome

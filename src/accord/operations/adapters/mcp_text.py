@@ -152,7 +152,7 @@ def _member(key: str, value: Any, indent: str) -> str:
 
 
 def _loses_in_text(value: Any) -> bool:
-    """Return whether lines of text would leave out or shorten something of a value of JSON."""
+    """Return whether lines of text would leave out or shorten a part of a JSON value."""
     if isinstance(value, dict):
         names = (_name_of(key) for key in value if key[-2:] == "id")
         return not value or any(map(_loses_in_text, value.values())) or any(map(value.get, names))

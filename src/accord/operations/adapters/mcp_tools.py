@@ -119,6 +119,7 @@ class _Tokens:
         self._authenticator = authenticator
 
     async def verify(self, token: str) -> Principal | None:
+        # For `Verifier` only: `authenticate` passes the address and the client as well.
         return await self.identify(replace(bearer(token), face="mcp"))
 
     async def identify(self, credentials: RequestCredentials) -> Principal | None:
@@ -310,7 +311,7 @@ class OperationTool(ServedTool):
             fewer = too_many.count or values[MAX_ITEMS] // 2
             if fewer < 1:
                 return self._results.of(outcome, can_have_less=False)
-            # Only who lists can give the cursor that goes on behind the last that fits.
+            # Listed again, as only the operation can make the cursor after the last item that fits.
             return await self._run(lambda: {**values, MAX_ITEMS: fewer}, caller, context)
 
     def _refused(

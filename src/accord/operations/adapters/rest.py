@@ -130,7 +130,7 @@ class RestApp(LivingApp[RestHead]):
             self._routes.add(each.verb, each.path, each.make(self._authenticator))
         shown = _page(encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"}))
 
-        @cache  # few starts are followed by somebody who asks for it
+        @cache  # made on first use: few starts are followed by a request for it
         def document() -> Page:
             return _page(
                 openapi_document(
@@ -208,6 +208,7 @@ class RestApp(LivingApp[RestHead]):
             _send(exchange, judged, credentials, _error(_busy(), judged, credentials))
             return
         task = self._underway.begin(self._serve(judged, credentials, body, exchange))
+        # A read ends with its client; a write is finished, as it may be committed already.
         if not judged.target.writes:
             exchange.on_gone = partial(_cancel, task)
 
@@ -293,7 +294,7 @@ class OperationTarget:
             outcome = await self._runner.run(route.operation, arguments, caller)
         except InvalidError as error:
             if values and head.conditions.if_match and error.errors[0].pointer == VERSION_POINTER:
-                # RFC 9110, section 13.1.1: 412 for whatever version it is not
+                # RFC 9110, section 13.1.1: 412 for any version but the current one
                 raise StaleError(error.message, **error.data) from error
             raise
         return route.answer(outcome, head)

@@ -103,7 +103,7 @@ def _method(operation: Operation, runner: Runner) -> Method:
 def _plan(operation: Operation, runner: Runner) -> Plan:
     def call(params: Params, context: Context | None) -> Any:
         assert context is not None
-        # A copy: what was received is not kept while the call takes its time.
+        # Copied, so that a long call does not keep the whole received message in memory.
         return _call(b"{}" if params is UNSET else bytes(params), context)
 
     async def _call(params: bytes, context: Context) -> Any:

@@ -186,6 +186,7 @@ class StateRecorder:
         """
 
         async def work(transaction: Transaction) -> None:
+            # Checked again inside the lane: another process may have adopted them meanwhile.
             if await transaction.fetch(ANY_STATE):
                 return
             states = [

@@ -260,6 +260,8 @@ class AuditTrail:
             waiting = len(self._queued)  # records that arrive meanwhile form the next batch
             while True:
                 batch = self._queued[: min(waiting, MAX_BATCH)]
+                # Removed only once they are stored: a failure keeps them queued, and they count
+                # towards MAX_QUEUED until then.
                 sealed = await self._store_batch(batch)
                 del self._queued[: len(batch)]
                 waiting -= len(batch)

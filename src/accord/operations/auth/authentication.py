@@ -52,6 +52,7 @@ class RequestAuthenticator:
         addresses = Addresses() if addresses is None else addresses
         self._has_proxies = addresses.has_proxies
 
+        # Cached, as all requests of a connection have the same address and proxy headers.
         @lru_cache(MAX_PLACES)
         def place(peer: str, scheme: str, forwarded: str, proto: str) -> tuple[str, bool]:
             fields = {"x-forwarded-for": forwarded, "x-forwarded-proto": proto}

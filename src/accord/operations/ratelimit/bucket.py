@@ -205,6 +205,8 @@ class StoreLimiter:
         for place, key in enumerate(keys):
             missing = await self._take_one(key, cost)
             if missing is None:
+                # Refund the other buckets in memory, as an advance of this process: the database
+                # need not be asked, and the refund expires like any advance.
                 for taken in keys[:place]:
                     self._of(taken).ahead += cost
                 rows = await self._ask(READ_BUCKET, key)
@@ -215,6 +217,7 @@ class StoreLimiter:
     async def _take_one(self, key: str, cost: int) -> float | None:
         """Return the seconds until the bucket is full afterwards, None if it has less."""
         known = self._of(key)
+        # One call of a caller at a time asks the database; the next ones may find an advance.
         async with known.lock:
             now = self._elapsed()
             calls_often = now - known.at < ADVANCE_SECONDS
@@ -224,6 +227,7 @@ class StoreLimiter:
                 needed = cost - known.ahead
                 more = self._most_ahead if calls_often else 0
                 taken = await self._take(known, key, min(needed + more, self._bucket.burst))
+                # A nearly empty bucket has no advance to give, but may have enough for this call.
                 if not taken and more:
                     taken = await self._take(known, key, needed)
                 if not taken:
