@@ -67,7 +67,7 @@ InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs a function without arguments in a thread; awaiting it gives the result."""
 
 
-def _no_threads(function: Callable[[], Any]) -> Awaitable[Any]:
+def _no_threads(_function: Callable[[], Any]) -> Awaitable[Any]:
     raise RuntimeError("this call is not served with a pool of threads")
 
 

@@ -115,11 +115,11 @@ def intercept(
     return call
 
 
-async def _run_inline(bound: Callable[[], Any], context: Context) -> Any:
+async def _run_inline(bound: Callable[[], Any], _context: Context) -> Any:
     return bound()
 
 
-async def _run_either(bound: Callable[[], Any], context: Context) -> Any:
+async def _run_either(bound: Callable[[], Any], _context: Context) -> Any:
     result = bound()
     return await result if isinstance(result, Coroutine) else result
 
@@ -181,12 +181,12 @@ class About(Struct, frozen=True, kw_only=True):
     """The metadata of a method. Missing parts are taken from the function."""
 
     summary: str = ""
-    """One line; else the first line of the docstring."""
+    """One line; by default the first line of the docstring."""
     description: str = ""
-    """Markdown; else the rest of the docstring."""
+    """Markdown; by default the rest of the docstring."""
     tags: tuple[str | Tag, ...] = ()
     params: Mapping[str, str] = {}
-    """Descriptions of the parameters, by name; else the description in the annotation."""
+    """Descriptions of the parameters, by name; by default the descriptions in the annotations."""
     result: str = ""
     """A description of the result."""
     errors: tuple[int | str | ErrorAbout, ...] = ()
@@ -213,14 +213,14 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     deadline: float | None | UnsetType
     """Timeout of a call in seconds, None for no timeout. If UNSET, the server's limit applies."""
     wants_context: bool
-    """Whether `invoke` needs the context; else it may be None."""
+    """True if `invoke` needs the context; otherwise the context may be None."""
     parameters: tuple[Parameter, ...]
     """The parameters that callers can pass, without the context."""
     returns: Any
     doc: str
     about: About
     protocol: bool
-    """Whether it belongs to the protocol, and may be named `rpc.…`."""
+    """True for methods of the protocol itself, which may be named `rpc.…`."""
     invoke: Plan
     """Decodes params and calls. Gives the result, or the coroutine of an async method.
     Wrong params are raised at once, as `InvalidParamsError`."""

@@ -194,7 +194,7 @@ def expected(annotation: Any, path: str = "") -> str:
 def _described(annotation: Any) -> m.Type | None:
     try:
         return m.type_info(annotation)
-    except Exception:  # msgspec cannot describe it; pydantic decodes it
+    except Exception:  # noqa: BLE001 - msgspec cannot describe it; pydantic decodes it
         return None
 
 

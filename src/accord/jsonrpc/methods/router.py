@@ -342,8 +342,8 @@ RequestFault: TypeAlias = Literal["invalid_id", "id_conflict", "batch_too_large"
 integer, the id of a request in flight, a batch over the limit."""
 
 RequestErrors: TypeAlias = Callable[[RequestFault, Any, Context], RpcError]
-"""Return the error for a fault, given the context of the request and its raw params; for a batch
-the error that JSON-RPC has."""
+"""Returns the error for a fault, given the context of the request and its raw params; for a batch,
+given the error of JSON-RPC."""
 
 
 def id_fault(id: Id, in_use: Callable[[Id], bool]) -> RequestFault | None:

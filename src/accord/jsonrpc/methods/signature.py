@@ -236,12 +236,12 @@ class Parameter(Struct, frozen=True):
 
     @property
     def by_position(self) -> bool:
-        """Whether it has its own position in an array of params."""
+        """True if the parameter has its own position in an array of params."""
         return self.kind in _BY_POSITION
 
     @property
     def by_name(self) -> bool:
-        """Whether it has its own name in an object of params."""
+        """True if the parameter has its own name in an object of params."""
         return self.kind in _BY_NAME
 
 

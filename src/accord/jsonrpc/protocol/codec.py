@@ -237,7 +237,9 @@ def check_nesting(data: bytes | str, max_depth: int = MAX_DEPTH) -> None:
 
 
 def decode_json(data: bytes | str, type: Any = Any, max_depth: int = MAX_DEPTH) -> Any:
-    """Return the value of JSON as `type`. Raise msgspec.DecodeError, and UnicodeDecodeError or
-    UnicodeEncodeError for what is no text."""
+    """Return the value of JSON as `type`.
+
+    Raises msgspec.DecodeError; UnicodeDecodeError or UnicodeEncodeError for invalid text.
+    """
     check_nesting(data, max_depth)
     return msgspec.json.decode(data, type=type)

@@ -1,7 +1,8 @@
-"""What is wrong with a message that msgspec refused, and the id under which to say so.
+"""The fault of a message that msgspec refused, and the id to answer it under.
 
 Refusing is cheap. msgspec stops at the first fault; `diagnose` reads the message at most once more,
-skips what it does not need, and stops at the first item beyond the limit on the items of a batch.
+skips the parts that it does not need, and stops at the first item beyond the limit on the items of
+a batch.
 """
 
 from __future__ import annotations
@@ -71,15 +72,16 @@ _decode_string = msgspec.json.Decoder(str).decode
 _WINDOW: Final = 10_000
 """Most items that a batch is split into by a type of as many fields."""
 _DETAILED: Final = 8
-"""How many invalid items of a batch are answered in detail; further ones with the bare error."""
+"""Maximum of invalid items of a batch that are answered in detail; further ones get the bare
+error."""
 _LONGEST_VERSION: Final = 20
 """A longer string cannot be "2.0", not even in escapes."""
 _LONGEST_NUMBER: Final = 4_400
-"""Longer numbers are not read again: the first reading took what is in range."""
+"""Longer numbers are not read again: the first reading accepted those in range."""
 
 
 def diagnose(data: bytes, error: Exception, max_items: int | None) -> Item | list[Item]:
-    """What is wrong with `data`, which was refused with `error`: one of `REFUSALS`."""
+    """Return the faults of `data`, which was refused with `error`: one of `REFUSALS`."""
     try:
         if not isinstance(error, msgspec.ValidationError):
             raise error  # it is no JSON
@@ -105,15 +107,15 @@ def diagnose(data: bytes, error: Exception, max_items: int | None) -> Item | lis
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Whether `data` is an array of more items than `most`. Reads no further than it must.
+    """Return whether `data` is an array of more than `most` items; read no further than needed.
 
-    Raises what msgspec refuses.
+    Raises the exceptions of msgspec.
     """
     return _first(data) == b"[" and data.count(b"{") > most and _split_raw(data, most) is None
 
 
 def _first(data: bytes) -> bytes:
-    """The first byte of a value, none if there is no value."""
+    """Return the first byte of a value; empty if there is no value."""
     # Faster than any expression, and the further blanks that it skips are refused by msgspec.
     return data.lstrip()[:1]
 
@@ -122,7 +124,7 @@ def _first(data: bytes) -> bytes:
 
 
 def _split(data: bytes, most: int | None) -> list[Any] | None:
-    """The items of a batch; None, and the rest is not read, if there are more than `most`."""
+    """Return the items of a batch; None at the first item beyond `most`."""
     try:
         if most is not None and most <= _WINDOW:
             return _present(_window(_Value, most)(data))
@@ -146,7 +148,7 @@ def _split_raw(data: bytes, most: int | None) -> list[Raw] | None:
 
 @lru_cache(maxsize=64)
 def _window(kind: Any, most: int) -> Callable[[bytes], Struct]:
-    """A decoder of arrays of up to `most` items, which stops at the first item beyond."""
+    """Return a decoder of arrays of up to `most` items, which stops at the first item beyond."""
     fields = [(f"f{index}", kind, UNSET) for index in range(most)]
     window = defstruct("Window", fields, array_like=True, forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(window).decode
@@ -185,7 +187,7 @@ _VALUES: Final[dict[int, Any]] = {
 
 
 def _diagnose_value(value: Any, details: Iterator[bool]) -> Item:
-    """The message that `value` is, or what is wrong with it."""
+    """Return the message that `value` is, or its fault."""
     if type(value) is not dict:
         return _NO_OBJECT[value if type(value) is bool else type(value)]
     if not value:
@@ -240,9 +242,9 @@ def _version_fault(raw: Raw | None) -> tuple[str, str] | None:
 
 
 def _read_error(members: Any) -> WireError:
-    """The error object. Of a member that comes twice the last counts, as everywhere.
+    """Return the error object. Of a duplicate member the last one counts, as everywhere.
 
-    Raises ValidationError in msgspec's words.
+    Raises msgspec.ValidationError.
     """
     if type(members) is not dict:
         return _decode_error(b"[]" if type(members) is _Array else encode(members))
@@ -253,7 +255,7 @@ def _read_error(members: Any) -> WireError:
 
 
 def _readable_id(raw: Raw | None) -> tuple[Id, str]:
-    """The id, and what is wrong with it if it cannot be told."""
+    """Return the id, and the fault of an id that cannot be read."""
     if raw is None:
         return None, ""
     came = json_type(raw)
@@ -298,7 +300,7 @@ _ESCAPE_BYTES: Final = 6
 
 
 def _syntax_fault(data: bytes, why: str) -> str:
-    """What msgspec says about `data`, where it would mislead in better words."""
+    """Return msgspec's message about `data`, reworded where it would mislead."""
     if "truncated" not in why:
         return why
     if not data.translate(None, b" \t\n\r"):
@@ -332,7 +334,7 @@ def is_id_fault(message: Invalid) -> bool:
 
 
 def too_many_items(most: int) -> Invalid:
-    """The refusal of a batch of more than `most` messages."""
+    """Return the refusal of a batch of more than `most` messages."""
     what = f"the batch is over the limit of {most:,} messages: split it"
     if most == 0:
         what = "batches are turned off"
@@ -365,4 +367,4 @@ _EMPTY_OBJECT: Final = _fixed("'jsonrpc' is missing, must be \"2.0\"", field="js
 _BARE: Final = {
     field: own_error("invalid_request", field=field) for field in ("jsonrpc", "id", "method")
 }
-"""What further invalid items of a batch are answered, by the member that is wrong."""
+"""The answers to further invalid items of a batch, by the faulty member."""

@@ -1,6 +1,6 @@
 """The exceptions of the foundation, and the one mapping from an exception to the wire.
 
-Text from outside that goes into a log line is made safe here too. Pure.
+Foreign text that goes into a log line is made safe here too. Pure.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class AccordError(Exception):
 class RpcError(AccordError):
     """An error with a code, as JSON-RPC carries it.
 
-    Raise it (or a subclass) in a handler and the caller gets exactly this code, message
-    and data. Raised by a call, it is what the other end answered, and `remote` is True.
+    Raise it (or a subclass) in a handler, and the caller gets exactly this code, message and data.
+    If a call raises it, the other end answered it, and `remote` is True.
     """
 
     code: int = -32000
@@ -35,8 +35,8 @@ class RpcError(AccordError):
         self.data = data
         self.remote = False
         self.reason: str | None = None
-        """What the code stands for, as the catalogue names it, where the protocol decides that
-        and `data` does not say."""
+        """The catalogue's name for the error, if the protocol defines the meaning of the code and
+        `data` has no reason."""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
@@ -45,21 +45,22 @@ class RpcError(AccordError):
     def entry(self) -> Entry | None:
         """The catalogue's entry for this error, None for an application's own code.
 
-        Several failures may share a code; then `data.reason`, which Accord sends, tells which.
+        Several failures may share a code; then `data.reason`, which Accord sends, identifies the
+        failure.
         """
         said = self.data.get("reason") if isinstance(self.data, dict) else None
         return CATALOGUE.find(self.code, self.reason if said is None else said)
 
 
 class ParseError(RpcError):
-    """What arrived is not JSON."""
+    """Input that is not JSON."""
 
     code = -32700
     default_message = "Parse error"
 
 
 class InvalidRequestError(RpcError):
-    """What arrived is JSON but no valid message."""
+    """JSON that is not a valid message."""
 
     code = -32600
     default_message = "Invalid Request"
@@ -112,7 +113,7 @@ class CallTimeoutError(RpcError, TimeoutError):
 
 
 class TransportError(RpcError):
-    """The connection failed. `recoverable` says whether trying again can help, `advice` how."""
+    """A failure of the connection. `recoverable` is True if a retry can help; `advice` says how."""
 
     code = -32008
     default_message = "Transport error"
@@ -177,7 +178,7 @@ class IdsExhaustedError(AccordError):
 
 
 class RegistrationError(AccordError):
-    """A method cannot be served as it is declared."""
+    """A method cannot be served as declared."""
 
 
 _BY_CODE: dict[int, type[RpcError]] = {
@@ -196,7 +197,7 @@ _BY_CODE: dict[int, type[RpcError]] = {
 
 
 def own_error(name: str, message: str | None = None, **members: Any) -> RpcError:
-    """The error that the catalogue calls `name`, as Accord itself raises it.
+    """Return the error that the catalogue calls `name`, as Accord itself raises it.
 
     Its `data` carries the name as `reason`, so that programs need not match on the code.
     """
@@ -207,7 +208,7 @@ def own_error(name: str, message: str | None = None, **members: Any) -> RpcError
 
 
 def from_wire(code: int, message: str, data: Any = None) -> RpcError:
-    """The exception for an error object: the subclass for its code, else `RpcError`."""
+    """Return the exception for an error object: the subclass for its code, else `RpcError`."""
     cls = _BY_CODE.get(code)
     if cls is None:
         return RpcError(message, code=code, data=data)
@@ -215,10 +216,10 @@ def from_wire(code: int, message: str, data: Any = None) -> RpcError:
 
 
 def is_expected(error: BaseException, *, strict: bool = False) -> bool:
-    """Whether the caller may see this error as it is.
+    """Return whether the caller may see this error unchanged.
 
-    A transport error met by a handler concerns a third party: it is not the caller's to
-    see. Strict mode lets only codes of the catalogue through (F-09).
+    A transport error met by a handler concerns a third party, so the caller must not see it. Strict
+    mode lets only codes of the catalogue through (F-09).
     """
     if not isinstance(error, RpcError) or isinstance(error, TransportError):
         return False
@@ -226,7 +227,7 @@ def is_expected(error: BaseException, *, strict: bool = False) -> bool:
 
 
 def wire_code(error: BaseException, *, strict: bool = False) -> int:
-    """The code that the caller is told about `error`."""
+    """Return the code that the caller gets for `error`."""
     if isinstance(error, RpcError) and is_expected(error, strict=strict):
         return error.code
     return CATALOGUE.named("internal_error").code
@@ -235,7 +236,7 @@ def wire_code(error: BaseException, *, strict: bool = False) -> int:
 def to_wire(
     error: BaseException, *, correlation_id: str, strict: bool = False, debug: bool = False
 ) -> RpcError:
-    """What the caller is told about `error`."""
+    """Return the error object that the caller gets for `error`."""
     if is_expected(error, strict=strict):
         assert isinstance(error, RpcError)
         return error
@@ -252,14 +253,16 @@ LOGGED_THEN: Final = 1_000
 
 
 def is_worth_logging(count: int) -> bool:
-    """Whether to log the `count`th fault of one kind on one connection: the first ten, then every
-    thousandth. A hostile message can hold a thousand of them, and logging costs more than reading.
+    """Return whether to log the `count`th fault of one kind on one connection.
+
+    Logged are the first ten, then every thousandth: a hostile message can contain a thousand
+    faults, and logging costs more than reading.
     """
     return count <= LOGGED_AT_FIRST or count % LOGGED_THEN == 0
 
 
 def log_line(text: object) -> str:
-    """`text` cut to a length that fits, on one line: nobody outside can forge a line of ours."""
+    """Return `text` on one line and cut, so that foreign text cannot forge a log line."""
     shown = str(text)
     if len(shown) > MAX_LOGGED_CHARACTERS:
         shown = f"{shown[:MAX_LOGGED_CHARACTERS]}…"

@@ -15,7 +15,7 @@ from msgspec import Struct
 from accord.jsonrpc.protocol.errors import FramingError, RpcError, own_error
 
 MAX_HEADER_BYTES = 8 * 1024
-"""Largest header block before a message; what is larger is no header block."""
+"""Maximum size of the header block before a message."""
 
 _LONG_LINE = 512
 _USUAL_HEAD = re.compile(rb"Content-Length: (\d{1,18})\r\n\r\n")
@@ -27,7 +27,7 @@ _VISIBLE = b"!"
 """A line that is less than this is empty or begins with a blank."""
 
 Piece: TypeAlias = bytes | RpcError
-"""A whole message, or the error that says why one was skipped. A `FramingError` is the last."""
+"""A whole message, or the error for a skipped one. A `FramingError` is the last piece."""
 
 
 class Framer(Protocol):
@@ -35,29 +35,31 @@ class Framer(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether a message has begun to arrive and is not whole yet."""
+        """True while a message has arrived in part."""
 
     @property
     def held(self) -> int:
-        """How many bytes are kept of a message that is not whole yet."""
+        """Number of bytes held of an incomplete message."""
 
     def skip(self) -> None:
-        """Drop the message that is not whole yet, and silently what is still to come of it."""
+        """Drop the incomplete message and, silently, the rest of it when it arrives."""
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take in what arrived; return every message that is whole now, in order.
+        """Take received bytes; return every message that is now complete, in order.
 
-        An oversized message is a message_too_large error in its place. After a
-        `FramingError`, always the last in the list, nothing more comes.
+        An oversized message is a message_too_large error in its place. After a `FramingError`,
+        always the last in the list, nothing more comes.
         """
 
     def frame(self, messages: Sequence[bytes]) -> bytes:
-        """The bytes to write for `messages`."""
+        """Return the bytes to write for `messages`."""
 
 
 class NewlineFramer:
-    """One message a line. Empty lines, lines of blanks, and a carriage return before the newline
-    are ignored."""
+    """One message per line.
+
+    Ignored are empty lines, lines of blanks, and a carriage return before the newline.
+    """
 
     __slots__ = ("_max_bytes", "_partial", "_size", "_skipping")
 
@@ -101,10 +103,10 @@ class NewlineFramer:
         return pieces
 
     def frame(self, messages: Sequence[bytes]) -> bytes:
-        """The messages as lines.
+        """Return the messages as lines.
 
-        A newline inside a message, as raw JSON from elsewhere may have it, becomes a space:
-        outside of strings JSON takes either, and inside of them it has neither in raw form.
+        A newline inside a message, as raw JSON of a handler may contain it, becomes a space: JSON
+        allows either outside of strings, and neither in raw form inside of them.
         """
         lines = b"\n".join((*messages, b""))
         if lines.count(b"\n") != len(messages):
@@ -143,10 +145,10 @@ class NewlineFramer:
 
 
 class ContentLengthFramer:
-    """Each message behind a header block that gives its length, as the Language Server
-    Protocol has it ("Base Protocol"). Other headers are ignored.
+    """A header block with the length before each message, as in the Language Server Protocol.
 
-    Header lines end with a carriage return and a newline; a bare newline is understood too.
+    Other headers are ignored ("Base Protocol"). Header lines end with a carriage return and a
+    newline; a bare newline is understood too.
     """
 
     __slots__ = ("_body", "_broken", "_head", "_max_bytes", "_missing", "_skipping")
@@ -240,8 +242,10 @@ class ContentLengthFramer:
 
 
 def _split_long(data: bytes, end: int) -> list[bytes]:
-    """What `data.split` returns, three times faster where lines are long: `split` looks at
-    each byte, `find` at sixteen at once."""
+    """Return `data.split` of long lines, three times faster.
+
+    `split` looks at each byte, `find` at sixteen at once.
+    """
     lines = []
     start = 0
     while end >= 0:
@@ -264,7 +268,10 @@ def _check_head(head: bytearray, *, whole: bool) -> None:
 
 
 def _content_length(block: bytes) -> int:
-    """The length that a header block gives. Raises FramingError when it gives none or two."""
+    """Return the length in a header block.
+
+    Raises FramingError if there is none, or more than one.
+    """
     lengths = set()
     for line in block.split(b"\n"):
         name, colon, value = line.removesuffix(b"\r").partition(b":")
@@ -293,17 +300,17 @@ def _too_large(size: int, limit: int) -> RpcError:
 
 
 MAX_EVENT_BYTES: Final = 10 * 1024 * 1024
-"""How much of one event is held by default."""
+"""Default limit on the size of one event."""
 MAX_RETRY_DIGITS: Final = 9
 
 KEEP_ALIVE: Final = b":\n\n"
-"""A comment, which shows that a silent stream is alive. The blank line ends no event, and
-flushes what only flushes at blank lines."""
+"""A comment, which shows that a silent stream is alive. The blank line ends no event; it flushes
+proxies that only flush at blank lines."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
 _FIELDS: Final = frozenset((b"da", b"ev", b"id", b"re"))
-"""How the lines begin that mean something; others are comments, or nobody knows them."""
+"""Beginnings of the lines that have a meaning; others are comments or unknown fields."""
 _UNSAFE: Final = re.compile(r"[\r\n\0]")
 
 
@@ -317,7 +324,10 @@ class SseEvent(Struct, frozen=True):
 
 
 def encode_event(data: bytes, *, id: str = "", event: str = "", retry: int | None = None) -> bytes:
-    """An event with `data`. Raises ValueError for an id or a name that would break its line."""
+    """Return an event with `data`.
+
+    Raises ValueError for an id or a name that would break its line.
+    """
     head = _line("id", id) + _line("event", event)
     if retry is not None:
         head += b"retry: %d\n" % retry
@@ -327,14 +337,19 @@ def encode_event(data: bytes, *, id: str = "", event: str = "", retry: int | Non
 
 
 def encode_priming(id: str, *, retry: int | None = None) -> bytes:
-    """An event without content that gives a client an id to resume with (2025-11-25,
-    transports: sent at once when a stream begins)."""
+    """Return an event without content that gives a client an id to resume with.
+
+    It is sent at once when a stream begins (2025-11-25, transports).
+    """
     return encode_event(b"", id=id, retry=retry)
 
 
 class SseDecoder:
-    """Takes the bytes of one stream as they come. What has no blank line behind it when the
-    stream ends is no event, so that nothing needs to be told to the decoder at the end."""
+    """A decoder for the bytes of one stream of server-sent events.
+
+    An event without a blank line after it is no event, so the decoder needs no call when the stream
+    ends.
+    """
 
     __slots__ = (
         "_after_cr",
@@ -351,9 +366,9 @@ class SseDecoder:
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self.last_id = ""
-        """What `Last-Event-ID` says when the stream is resumed; empty if there is nothing to."""
+        """The `Last-Event-ID` to resume the stream with; empty if there is none."""
         self.retry_ms: int | None = None
-        """How long the other end wants to be left alone before that."""
+        """The delay before resuming that the other end asked for, in milliseconds."""
         self._max_bytes = max_event_bytes
         self._partial = bytearray()
         self._data: bytes | bytearray | None = None
@@ -361,12 +376,15 @@ class SseDecoder:
         self._id = b""
         self._started = False
         self._changed = False
-        """Whether a line since the last blank one may mean something."""
+        """True if a line since the last blank one may have a meaning."""
         self._after_cr = False
 
     def feed(self, data: bytes) -> list[SseEvent]:
-        """Every event that is whole now. Raises `MessageTooLargeError` for one that is over
-        the limit; the stream cannot be read on after that."""
+        """Return every event that is now complete.
+
+        Raises `MessageTooLargeError` for an event over the limit; the stream cannot be read on
+        after that.
+        """
         if self._after_cr and data:
             data = data.removeprefix(b"\n")
             self._after_cr = False
@@ -390,7 +408,7 @@ class SseDecoder:
         return events
 
     def _whole(self, line: bytes) -> bytes:
-        """The line that ends with `line`, without the mark of the encoding if it is the first."""
+        """Return the line that ends with `line`, without the byte order mark if it is the first."""
         if self._partial:
             line = bytes(self._partial) + line
             self._partial.clear()
@@ -424,7 +442,7 @@ class SseDecoder:
         self._changed = False
 
     def _add(self, value: bytes) -> None:
-        """One more line of data. Messages have one: only what has more is copied."""
+        """Add a line of data. Messages have one: only further lines cost a copy."""
         if self._data is None:
             self._data = value
             return

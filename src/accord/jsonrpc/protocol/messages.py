@@ -38,7 +38,7 @@ class Success(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
 
 
 class ErrorObject(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a failure says."""
+    """The error of a failure."""
 
     code: int
     message: str
@@ -46,26 +46,26 @@ class ErrorObject(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
-    """The answer to a call that did not work; `id` is null when it could not be told."""
+    """The answer to a failed call; `id` is null if the request's id could not be read."""
 
     id: Id
     error: ErrorObject
 
 
 class Invalid(Struct, frozen=True):
-    """Something that arrived and is no valid message, with the error that says why.
+    """Input that is not a valid message, with the error that explains why.
 
-    A broken request is answered with `error` under `id`. A broken response (`response` is
-    True) is never answered; it fails the pending call that `id` names.
+    A broken request is answered with `error` under `id`. A broken response (`response` is True) is
+    never answered; it fails the pending call with that `id`.
     """
 
     error: RpcError
     id: Id = None
     response: bool = False
     oversized: bool = False
-    """Whether it is a batch of too many messages, of which none was looked at."""
+    """True for a batch of too many messages, none of which was read."""
     answer: bytes | None = None
-    """The encoded answer, where it is always the same."""
+    """The encoded answer, if it is always the same."""
 
 
 Message: TypeAlias = Request | Notification | Success | Failure | Invalid
@@ -78,7 +78,7 @@ def id_key(id: Id | UnsetType) -> object:
 
 
 class WireError(Struct, gc=False):
-    """An error object as it stands on the wire."""
+    """An error object as on the wire."""
 
     code: int
     message: str
@@ -86,12 +86,11 @@ class WireError(Struct, gc=False):
 
 
 class Envelope(Struct, gc=False):
-    """One message as it stands on the wire: every member of the right type, not yet sorted.
+    """One message as on the wire: every member of the right type, not yet sorted.
 
-    One with a `method` is a request, or a notification if `id` is UNSET; whether its
-    `params` are an array or an object is left to whoever looks at them (`is_structured`).
-    Others need `sort`. The order of the fields is the one in which most peers write them,
-    which msgspec finds soonest.
+    An envelope with a `method` is a request, or a notification if `id` is UNSET; its reader checks
+    whether `params` are an array or an object (`is_structured`). Others need `sort`. The order of
+    the fields is the one in which most peers write them, which msgspec finds soonest.
     """
 
     jsonrpc: Literal["2.0"]
@@ -103,7 +102,7 @@ class Envelope(Struct, gc=False):
 
 
 def _encode_foreign(value: Any) -> Any:
-    """What msgspec cannot encode by itself: pydantic's models, by the method they offer."""
+    """Return a pydantic model by its own method; msgspec cannot encode it."""
     dump = getattr(value, "model_dump", None)
     if dump is None:
         raise TypeError(f"a value of type {type(value).__qualname__} cannot be encoded as JSON")
@@ -111,16 +110,16 @@ def _encode_foreign(value: Any) -> Any:
 
 
 encode = msgspec.json.Encoder(enc_hook=_encode_foreign).encode
-"""The bytes of a message or value. Raises what cannot be encoded as TypeError, ValueError,
-UnicodeEncodeError, OverflowError or RecursionError. NaN and the infinities become null."""
+"""Returns the bytes of a message or value. Raises TypeError, ValueError, UnicodeEncodeError,
+OverflowError or RecursionError if it cannot be encoded. NaN and the infinities become null."""
 
 
 def encode_failure(id: Id, error: RpcError) -> bytes:
-    """The answer that says `error`; data that cannot be encoded is left out."""
+    """Return the answer with `error`; data that cannot be encoded is left out."""
     data = UNSET if error.data is None else error.data
     try:
         return encode(Failure(id, ErrorObject(error.code, error.message, data)))
-    except Exception:  # whatever a foreign object's encoder raises
+    except Exception:  # noqa: BLE001 - whatever a foreign object's encoder raises
         message = error.message.encode(errors="replace").decode()
         return encode(Failure(id, ErrorObject(error.code, message)))
 

@@ -17,7 +17,7 @@ from accord.jsonrpc.protocol.errors import IdsExhaustedError, own_error
 from accord.jsonrpc.protocol.messages import Id, Notification, Request, encode, id_key
 
 LAST_ID: Final = 2**60 - 1
-"""The counter's end: safely inside what every 64-bit peer can count to."""
+"""The end of the counter: within the range of integers that every 64-bit peer has."""
 
 IdKind = Literal["counter", "uuid"]
 
@@ -54,12 +54,13 @@ class Uuids:
 
 
 REMEMBERED_CALLS: Final = 1_024
-"""How many given-up calls are remembered, to tell a late answer from an unknown one."""
+"""Number of abandoned calls that are remembered, to distinguish a late answer from an unknown
+one."""
 
 
 @dataclass(slots=True)
 class Statistics:
-    """What happened on one connection, counted."""
+    """Counters of one connection."""
 
     calls_sent: int = 0
     notifications_sent: int = 0
@@ -89,7 +90,7 @@ class PendingCall(Struct):
     timeout: float | None
     deadline: float | None
     latest: float | None
-    """Where progress may move the deadline to at most."""
+    """The latest time to which progress may move the deadline."""
     message: int
     """The number of the message that carries it; the calls of a batch share one."""
     resend: bytes | None
@@ -125,7 +126,7 @@ class Session:
         self._given_up: dict[Id, None] = {}
 
     def move(self, state: State) -> bool:
-        """Go to `state` if the table of moves allows it, and say whether that happened."""
+        """Change to `state` if the table of moves allows it; return whether it did."""
         if state not in MOVES[self.state]:
             return False
         self.state = state
@@ -145,10 +146,10 @@ class Session:
         idempotent: bool = False,
         message: int | None = None,
     ) -> tuple[PendingCall, bytes]:
-        """Register a call and encode it. Raises what cannot be encoded, and nothing is registered.
+        """Register a call and encode it. If encoding raises, nothing is registered.
 
-        `longest` bounds, from now, how far `extend` may move the deadline. `message` is the
-        number of the batch that carries the call.
+        `longest` bounds, from now, how far `extend` may move the deadline. `message` is the number
+        of the batch that carries the call.
         """
         if len(self.pending) >= self.limits.max_pending:
             raise own_error(
@@ -193,8 +194,11 @@ class Session:
     # What ends a pending call
 
     def only_message(self) -> list[Id]:
-        """The ids of all pending calls, if one message carried them all and nothing but calls
-        was ever sent: then an error without an id can only mean these."""
+        """Return the ids of all pending calls, if one message carried them all.
+
+        Empty if anything but calls was ever sent: otherwise an error without an id can only mean
+        these calls.
+        """
         counts = self.statistics
         if counts.notifications_sent or counts.requests_received or counts.invalid_received:
             return []
@@ -202,7 +206,7 @@ class Session:
         return list(self.pending) if len(messages) == 1 else []
 
     def settle(self, id: Id) -> PendingCall | None:
-        """An answer to `id` arrived: the call it settles, or None if nobody waits for it."""
+        """Return the pending call that an answer to `id` settles; None if there is none."""
         # Our ids are int or str; 1.0 and True equal 1 as keys and must not match (F-02).
         call = self.pending.pop(id, None) if type(id) is int or type(id) is str else None
         if call is not None:
@@ -215,7 +219,7 @@ class Session:
         return call
 
     def abandon(self, id: Id) -> bool:
-        """Nobody waits for this call any more; whether it was pending."""
+        """Abandon a call; return whether it was pending."""
         if self.pending.pop(id, None) is None:
             return False
         self._remember(id)
@@ -223,7 +227,7 @@ class Session:
         return True
 
     def expire(self, now: float) -> list[PendingCall]:
-        """Take out the calls whose time has run out."""
+        """Remove and return the calls whose deadline has passed."""
         due = [
             call
             for call in self.pending.values()
@@ -236,14 +240,17 @@ class Session:
         return due
 
     def next_deadline(self) -> float | None:
-        """When `expire` has something to do next."""
+        """Return the time of the next deadline for `expire`."""
         return min(
             (call.deadline for call in self.pending.values() if call.deadline is not None),
             default=None,
         )
 
     def lose(self, *, keep_resendable: bool = False) -> list[PendingCall]:
-        """The connection is gone: take out the pending calls, but those that can be sent again."""
+        """Remove the pending calls of a lost connection.
+
+        Calls that can be sent again stay.
+        """
         lost = [
             call for call in self.pending.values() if call.resend is None or not keep_resendable
         ]
@@ -253,7 +260,7 @@ class Session:
         return lost
 
     def resendable(self) -> Iterable[bytes]:
-        """What to send again on a new connection."""
+        """Return the messages to send again on a new connection."""
         return [call.resend for call in self.pending.values() if call.resend is not None]
 
     def _remember(self, id: Id) -> None:

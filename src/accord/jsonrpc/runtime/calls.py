@@ -95,7 +95,7 @@ class Call(Struct, eq=False):
 
     @property
     def done(self) -> bool:
-        """True once the call was answered, has failed or was given up."""
+        """True once the call was answered, has failed or was abandoned."""
         return self._future.done()
 
     def fail(self, error: RpcError) -> None:
@@ -307,7 +307,7 @@ class OutgoingBatch:
     def call(
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
     ) -> Call:
-        """Add a call; await what this returns after the batch was sent."""
+        """Add a call; await the result after the batch was sent."""
         call, data = self._peer.prepare(method, params, timeout=timeout, message=self._number)
         self._calls.append(call)
         self._messages.append(data)
@@ -318,7 +318,7 @@ class OutgoingBatch:
         self._messages.append(self._peer.prepare_notification(method, params))
 
     async def send(self) -> None:
-        """Send what was collected and wait until every call is settled."""
+        """Send the collected calls and wait until every call is settled."""
         messages, self._messages = self._messages, []
         if not messages:
             return  # JSON-RPC 2.0, section 6: an empty array is no valid batch

@@ -1,10 +1,10 @@
-"""Runs the handlers of a router for the requests that come in.
+"""Runs the handlers of a router for incoming requests.
 
-Inline methods run in the caller's own stack and their answer is returned at once. Async
-methods get one task each, threaded methods one task around a job of the pool; such a task
-hands in its own answer when it is done. Deadlines are kept by one timer per dispatcher.
+Inline methods run in the caller's own stack and their answer is returned at once. Async methods get
+one task each, threaded methods one task around a job of the pool; such a task passes on its own
+answer when it is done. One timer per dispatcher keeps the deadlines.
 
-Knows routers and messages; does not know where requests come from or answers go to.
+A dispatcher knows routers and messages; it does not know the transports.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _FAULTS = (Exception, asyncio.CancelledError)
 not an `Exception`; the call itself was not cancelled."""
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
-"""The types of ids where each must be unique."""
+"""The types of ids where each id must be unique."""
 
 _Serve: TypeAlias = Callable[
     [Id | UnsetType, str, Any, RequestSource], bytes | None | RunningRequest
@@ -135,13 +135,12 @@ class Dispatcher:
         observer: Observer | None = None,
         shared: bool = False,
     ) -> None:
-        """A `shared` dispatcher serves many clients, as over HTTP: two of them may use the same id
-        at the same time, so that unique ids are asked for within a batch only."""
+        """Create a dispatcher; one `shared` by clients requires unique ids only in a batch."""
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
-        """Serves one request, or a notification if its id is UNSET, of which all is known. Params
-        are raw, or what the method's plan takes in their place."""
+        """Serves one request, or a notification if its id is UNSET. Params are raw, or a value that
+        the method's plan accepts in their place."""
         self._observer = observer
         self._request_errors = router.request_errors
         self._serve_any = self._serve_call if observer is None else self._serve_observed
@@ -166,7 +165,7 @@ class Dispatcher:
         self._alarm = DeadlineTimer(self._loop, self._sweep)
         self._idle: asyncio.Future[None] | None = None
         self.draining = False
-        """While set, new requests are refused and what runs may finish."""
+        """While True, new requests are refused and running ones may finish."""
 
     @property
     def in_flight(self) -> int:
@@ -175,8 +174,8 @@ class Dispatcher:
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
         """Serve a payload; return its answer, None for no answer, or the running request.
 
-        A running request passes its answer to `source.answer` once, never before this returns.
-        The answer to a payload that is no message is an `InvalidMessageReply`.
+        A running request passes its answer to `source.answer` once, never before this returns. The
+        answer to a payload that is no message is an `InvalidMessageReply`.
         """
         what: Item | list[Item] | list[Envelope]
         # `read` does the same; what is short enough cannot be too deep, nor cost much.
@@ -241,7 +240,7 @@ class Dispatcher:
         seen = None
         try:
             seen = self._observer.called(name, id, known=known, context=source.context)
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - an observer may raise anything
             log_failure(failure)
         try:
             return self._serve_call(id, name, params, source, seen)
@@ -249,7 +248,7 @@ class Dispatcher:
             try:
                 if seen is not None:
                     seen.left()
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 - an observer may raise anything
                 log_failure(failure)
 
     def _serve_call(
@@ -283,7 +282,7 @@ class Dispatcher:
             notify_ended(seen, None)
         return answer
 
-    def _serve_batch(
+    def _serve_batch(  # noqa: C901 - once per batch: further calls would cost time
         self, items: list[Item] | list[Envelope], source: RequestSource
     ) -> bytes | None | Cancellable:
         if not items:
@@ -318,7 +317,7 @@ class Dispatcher:
         return rest.answer_or_run()
 
     def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
-        """The answer to a batch of which no item is a message, nor tells its id; else None."""
+        """Return the answer to a batch without any message or readable id; else None."""
         refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
         if len(refusals) < len(items):
             return None
@@ -332,7 +331,7 @@ class Dispatcher:
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
-        """What the direct calls that `items` begin with return; failures as raw answers."""
+        """Return the results of the leading direct calls; failures as raw answers."""
         find = self._find_direct
         results: list[Success | Raw] = []
         for item in items:
@@ -367,7 +366,7 @@ class Dispatcher:
                 return None
 
     def _named(self, message: Invalid, source: RequestSource) -> Invalid:
-        """A refusal with the error that the protocol above has for it."""
+        """Return a refusal with the error that the protocol above has for it."""
         errors = self._request_errors
         if errors is None:
             return message
@@ -387,7 +386,7 @@ class Dispatcher:
 
     # Handlers that take their time
 
-    def _start(
+    def _start(  # noqa: C901 - once per call: further calls would cost time
         self,
         method: Method,
         params: Any,
@@ -412,7 +411,7 @@ class Dispatcher:
                     if seen is not None:
                         notify_ended(seen, None)
                     return answer
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a handler may raise anything
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
         calls = self._running
         if self._by_id and id is not UNSET:
@@ -450,7 +449,7 @@ class Dispatcher:
             # The handler awaited something that was cancelled; the call itself was not.
             error = own_error("internal_error", "the handler was cancelled")
             answer = self._refuse(running.id, error, running.take_seen())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a handler may raise anything
             if not running.answered:
                 name, seen = running.method.name, running.take_seen()
                 answer = self._failed(running.id, name, error, seen)
@@ -498,7 +497,7 @@ class Dispatcher:
         self._give_up(running, error)
 
     def _give_up(self, running: RunningRequest, error: RpcError) -> None:
-        """Answer with `error` now, whatever the handler does about its cancellation."""
+        """Answer with `error` now, even if the handler ignores its cancellation."""
         if running.answered:
             return
         answer = self._refuse(running.id, error, running.take_seen())
@@ -508,7 +507,7 @@ class Dispatcher:
     # Ending
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new work, let what runs finish for so long, then cancel it and say so."""
+        """Refuse new requests, let running ones finish, then cancel and answer them."""
         self.draining = True
         if self._running and seconds > 0:
             self._idle = self._loop.create_future()
@@ -522,7 +521,7 @@ class Dispatcher:
         return self._running.cancel(id, source)
 
     def cancel_all(self) -> None:
-        """Stop every handler; nobody is answered."""
+        """Stop every handler without an answer."""
         self.draining = True
         self._alarm.clear()
         for running in list(self._running.values()):
@@ -531,17 +530,17 @@ class Dispatcher:
     # Failures
 
     def refused(self, error: RpcError) -> None:
-        """A message was refused before it was read."""
+        """Notify the observer of a message that was refused before it was read."""
         self.statistics.messages_refused += 1
         notify_refused(self._observer, error)
 
     def _malformed(
         self, id: Id | UnsetType, params: Any, seen: Observation | None = None
     ) -> bytes | None:
-        """The answer to a request whose params are a bare value, None to any other.
+        """Return the answer to a request whose params are a bare value; None for other requests.
 
-        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; and what
-        is not valid is no notification either, but is answered with a null id (section 7).
+        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; an invalid
+        request is no notification either, but is answered with a null id (section 7).
         """
         if not isinstance(params, bytes | Raw) or is_structured(bytes(params)):
             return None
@@ -566,7 +565,7 @@ class Dispatcher:
         error: BaseException,
         seen: Observation | None = None,
     ) -> bytes | None:
-        """The answer for a handler that raised, or whose result cannot be encoded."""
+        """Return the answer for a handler that raised, or whose result cannot be encoded."""
         if seen is not None:
             notify_ended(seen, wire_code(error, strict=self._strict), error)
         if id is not UNSET:

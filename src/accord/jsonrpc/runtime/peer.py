@@ -65,7 +65,7 @@ log = logging.getLogger("accord.jsonrpc")
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_DRAIN = 5.0
 REFUSALS_IN_A_ROW = 16
-"""How many messages that are too large are answered before one that is not must arrive."""
+"""Maximum number of oversized messages answered in a row."""
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 T = TypeVar("T")
 StateObserver = Callable[[State, TransportError | None], None]
@@ -137,7 +137,7 @@ class Peer:
         self._closing: asyncio.Task[None] | None = None
         self._error: TransportError | None = None
         self.call_state: dict[str, Any] = {}
-        """What handlers of this connection share as `context.state`."""
+        """The state that handlers of this connection share as `context.state`."""
         self.settle = self._calls.settle
         """Hands a response to the call that waits for it."""
         channel.start(self)
@@ -158,12 +158,12 @@ class Peer:
 
     @property
     def pending(self) -> int:
-        """How many outgoing calls wait for an answer."""
+        """Number of outgoing calls without an answer yet."""
         return len(self._session.pending)
 
     @property
     def in_flight(self) -> int:
-        """How many incoming calls are being handled."""
+        """Number of incoming calls being handled."""
         return self._dispatcher.in_flight
 
     def observe(self, observer: StateObserver) -> Callable[[], None]:
@@ -204,10 +204,10 @@ class Peer:
     ) -> Any:
         """Call the other end and return its result, checked against the type `into`.
 
-        `params` is a list or tuple, a dict, or an object with fields. `timeout` is in
-        seconds, None for no limit. `idempotent=True` lets a reconnecting peer send the call
-        again. Raises what the other end answered (`RpcError` and its subclasses),
-        `CallTimeoutError`, `BusyError`, `TransportError` and `InvalidResultError`.
+        `params` is a list or tuple, a dict, or an object with fields. `timeout` is in seconds, None
+        for no limit. `idempotent=True` lets a reconnecting peer send the call again. Raises the
+        error of the other end (`RpcError` and its subclasses), `CallTimeoutError`, `BusyError`,
+        `TransportError` and `InvalidResultError`.
         """
         if not self._writable:
             timeout = await self._wait_writable(method, timeout)
@@ -249,7 +249,7 @@ class Peer:
         idempotent: bool = False,
         message: int | None = None,
     ) -> tuple[Call, bytes]:
-        """A call whose time already runs, and the message to send for it."""
+        """Return a call whose timeout has started, and the message to send for it."""
         self._check_open()
         return self._calls.prepare(
             method,
@@ -261,12 +261,14 @@ class Peer:
         )
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
-        """Tell the other end something; returns when it is on its way."""
+        """Send a notification; return when it is queued for sending."""
         await self.send(self.prepare_notification(method, params))
 
     def post(self, method: str, params: Any = UNSET) -> None:
-        """`notify` that does not wait: dropped if the connection is over, and counted among
-        the bytes that may be queued if the other end does not read."""
+        """Send a notification without waiting; drop it if the connection has ended.
+
+        It counts towards the limit on queued bytes if the other end does not read.
+        """
         if self._session.state not in (State.CLOSING, State.CLOSED):
             self._channel.send(self.prepare_notification(method, params))
 
@@ -274,7 +276,7 @@ class Peer:
         return self._session.notification(method, checked(params))
 
     async def send(self, data: bytes) -> None:
-        """Send one encoded message or batch as soon as the other end takes it."""
+        """Send one encoded message or batch as soon as the other end accepts it."""
         if not self._writable:
             await self._wait_writable("the message", UNSET)
         self._check_open()
@@ -287,13 +289,15 @@ class Peer:
     def call_threadsafe(
         self, method: str, params: Any = UNSET, **options: Unpack[CallOptions]
     ) -> ThreadFuture[Any]:
-        """`call` from another thread; takes the same options."""
+        """Run `call` from another thread, with the same options."""
         return asyncio.run_coroutine_threadsafe(self.call(method, params, **options), self._loop)
 
     @property
     def on_abandoned(self) -> Callable[[Id, str], None] | None:
-        """Told the id and method of each call that was given up, so that a protocol can tell
-        the other end."""
+        """The callback for each abandoned call, with its id and method.
+
+        A protocol uses it to notify the other end.
+        """
         return self._calls.on_abandoned
 
     @on_abandoned.setter
@@ -308,7 +312,7 @@ class Peer:
             ) from self._error
 
     async def _wait_writable(self, method: str, timeout: float | None | UnsetType) -> float | None:
-        """Wait until the other end takes messages again; the time that is left afterwards."""
+        """Wait until the channel is writable; return the time that is left."""
         self._check_open()
         seconds = self._calls.seconds(timeout)
         started = self._loop.time()
@@ -360,8 +364,11 @@ class Peer:
         self._calls.fail_only(error)  # where nothing else was sent it was the answer to that
 
     def _may_answer_refusal(self) -> bool:
-        """Whether what was refused may have been a request. Where this end only calls it was
-        an answer; and two ends that refuse each other's refusals must come to an end."""
+        """Return whether a refused message may have been a request and is to be answered.
+
+        At an end that only calls it was an answer. Two ends that refuse each other's refusals must
+        stop at some point.
+        """
         counts = self._session.statistics
         heard = counts.requests_received + counts.notifications_received + counts.answers_received
         if heard != self._heard_at_refusal:
@@ -394,12 +401,12 @@ class Peer:
                     waiter.set_result(None)
 
     def input_ended(self) -> None:
-        """The other end sends nothing more, but may still read: finish what it asked for."""
+        """Finish the requests of the other end, which sends nothing more but may still read."""
         self._calls.lose(lambda: ConnectionLostError("the other end will send no more answers"))
         self.close_soon()
 
     def connection_interrupted(self, error: TransportError) -> None:
-        """The connection is gone and a new one is being made."""
+        """Fail or keep the calls of a lost connection while a new one is being made."""
         self._dispatcher.cancel_all()
         self._calls.lose(lambda: _lost(error), keep_resendable=True)
         self._move(State.CONNECTING, error)
@@ -432,13 +439,16 @@ class Peer:
     # Closing
 
     async def close(self, *, drain: float | None = None) -> None:
-        """End the connection: let running handlers finish for up to `drain` seconds and
-        their answers leave, fail what still waits for an answer."""
+        """End the connection.
+
+        Running handlers may finish for up to `drain` seconds, and their answers are written; calls
+        without an answer fail.
+        """
         self.close_soon(drain=drain)
         await self.wait_closed()
 
     def close_soon(self, *, drain: float | None = None) -> None:
-        """Begin to close; `wait_closed` tells when it is done."""
+        """Begin to close; `wait_closed` returns when it is done."""
         if self._closing is None and self._session.state is not State.CLOSED:
             self._move(State.CLOSING, None)
             self._closing = self._loop.create_task(
@@ -474,7 +484,7 @@ class Peer:
 
 
 def _lost(error: TransportError | None) -> TransportError:
-    """A fresh error for the calls that were under way, with the first one as its cause."""
+    """Return a new error for the calls in flight, with the first one as its cause."""
     lost = ConnectionLostError(
         "the connection was closed by the other end" if error is None else error.message
     )

@@ -1,9 +1,9 @@
-"""Requests in progress: how they are cancelled, observed, and answered within a batch.
+"""Requests in progress: their cancellation, observation, and answers within a batch.
 
-JSON-RPC 2.0, section 6: the answers to a batch stand in one array, in any order (here that of the
-requests); where there is no answer at all, nothing is sent rather than an empty array.
+JSON-RPC 2.0, section 6: the answers to a batch are one array, in any order (here that of the
+requests); if there is no answer at all, nothing is sent rather than an empty array.
 
-An observer that raises is logged; the call goes on.
+The exception of an observer is logged; the call goes on.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def notify_ended(
     if seen is not None:
         try:
             seen.ended(outcome, error)
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - an observer may raise anything
             log_failure(failure)
 
 
 def notify_batch(observer: Observer, size: int) -> None:
     try:
         observer.batch_received(size)
-    except Exception as failure:
+    except Exception as failure:  # noqa: BLE001 - an observer may raise anything
         log_failure(failure)
 
 
@@ -55,7 +55,7 @@ def notify_refused(observer: Observer | None, error: RpcError) -> None:
     if observer is not None:
         try:
             observer.refused(error)
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - an observer may raise anything
             log_failure(failure)
 
 
@@ -64,19 +64,19 @@ def log_failure(failure: Exception) -> None:
 
 
 class Cancellable(Protocol):
-    """Something that runs for a caller who may go away."""
+    """Something that runs for a caller who may disconnect."""
 
     def cancel(self) -> None: ...
 
 
 class RequestSource(Protocol):
-    """Where requests come from."""
+    """The source of requests: it makes their contexts and takes their answers."""
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
-        """What the handler of this call may know."""
+        """Return the context of a call for its handler."""
 
     def answer(self, data: bytes | None) -> None:
-        """Take an answer that was not ready at once; None when there is nothing to say."""
+        """Take an answer that was not ready at once; None if there is none."""
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         """Take a response, or something that was meant to be one."""
@@ -90,11 +90,11 @@ class RunningRequest(Struct, eq=False):
     source: RequestSource
     _among: RunningRequests
     seen: Observation | None
-    """Who is to be told how this ends; None when nobody is, or has been already."""
+    """The observation to notify when this ends; None if there is none, or it was notified."""
     work: Awaitable[Any] | None
-    """What the task will await; None once it does."""
+    """The awaitable of the task; None once the task awaits it."""
     key: object = None
-    """Its key among the others, None for itself."""
+    """Its key in `RunningRequests`; None for the request itself."""
     deadline: float | None = None
     task: asyncio.Task[None] | None = None
     answered: bool = False
@@ -123,7 +123,7 @@ class RunningRequest(Struct, eq=False):
 
 
 class RunningRequests(dict[object, RunningRequest]):
-    """Requests whose handlers have not finished: by id where ids are unique, else by themselves."""
+    """Requests whose handlers are running: by id where ids are unique, else by identity."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ class RunningRequests(dict[object, RunningRequest]):
 
 
 def origin(source: RequestSource) -> RequestSource:
-    """Return the source that a request came from: for an item of a batch, that of the batch."""
+    """Return the source of a request; for an item of a batch, that of the batch."""
     return getattr(source, "batch_source", source)
 
 
@@ -167,7 +167,7 @@ def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
     """
     try:
         answer = encode(results)
-    except Exception:  # the encoder of a foreign object may raise anything
+    except Exception:  # noqa: BLE001 - the encoder of a foreign object may raise anything
         return None
     return answer if len(answer) <= room else None
 
@@ -204,7 +204,7 @@ class DirectRun:
         else:
             try:
                 answer = encode(result)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - a foreign object's encoder may raise anything
                 answer = self._failed(result.id, "a method in a batch", error)
             if len(answer) > self.room:
                 answer = _too_large(result.id, self.max_bytes)
@@ -220,7 +220,7 @@ class BatchRun:
     def __init__(self, source: RequestSource, begun: DirectRun) -> None:
         self.source = source
         self.ids: set[Id] = set()
-        """The ids of the batch's requests so far, where ids must be unique."""
+        """The ids of the batch's requests so far, if ids must be unique."""
         self._complete = False
         """True once every message of the batch has been started."""
         self._answers: list[bytes | None] = [*begun.pieces]
@@ -308,9 +308,9 @@ def unknown_method(name: str) -> RpcError:
 
 
 def log_unexpected(method: object, error: BaseException) -> str:
-    """Log an error whose details the caller must not see.
+    """Log an error whose details the caller must not see; return its correlation id.
 
-    Returns the correlation id under which it was logged, which the caller gets.
+    The caller gets the correlation id.
     """
     correlation_id = secrets.token_hex(8)
     log.error("%s failed [%s]", method, correlation_id, exc_info=error)

@@ -36,7 +36,7 @@ class ThreadPool:
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait for a thread."""
+        """Number of jobs that wait for a thread."""
         return len(self._jobs)
 
     def submit(self, job: Callable[[], Any]) -> asyncio.Future[Any]:
@@ -81,7 +81,7 @@ def _run(
     result, error = None, None
     try:
         result = context.run(job)
-    except BaseException as raised:
+    except BaseException as raised:  # noqa: BLE001 - nothing may end the thread, nor be lost
         # A StopIteration cannot be set on a future; nor may a handler's exit end the thread.
         error = (
             raised if isinstance(raised, Exception) else RuntimeError(f"handler raised {raised!r}")
@@ -108,7 +108,7 @@ _shared: ThreadPool | None = None
 
 
 def shared_pool() -> ThreadPool:
-    """The pool that serves every router in this process unless another is given."""
+    """Return the pool that serves every router in this process unless another is given."""
     global _shared
     if _shared is None:
         _shared = ThreadPool()
