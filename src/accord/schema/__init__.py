@@ -1,1 +1,1 @@
-"""JSON Schema from Python types, for whoever describes what is called: OpenRPC, MCP, REST."""
+"""JSON Schema from Python types, for descriptions in OpenRPC, MCP and REST."""

@@ -34,7 +34,7 @@ patternProperties additionalProperties propertyNames required minProperties maxP
 dependencies allOf anyOf oneOf not if then else definitions
 """
 _WORDS = frozenset(_DRAFT07.split()) | {"deprecated"}
-"""What may stand in a schema. `deprecated` is newer, but no tool stumbles over it."""
+"""Keywords that a schema may have. `deprecated` is newer than draft-07, but no tool fails on it."""
 _DRAFT07_FORMATS = """
 date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
 iri-reference uri-template json-pointer relative-json-pointer regex
@@ -49,7 +49,7 @@ _ABOUT_ARRAYS = frozenset({"items", "prefixItems", "minItems", "maxItems", "uniq
 
 
 def to_draft07(value: Json) -> Json:
-    """A schema of 2020-12 in draft-07. References to `#/$defs/` lead to `#/definitions/`."""
+    """Return a schema of 2020-12 in draft-07; references to `#/$defs/` become `#/definitions/`."""
     if not isinstance(value, dict):
         return {"not": {}} if value is False else {}
     schema = {word: _member(word, each) for word, each in value.items()}
@@ -86,7 +86,7 @@ def _rename_definitions(schema: dict[str, Any]) -> None:
 
 
 def _close(schema: dict[str, Any]) -> None:
-    """What is left unevaluated is what is additional, where nothing else is applied."""
+    """Replace `unevaluated…` by `additional…` if the schema applies no other schema."""
     if "unevaluatedProperties" in schema and not _APPLICATORS & schema.keys():
         schema.setdefault("additionalProperties", schema["unevaluatedProperties"])
     if "unevaluatedItems" in schema and not (_APPLICATORS | {"contains"}) & schema.keys():
@@ -106,7 +106,7 @@ def _join_dependencies(schema: dict[str, Any]) -> None:
 
 
 def _flatten_array(schema: dict[str, Any]) -> None:
-    """The places of a tuple become one choice, for each of them."""
+    """Replace the item schemas of a tuple by one choice for each item."""
     if not _is_array(schema):
         return
     places = list(schema.get("prefixItems", ()))
@@ -147,7 +147,10 @@ Dialect: TypeAlias = Literal["draft-07", "2020-12"]
 
 
 class Bundle:
-    """Collects schemas; `definitions` is what belongs at the place that `refs` names."""
+    """A collection of schemas with shared definitions.
+
+    `definitions` belongs in the document at the place that `refs` names.
+    """
 
     def __init__(
         self,
@@ -156,7 +159,7 @@ class Bundle:
         *,
         taken: Iterable[str] = (),
     ) -> None:
-        """`taken` are keys that stand for something else already."""
+        """Create an empty bundle; `taken` are keys that are in use for something else."""
         self.definitions: dict[str, Json] = {}
         """The definitions by their keys, in the dialect and with the references of the bundle."""
         self._refs = refs
@@ -166,9 +169,9 @@ class Bundle:
         """The same definitions as they came, but for their references."""
 
     def add(self, schema: Schema) -> Json:
-        """`schema` as it stands in the document; its definitions are added to the others.
+        """Return `schema` as it is in the document; its definitions are added to the others.
 
-        A reference that leads nowhere becomes a schema that takes anything.
+        A reference to nothing becomes a schema that allows anything.
         """
         keys = self._keys(schema)
         for name, value in schema.definitions.items():
@@ -178,7 +181,7 @@ class Bundle:
         return self._translate(self._rewrite(schema.value, keys))
 
     def _keys(self, schema: Schema) -> dict[str, str]:
-        """The key of each definition: a new one, or that of an equal one."""
+        """Return the key of each definition: a new one, or that of an equal one."""
         candidates = {name: _candidates(name, schema) for name in schema.definitions}
         keys = {name: next(each) for name, each in candidates.items()}
         settled = False
@@ -226,26 +229,26 @@ def _candidates(name: str, schema: Schema) -> Iterator[str]:
 MAX_DEPTH = 64
 """Schemas nested deeper than this in one another are taken for anything."""
 MAX_PARTS = 100_000
-"""How many schemas there may be inside one."""
+"""Maximum number of schemas inside one."""
 
 _COMPONENTS = "#/components/schemas/"
 _OWN_WORDS = frozenset({"discriminator", "externalDocs", "xml"})
 """Words of OpenAPI that neither constrain nor describe a JSON value."""
 _UNSUPPORTED = frozenset({"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$schema"})
-"""They change what references mean, which lead to components and nowhere else here."""
+"""Keywords that change the meaning of references; here references lead to components only."""
 
 _COMPOSED = frozenset({"allOf", "anyOf", "oneOf"})
 
 
 class SchemaTooLargeError(ValueError):
-    """A schema object has more parts than anyone can use."""
+    """A schema object with more than `MAX_PARTS` parts."""
 
 
 def from_openapi(value: Json, version: str) -> Json:
-    """The schema object `value` of an OpenAPI document of `version`, as JSON Schema 2020-12.
+    """Return the schema object `value` of an OpenAPI document of `version` as JSON Schema 2020-12.
 
-    References to `#/components/schemas/` lead to `#/$defs/`; those to anywhere else become
-    schemas that take anything. Raises `SchemaTooLargeError`.
+    References to `#/components/schemas/` become `#/$defs/`; other references become schemas that
+    allow anything. Raises `SchemaTooLargeError`.
     """
     return _Reader(old=version.startswith("3.0")).read(value, 0)
 
@@ -296,14 +299,14 @@ def _reference(ref: Any) -> dict[str, Any]:
 
 
 def _gather_examples(schema: dict[str, Any]) -> None:
-    """`example` is OpenAPI's word for one of JSON Schema's `examples`."""
+    """Turn OpenAPI's `example` into one of JSON Schema's `examples`."""
     if "example" in schema:
         example = schema.pop("example")
         schema.setdefault("examples", [example])
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """What OpenAPI 3.0 says otherwise than JSON Schema does since."""
+    """Replace the keywords that OpenAPI 3.0 defines differently from JSON Schema 2020-12."""
     for word, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         exclusive = schema.get(word)
         if isinstance(exclusive, bool):
@@ -317,10 +320,11 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0.3, 4.7.24: `nullable` adds null to the `type` beside it.
+    """Add null to the `type` beside `nullable` (OpenAPI 3.0.3, 4.7.24).
 
-    Where a choice or a reference is beside it, or values are listed, it has no effect by the
-    letter. All who write it there mean null to be allowed, and send it.
+    Beside a choice, a reference or an `enum`, `nullable` has no effect according to the
+    specification. But documents that have it there mean that null is allowed, and their servers
+    send it.
     """
     if _COMPOSED & schema.keys():
         return {"anyOf": [schema, {"type": "null"}]}

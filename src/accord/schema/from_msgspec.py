@@ -28,7 +28,7 @@ from accord.schema.schema import (
 
 
 def title(cls: Any) -> str:
-    """The class as one reads it: `User`, `Page[int]`."""
+    """Return the name of a class for readers: `User`, `Page[int]`."""
     arguments = getattr(cls, "__args__", ())
     if not arguments:
         return _own_title(cls)
@@ -48,7 +48,7 @@ def _own_title(cls: Any) -> str:
 
 
 def name_classes(classes: Iterable[Any]) -> dict[Any, str]:
-    """A name for each class. Those of the same name are called by their modules too."""
+    """Return a name for each class; classes with the same name get their modules too."""
     by_name: dict[str, list[Any]] = {}
     for cls in classes:
         by_name.setdefault(component_key(title(cls)), []).append(cls)
@@ -80,7 +80,7 @@ _NOTHING: Json = {"not": {}}
 
 
 def describe(annotation: Any, role: Role, foreign: Foreign) -> Schema:
-    """The schema of `annotation`. Raises `TypeError` for what msgspec cannot read."""
+    """Return the schema of `annotation`. Raises `TypeError` for types that msgspec cannot read."""
     described = m.type_info(annotation)
     writer = _Writer(_classes_in(described), role, foreign)
     value = writer.schema(described)
@@ -123,18 +123,6 @@ class _Writer:
         match it:
             case m.Metadata():
                 return self.schema(it.type) | (it.extra_json_schema or {})
-            case m.AnyType() | m.RawType():
-                return {}
-            case m.NoneType():
-                return {"type": "null"}
-            case m.BoolType():
-                return {"type": "boolean"}
-            case m.IntType():
-                return {"type": "integer"} | _limits(it)
-            case m.FloatType():
-                return {"type": "number"} | _limits(it)
-            case m.LiteralType():
-                return {"enum": list(it.values)}
             case m.CollectionType():
                 return self._collection(it)
             case m.TupleType():
@@ -147,6 +135,23 @@ class _Writer:
                 return self._custom(it.cls)
             case _ if isinstance(it, ClassType):
                 return {"$ref": reference(self._names[it.cls])}
+            case _:
+                return self._scalar(it)
+
+    def _scalar(self, it: m.Type) -> Json:
+        match it:
+            case m.AnyType() | m.RawType():
+                return {}
+            case m.NoneType():
+                return {"type": "null"}
+            case m.BoolType():
+                return {"type": "boolean"}
+            case m.IntType():
+                return {"type": "integer"} | _limits(it)
+            case m.FloatType():
+                return {"type": "number"} | _limits(it)
+            case m.LiteralType():
+                return {"enum": list(it.values)}
             case _:
                 return self._string(it)
 
@@ -194,7 +199,7 @@ class _Writer:
         return {"type": "array", "items": items, **lengths}
 
     def _hashable(self, it: m.Type) -> Json:
-        """The schema of `it` without what a set cannot hold."""
+        """Return the schema of `it` without the values that a set cannot hold."""
         match it:
             case m.Metadata():
                 return self._hashable(it.type) | (it.extra_json_schema or {})
@@ -229,7 +234,7 @@ class _Writer:
         }
 
     def _key(self, it: m.Type) -> Json:
-        """What the name of a member must be, which is always a string."""
+        """Return the schema of a member's name, which is always a string."""
         match it:
             case m.Metadata():
                 return self._key(it.type)
@@ -369,7 +374,7 @@ def _places(places: list[Json]) -> Json:
 
 
 def _enumeration(values: list[Any], cls: type[enum.Enum], key: Callable[[Any], Any] | None) -> Json:
-    """The values of an enum, or only their kind where the class makes up more of them."""
+    """Return the values of an enum, or only their type if the class creates more of them."""
     if makes_members(cls):
         if key is None:
             return {"type": "string" if isinstance(values[0], str) else "integer"}
@@ -397,7 +402,7 @@ def _is_required(field: m.Field) -> bool:
 
 
 def _always_written(it: m.StructType | m.DataclassType | m.TypedDictType) -> Callable[..., bool]:
-    """Whether a field is there in every value that is written."""
+    """Return whether a field is present in every encoded value."""
     if isinstance(it, m.TypedDictType):
         return _is_required
     cls: Any = getattr(it.cls, "__origin__", it.cls)
@@ -421,7 +426,7 @@ def _unset_fields(cls: Any) -> set[str]:
 
 
 def _default(field: m.Field) -> Any:
-    """The default as JSON; NODEFAULT when there is none, or none that can be told."""
+    """Return the default as JSON; NODEFAULT if there is none, or it cannot be encoded."""
     default = field.default
     if field.default_factory in (list, dict, set, frozenset, tuple, bytearray):
         default = field.default_factory()
@@ -434,7 +439,7 @@ def _default(field: m.Field) -> Any:
 
 
 def _doc(cls: Any) -> str:
-    """What its docstring says, unless Python wrote it."""
+    """Return the docstring of a class, unless Python generated it."""
     cls = getattr(cls, "__origin__", cls)
     doc = cls.__dict__.get("__doc__") or ""
     signature = doc.startswith(f"{cls.__name__}(") and doc.endswith(")")

@@ -15,7 +15,7 @@ Path: TypeAlias = list[str | int]
 
 
 def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path]:
-    """Where the value of a field may stand, in the order in which it is looked for."""
+    """Return the places of a field's value, in the order in which pydantic looks for it."""
     found: list[Path] = []
     if alias is not None and by_alias:
         several = not isinstance(alias, str) and isinstance(alias[0], list)
@@ -26,7 +26,7 @@ def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path
 
 
 def with_places(schema: Json, described: Mapping[str, list[Path]]) -> Json:
-    """`schema` of an object, for fields at those places; by the name that it calls each."""
+    """Return `schema` of an object for fields at those places, by the names of the schema."""
     properties = dict(schema["properties"])
     required = list(schema.get("required", ()))
     choices = []
@@ -60,7 +60,7 @@ _UNHASHABLE = frozenset({"dict", "list", "set", "typed-dict"})
 
 
 def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
-    """The schema of `annotation`. Raises what pydantic raises for what it does not know."""
+    """Return the schema of `annotation`. Raises the exceptions of pydantic for unknown types."""
     mode: Any = "validation" if role == "Input" else "serialization"
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     found, rest = TypeAdapter.json_schemas([("it", mode, adapter)], schema_generator=_Generator)
@@ -68,7 +68,7 @@ def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """What pydantic reads strictly from JSON, or what it writes as JSON."""
+    """A generator of schemas for the values that pydantic reads strictly, or writes."""
 
     @property
     def _reads(self) -> bool:
@@ -190,7 +190,7 @@ class _Generator(GenerateJsonSchema):
         return described
 
     def _key(self, schema: Any) -> Json:
-        """What the name of a member must be. Numbers and others are read in many spellings."""
+        """Return the schema of a member's name. Numbers and others are read in many spellings."""
         if schema["type"] == "str":
             described = self.generate_inner(schema)
             return {word: described[word] for word in described if word != "type"}

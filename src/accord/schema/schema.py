@@ -18,10 +18,10 @@ Json: TypeAlias = Any
 """A schema as JSON has it: an object, `True` for anything or `False` for nothing."""
 
 Role: TypeAlias = Literal["Input", "Output"]
-"""Which way the values go: into a method or out of it."""
+"""The direction of the values: into a method or out of it."""
 
 DEFINITIONS = "#/$defs/"
-"""How references inside a `Schema` begin; the name of a definition follows."""
+"""The prefix of references inside a `Schema`; the name of a definition follows."""
 
 
 class Schema(Struct, frozen=True):
@@ -29,10 +29,10 @@ class Schema(Struct, frozen=True):
 
     value: Json
     definitions: Mapping[str, Json] = {}
-    """What `$ref`s in `value`, and in the definitions themselves, may refer to, by name."""
+    """The targets of `$ref`s in `value`, and in the definitions themselves, by name."""
     role: Role | None = None
-    """Tells two definitions of one class apart where both are wanted: it takes and gives
-    different values when fields have defaults."""
+    """Distinguishes two definitions of one class if both are used: input and output differ when
+    fields have defaults."""
 
 
 ANYTHING = Schema({})
@@ -54,7 +54,7 @@ ONE = frozenset(
         "unevaluatedProperties",
     }
 )
-"""Keywords whose value is a schema; that of `items` was once a list of them."""
+"""Keywords whose value is a schema; the value of `items` was once a list of schemas."""
 MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
 """Keywords whose value is a list of schemas."""
 NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
@@ -62,7 +62,7 @@ NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternPropertie
 
 
 def change_parts(schema: dict[str, Any], change: Callable[[Json], Json]) -> dict[str, Any]:
-    """A copy of `schema` in which each schema directly inside it is what `change` makes of it."""
+    """Return a copy of `schema` with each schema directly inside it replaced by `change`."""
     return {keyword: _changed(keyword, value, change) for keyword, value in schema.items()}
 
 
@@ -80,14 +80,14 @@ _UNFIT = re.compile(r"[^a-zA-Z0-9.\-_]+")
 
 
 def reference(name: str, under: str = DEFINITIONS) -> str:
-    """The `$ref` to the definition `name`."""
+    """Return the `$ref` to the definition `name`."""
     return under + quote(name.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@")
 
 
 def referred(ref: Any, under: str = DEFINITIONS) -> tuple[str, str] | None:
-    """The name of the definition that `ref` leads to, and the rest of the path inside it.
+    """Return the name of the definition that `ref` leads to, and the rest of the path inside it.
 
-    None when it leads elsewhere.
+    None if it leads elsewhere.
     """
     if not isinstance(ref, str) or not ref.startswith(under):
         return None
@@ -96,14 +96,14 @@ def referred(ref: Any, under: str = DEFINITIONS) -> tuple[str, str] | None:
 
 
 def component_key(name: str) -> str:
-    """`name` as a key that OpenRPC and OpenAPI take: letters, digits, `.`, `-` and `_`."""
+    """Return `name` as a key that OpenRPC and OpenAPI allow: letters, digits, `.`, `-` and `_`."""
     return _UNFIT.sub("_", name).strip("_") or "_"
 
 
 def change_references(schema: Json, change: Callable[[str], Json]) -> Json:
-    """A copy of `schema` with every `$ref`, at any depth, replaced.
+    """Return a copy of `schema` with every `$ref`, at any depth, replaced.
 
-    `change` is given what the `$ref` says, and gives the members that take its place.
+    `change` gets the text of the `$ref`, and returns the members that replace it.
     """
     if not isinstance(schema, dict):
         return schema
@@ -115,12 +115,12 @@ def change_references(schema: Json, change: Callable[[str], Json]) -> Json:
 
 
 def makes_members(cls: type[enum.Enum]) -> bool:
-    """Whether values that it does not list have a member too: flags add up, others are asked."""
+    """Return whether unlisted values have a member too: flags add up, other classes decide."""
     return issubclass(cls, enum.Flag) or is_asked(cls)
 
 
 def is_asked(cls: type[enum.Enum]) -> bool:
-    """Whether the class itself decides about values that it does not list."""
+    """Return whether the class itself decides about values that it does not list."""
     own: Any = cls._missing_
     return all(
         own.__func__ is not each.__dict__["_missing_"].__func__ for each in (enum.Enum, enum.Flag)
@@ -152,7 +152,7 @@ UUID = _written(
 DATE = _written(_DATE, "2026-01-31")
 DURATION = _written(f"[+-]?[Pp]({_AMOUNT}[Dd]([Tt]{_HOURS})?|[Tt]{_HOURS})", "PT90S")
 DECIMAL = _written(r"-?([0-9]+(\.[0-9]+)?(E[+-][0-9]+)?|Infinity|s?NaN[0-9]*)", "12.50")
-"""As it is written. What is read may be a number, or any string that Python makes one of."""
+"""The written form. Read may be a number, or any string that Python's Decimal accepts."""
 
 BASE64: Json = {
     "type": "string",
@@ -211,10 +211,10 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 
 
 def to_ecma(pattern: str) -> str | None:
-    """`pattern` as ECMAScript writes it; None when it cannot say the same.
+    """Return `pattern` as ECMAScript writes it; None if ECMAScript cannot express it.
 
-    Groups lose their names: Python and ECMAScript write them differently, and validators of
-    both read schemas.
+    Groups lose their names: Python and ECMAScript write them differently, and validators of both
+    read schemas.
     """
     tokens = list(_tokens(_TOKEN, pattern))
     if "".join(found[0] for found in tokens) != pattern:
@@ -225,7 +225,7 @@ def to_ecma(pattern: str) -> str | None:
 
 
 def _tokens(of: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The tokens that `text` begins with, up to one that is unknown."""
+    """Yield the tokens at the start of `text`, up to the first unknown one."""
     at = 0
     while found := of.match(text, at):
         yield found

@@ -1,7 +1,6 @@
-"""The schemas of annotations: what a parameter takes, and what a result looks like.
+"""The schemas of annotations: the input of a parameter, and the output of a result.
 
-Each annotation is described by the library that reads its values, which is chosen exactly
-as the router chooses it.
+Each annotation is described by the library that reads its values, chosen as the router chooses it.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from accord.schema.from_msgspec import describe
 from accord.schema.schema import ANYTHING, DEFINITIONS, Schema
 
 _MOST_KEPT = 4_096
-"""How many schemas are kept: large services use the same few types in every method."""
+"""Maximum number of cached schemas: large services use the same few types in every method."""
 
 
 def accepts(annotation: Any) -> Schema:
-    """What a parameter of that annotation takes.
+    """Return the schema of a parameter with this annotation.
 
     Raises `RegistrationError` for an annotation that no parameter can have.
     """
@@ -31,9 +30,9 @@ def accepts(annotation: Any) -> Schema:
 
 
 def returns(annotation: Any) -> Schema:
-    """What a result of that annotation looks like as JSON; anything where none can tell.
+    """Return the schema of a result with this annotation as JSON; `ANYTHING` for unknown types.
 
-    The router does not check results, so there is no annotation that is refused.
+    The router does not check results, so no annotation is refused.
     """
     return _kept(_returns, annotation)
 
@@ -61,19 +60,19 @@ def _returns(annotation: Any) -> Schema:
 
 
 def _any_of(annotations: tuple[Any, ...]) -> Schema:
-    """A union of what no parameter could tell apart."""
+    """Return the schema of a union whose members a parameter could not distinguish."""
     bundle = Bundle(DEFINITIONS, "2020-12")
     choices = [bundle.add(returns(each)) for each in annotations]
     return Schema({"anyOf": choices}, bundle.definitions, "Output")
 
 
 def _foreign(annotation: Any) -> Schema:
-    """The schema of what only pydantic knows."""
+    """Return the schema of a type that only pydantic knows."""
     try:
         from accord.schema.from_pydantic import describe_by_pydantic
 
         return describe_by_pydantic(annotation, "Output")
-    except Exception:  # pydantic is not there, or does not know it either
+    except Exception:  # noqa: BLE001 - pydantic is not there, or does not know it either
         return ANYTHING
 
 

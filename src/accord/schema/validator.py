@@ -1,8 +1,8 @@
-"""Whether a value is what a JSON Schema of 2020-12 describes. Pure.
+"""Validates values against JSON Schemas of 2020-12. Pure.
 
-Written for schemas of servers that nobody vouches for: nothing is fetched, work and depth are
-bounded, and `pattern` is not looked at, as a hostile one can take for ever. What is unknown
-or malformed in a schema, `format` and the `unevaluated…` keywords constrain nothing.
+The schemas come from servers that are not trusted: nothing is fetched, work and depth are bounded,
+and `pattern` is ignored, as a hostile one can take forever. Unknown or malformed keywords, `format`
+and the `unevaluated…` keywords constrain nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 MAX_STEPS: Final = 100_000
-"""How many schemas are applied to the parts of one value."""
+"""Maximum number of schemas that are applied to the parts of one value."""
 MAX_DEPTH: Final = 100
-"""How deep schemas may lead into each other."""
+"""Maximum depth of schemas that lead into each other."""
 
 Keyword: TypeAlias = Callable[["_Check", Any, Any, dict[str, Any], str], "str | None"]
-"""Gets the keyword's own value, the value to check, the schema around it, and where the value
-is; gives what is wrong."""
+"""Takes the keyword's own value, the value to check, the schema around it, and the path of the
+value; returns the problem."""
 
 
 class TooComplexError(Exception):
@@ -34,14 +34,14 @@ class JsonSchema:
         self._anchors: dict[str, Any] | None = None
 
     def problem(self, value: Any) -> str | None:
-        """What is wrong with `value`, in one sentence; None if it fits.
+        """Return the problem of `value` in one sentence; None if it is valid.
 
         Raises TooComplexError.
         """
         return _Check(self).apply(self.schema, value, "the value")
 
     def find(self, reference: Any) -> Any:
-        """What a `$ref` within this schema stands for; True, which fits all, for any other."""
+        """Return the target of a `$ref` within this schema; True, which allows all, else."""
         if not isinstance(reference, str) or not reference.startswith("#"):
             return True
         fragment = unquote(reference[1:])
@@ -85,7 +85,7 @@ class _Check:
         self._depth = 0
 
     def apply(self, schema: Any, value: Any, where: str) -> str | None:
-        """What is wrong with `value` by `schema`."""
+        """Return the problem of `value` by `schema`."""
         if schema is False:
             return f"{where} must not be there"
         if not isinstance(schema, dict):

@@ -313,7 +313,7 @@ class Lane:
                     raise
                 await self._pool.release(connection)
             self._counts.commits += 1
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - any error belongs to its jobs; the lane goes on
             self._counts.failed_commits += 1
             for job in batch:
                 job.error = job.error or error
@@ -361,7 +361,7 @@ class Lane:
                     job.error = error
                     return
                 await connection.execute(AGAIN)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - any error belongs to its jobs; the lane goes on
                 job.error = error
                 return
 

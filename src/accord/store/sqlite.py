@@ -389,7 +389,7 @@ def _scratch(path: Path) -> sqlite3.Connection:
 
 
 def copy_sqlite(
-    source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
+    source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> None:
     """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
 
@@ -408,7 +408,7 @@ def copy_sqlite(
         reading.backup(
             writing,
             pages=PAGES,
-            progress=lambda status, left, total: progress((total - left) * size, total * size),
+            progress=lambda _status, left, total: progress((total - left) * size, total * size),
         )
         reading.execute("COMMIT")
         [found] = writing.execute("PRAGMA quick_check(1)").fetchone()

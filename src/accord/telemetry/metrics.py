@@ -33,7 +33,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Sample(Struct, frozen=True, array_like=True):
-    """One number: that of a family, or a part of a histogram, which has a name of its own."""
+    """One number: of a family, or of a part of a histogram, which has its own name."""
 
     name: str
     labels: Labels
@@ -62,14 +62,14 @@ class Exposition:
     def family(
         self, name: str, kind: Kind, about: str, samples: Iterable[tuple[Labels, float]] = ()
     ) -> None:
-        """A metric called `name`, with the value it has for each set of labels."""
+        """Add a metric called `name`, with its value for each set of labels."""
         found = self._families.setdefault(name, Family(kind, about, []))
         found.samples.extend(Sample(name, labels, value) for labels, value in samples)
 
     def histogram(
         self, name: str, labels: Labels, bounds: Sequence[float], counts: Sequence[int], sum: float
     ) -> None:
-        """What belongs to a histogram: `counts` has one more than `bounds`, for all above."""
+        """Add a histogram: `counts` has one more than `bounds`, for all values above."""
         samples = self._families[name].samples
         limits = [*(repr(float(bound)) for bound in bounds), "+Inf"]
         for limit, count in zip(limits, accumulate(counts), strict=True):
@@ -77,7 +77,7 @@ class Exposition:
         samples += (Sample(f"{name}_sum", labels, sum), Sample(f"{name}_count", labels, count))
 
     def include(self, families: Mapping[str, Family], label: tuple[str, str]) -> None:
-        """Add the families of another page; `label` says whose they are."""
+        """Add the families of another page, marked with `label`."""
         for name, each in families.items():
             found = self._families.setdefault(name, Family(each.kind, each.about, []))
             found.samples.extend(
@@ -119,7 +119,7 @@ class Histogram:
         self.sum += value
 
     def include(self, other: Histogram) -> None:
-        """Add what another one of the same bounds has counted."""
+        """Add the counts of another histogram with the same bounds."""
         self.counts = [
             mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
         ]
@@ -133,17 +133,18 @@ SECONDS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
     *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
-"""The bounds of the latency histogram unless others are given."""
+"""The default bounds of the latency histogram."""
 BATCH_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 UNKNOWN: Final = "(unknown)"
 """The label for every method that does not exist."""
 OTHER: Final = "(other)"
-"""The label for what is beyond a limit."""
+"""The label for everything beyond a limit."""
 MAX_METHODS: Final = 4_096
-"""How many methods get a label: more than a router has, unless it is changed all the time."""
+"""Maximum number of methods with their own label: more than a router has, unless it changes all the
+time."""
 MAX_CODES: Final = 64
-"""How many codes that are not in the catalogue get a label."""
+"""Maximum number of codes outside the catalogue with their own label."""
 
 _NAMESPACE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
@@ -194,7 +195,7 @@ class Metrics:
     # Labels
 
     def _counts(self, name: str) -> _Method:
-        """Where this thread counts the calls of a method."""
+        """Return the counters of this thread for a method."""
         with self._lock:
             methods = self._by_thread.setdefault(get_ident(), {})
             if len(methods) >= MAX_METHODS and name not in methods:
@@ -215,13 +216,13 @@ class Metrics:
     # What Prometheus is told
 
     def page(self) -> Page:
-        """The metrics as a page: `pages={"metrics": metrics.page}`."""
+        """Return the metrics as a page: `pages={"metrics": metrics.page}`."""
         return Page(
             body=self.text(), media_type=MEDIA_TYPE, headers=(("cache-control", "no-store"),)
         )
 
     def text(self) -> bytes:
-        """The metrics in Prometheus' text format."""
+        """Return the metrics in Prometheus' text format."""
         out = Exposition()
         self.write(out)
         return out.encode()
@@ -232,7 +233,7 @@ class Metrics:
             self._write(out, sorted(self._total().items()))
 
     def _total(self) -> dict[str, _Method]:
-        """What all threads have counted; they may go on counting meanwhile."""
+        """Return the sum of all threads' counters, which may still grow meanwhile."""
         total: dict[str, _Method] = {}
         for methods in self._by_thread.values():
             for name, counts in list(methods.items()):
@@ -286,7 +287,7 @@ class Metrics:
 
 
 class _Method:
-    """What is counted of one method."""
+    """The counters of one method."""
 
     __slots__ = ("code", "errors", "notifications", "requests", "seconds")
 

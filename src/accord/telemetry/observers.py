@@ -13,8 +13,10 @@ from accord.jsonrpc.runtime.requests import log_failure, notify_batch, notify_en
 
 
 def all_of(*observers: Observer) -> Observer:
-    """An observer that tells all of these, in this order; one that fails does not hinder the
-    others."""
+    """Return an observer that notifies all of these, in this order.
+
+    The exception of one observer is logged; the others are notified nevertheless.
+    """
     return _All(observers)
 
 
@@ -29,7 +31,7 @@ class _All:
         for observer in self._observers:
             try:
                 seen.append(observer.called(method, id, known=known, context=context))
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 - an observer may raise anything
                 log_failure(failure)
         return _SeenByAll(seen)
 
@@ -56,12 +58,12 @@ class _SeenByAll:
         for each in reversed(self._seen):  # as context variables are reset
             try:
                 each.left()
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 - an observer may raise anything
                 log_failure(failure)
 
 
 def current_traceparent() -> str:
-    """The current span as W3C Trace Context writes it (section 3.2); empty where there is none."""
+    """Return the current span as in W3C Trace Context (section 3.2); empty if there is none."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return ""

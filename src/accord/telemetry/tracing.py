@@ -5,8 +5,8 @@ trace of its headers (W3C Trace Context, or the propagator that is set); a messa
 no headers, so its trace starts there. `trace_headers` is for outgoing calls over HTTP, `traced`
 makes spans of them; `OutgoingSpans` makes spans of calls that other code makes.
 
-`RequestSpans` makes spans of HTTP requests that are not JSON-RPC. `PastSpans` records what has no
-begin and end in one piece of code: a run of several processes, or a message on its way.
+`RequestSpans` makes spans of HTTP requests that are not JSON-RPC. `PastSpans` records events
+without a begin and end in one piece of code: a run of several processes, or a message in transit.
 
 Names and attributes follow OpenTelemetry's semantic conventions for JSON-RPC and HTTP servers.
 """
@@ -41,9 +41,10 @@ except ImportError as missing:
 TRACER: Final = "accord"
 """The name under which spans are made."""
 OTHER: Final = "_OTHER"
-"""What the conventions call a method that is not known."""
+"""The conventions' name for an unknown method."""
 MAX_TEXT: Final = 128
-"""Most characters kept of what a caller may choose freely: ids, and names of no method."""
+"""Maximum number of characters recorded of text that callers choose: ids, and names of unknown
+methods."""
 
 _TRANSPORTS: Final = {
     **dict.fromkeys(("tcp", "tls", "ws", "wss", "http", "https"), "tcp"),
@@ -54,15 +55,20 @@ _PROTOCOLS: Final = {"http": "http", "https": "http", "ws": "websocket", "wss": 
 
 
 def trace_headers() -> dict[str, str]:
-    """The headers that name the current span, to be sent with a call:
-    `connect(url, outgoing_headers=trace_headers)`."""
+    """Return the headers that name the current span, to be sent with a call.
+
+    For example: `connect(url, outgoing_headers=trace_headers)`.
+    """
     headers: dict[str, str] = {}
     propagate.inject(headers)
     return headers
 
 
 class Tracing:
-    """Makes a span of every call that comes in; handlers run with it as the current one."""
+    """An observer that makes a span of every incoming call.
+
+    Handlers run with it as the current span.
+    """
 
     def __init__(
         self,
@@ -70,8 +76,10 @@ class Tracing:
         *,
         clean: Callable[[str], str] = str,
     ) -> None:
-        """Spans go to `tracer_provider`, or else to the one that is set for the process. `clean`
-        takes out of what callers chose, and of what errors say, what must not be written down."""
+        """Send spans to `tracer_provider`; by default to the one that is set for the process.
+
+        `clean` removes sensitive parts from texts that callers chose and from error messages.
+        """
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
         self._clean = clean
 
@@ -94,10 +102,10 @@ class Tracing:
         return _ServerSpan(span, parent, answered=id is not UNSET, clean=self._clean)
 
     def batch_received(self, size: int) -> None:
-        """A batch has no span of its own; the calls in it have."""
+        """Do nothing: a batch has no span of its own; the calls in it have."""
 
     def refused(self, error: RpcError) -> None:
-        """What is no call has no span."""
+        """Do nothing: input that is no call has no span."""
 
 
 class _ServerSpan:
@@ -142,8 +150,11 @@ class _ServerSpan:
 
 
 class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).call(…)`
-    """A peer whose calls have spans. Over HTTP the other end continues the trace, if the peer
-    was connected with `outgoing_headers=trace_headers`."""
+    """Return a peer whose calls have spans.
+
+    Over HTTP the other end continues the trace, if the peer was connected with
+    `outgoing_headers=trace_headers`.
+    """
 
     def __init__(self, peer: Peer, tracer_provider: TracerProvider | None = None) -> None:
         self._peer = peer
@@ -178,7 +189,7 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
 
 
 class OutgoingSpans:
-    """Makes spans of calls that go out to others, each in a trace that somebody else began."""
+    """Makes spans of outgoing calls, each in an existing trace."""
 
     def __init__(
         self,
@@ -192,7 +203,7 @@ class OutgoingSpans:
 
     @contextmanager
     def call(self, name: str, traceparent: str, attributes: Mapping[str, str]) -> Iterator[str]:
-        """A span below `traceparent`; gives the one that the call is sent with."""
+        """Begin a span below `traceparent`; yield the traceparent to send with the call."""
         parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
         with self._tracer.start_as_current_span(
             name,
@@ -213,7 +224,7 @@ class OutgoingSpans:
 
 
 def _origin(about: Context) -> tuple[current.Context, list[Link]]:
-    """Where the trace of a call comes from: the context of its parent, and what it is linked to."""
+    """Return the context of a call's parent span, and the links of its span."""
     origin = current.get_current()
     if "asgi.scope" not in about.state or not _span_in(origin).is_valid:
         # Else the web application is traced itself, and has read the headers. Around the
@@ -244,7 +255,7 @@ def _attributes(
 
 
 def _network(channel: ChannelInfo, side: str) -> dict[str, str | int]:
-    """What is known of the other end, which is the client's or the server's `side`."""
+    """Return the attributes of the other end, which is the client's or the server's `side`."""
     attributes: dict[str, str | int] = {}
     transport = _TRANSPORTS.get(channel.scheme)
     if transport is not None:
@@ -267,7 +278,7 @@ def _fail(span: Span, kind: str, message: str) -> None:
 
 VERBS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 MAX_PATH: Final = 200
-"""Most characters kept of what a client may choose freely."""
+"""Maximum number of characters recorded of text that clients choose."""
 
 
 class RequestSpans:
@@ -279,13 +290,18 @@ class RequestSpans:
         *,
         clean: Callable[[str], str] = str,
     ) -> None:
-        """Spans go to `tracer_provider`, or else to the one that is set for the process. `clean`
-        takes out of what clients chose what must not be written down."""
+        """Send spans to `tracer_provider`; by default to the one that is set for the process.
+
+        `clean` removes sensitive parts from texts that clients chose.
+        """
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
         self._clean = clean
 
     def begin(self, request: WebRequest, route: str, channel: ChannelInfo) -> RequestSpan:
-        """`route` is the path with names instead of values; empty where there is none."""
+        """Begin a span; `route` is the path with names instead of values.
+
+        It is empty if there is none.
+        """
         method = request.method if request.method in VERBS else OTHER
         # Around the callbacks of our server stands what was current when it began: no caller.
         parent = propagate.extract(request.fields, context=current.Context())
@@ -316,11 +332,11 @@ class RequestSpan:
         self._token = current.attach(trace.set_span_in_context(span, parent))
 
     def left(self) -> None:
-        """The stack in which it began is left."""
+        """Handle the exit from the stack in which the span began."""
         current.detach(self._token)
 
     def ended(self, status: int | None) -> None:
-        """It was answered; None where nobody waited for that."""
+        """End the span with the status of the response; None if the client was gone."""
         span = self._span
         if status is None:
             span.set_attribute("error.type", "cancelled")
@@ -346,7 +362,7 @@ class PastSpans:
     """Makes spans that end now."""
 
     def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
-        """Spans go to `tracer_provider`, or else to the one that is set for the process."""
+        """Send spans to `tracer_provider`; by default to the one that is set for the process."""
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
 
     def tell(
@@ -359,9 +375,11 @@ class PastSpans:
         place: Place = "internal",
         error: str = "",
     ) -> None:
-        """Something began at a time, in seconds since 1970, and is over now. It stands below
-        `traceparent`, or else below the span that is the current one; `error` says how it failed,
-        if it did."""
+        """Record an event that began at a time, in seconds since 1970, and is over now.
+
+        Its span is below `traceparent`, or else below the current span; `error` is the reason of a
+        failure.
+        """
         parent = None
         if traceparent is not None:
             parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
