@@ -1,6 +1,6 @@
 """Routes of a web application as functions with named arguments, called in process.
 
-What OpenRPC and MCP share: neither is known here.
+OpenRPC and MCP share this package; it depends on neither.
 """
 
 from accord.exposure.find import find_routes as find_routes

@@ -45,22 +45,22 @@ class Exchange:
         self._waker: asyncio.Event | None = None
         self._outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.answered = False
-        """Whether the response is complete: what the application still does is its own affair."""
+        """True once the response is complete; the application may still be running."""
         self.correlation_id = ""
         """Under this id the log has the exception that left the application, if one did."""
 
     async def run(self, app: App, scope: Scope) -> None:
-        """Call the application. Raises nothing but its own cancellation."""
+        """Call the application. Raises only CancelledError."""
         try:
             await app(scope, self.receive, self.send)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the application may raise anything
             self._failed(error)
         finally:
             if not self._outcome.done():
                 self._settle(own_error("internal_error", f"{self._route} ended without an answer"))
 
     async def response(self) -> Response:
-        """What the application answers. Raises `RpcError` when there is no answer to be had."""
+        """Return the application's response. Raises `RpcError` if there is none."""
         return await self._outcome
 
     def time_out(self, seconds: float) -> None:
@@ -69,7 +69,7 @@ class Exchange:
         self._settle(own_error("timeout", f"{self._route} took longer than {seconds:g} s{got}"))
 
     def leave(self) -> None:
-        """Nobody wants the response any more."""
+        """Disconnect: the response is no longer needed."""
         self._over = True
         if self._waker is not None:
             self._waker.set()
@@ -147,7 +147,7 @@ class Exchange:
 
 
 class Lifespan:
-    """Starts an application and ends it; in between its `state` goes along with each request."""
+    """The lifespan of an application: start, state for its requests, shutdown."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -158,9 +158,9 @@ class Lifespan:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Wait until the application is ready. Raises RuntimeError if it says that it is not.
+        """Wait until the application is ready. Raises RuntimeError if it reports a failure.
 
-        One that does not know the protocol is ready.
+        An application that does not know the protocol is ready at once.
         """
         self._task = asyncio.create_task(self._run())
         try:

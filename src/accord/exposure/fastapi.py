@@ -1,6 +1,6 @@
-"""What FastAPI knows about its routes: the document that it makes, and the tree of its routes.
+"""FastAPI's view of its routes: the OpenAPI document, and the tree of routes.
 
-Imported only where FastAPI is in use.
+Imported only if the program uses FastAPI.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from fastapi.utils import generate_unique_id
 
 
 def is_described(route: Any) -> bool:
-    """Whether the route is of the kind that FastAPI describes in its document."""
+    """Return whether the route is of the kind that FastAPI includes in its document."""
     return isinstance(getattr(route, "original_route", route), APIRoute)
 
 
 def routes_of(app: Any) -> Iterable[Any]:
-    """Every route with what the routers around it add to it: prefixes above all."""
+    """Return all routes, with the prefixes and settings of the routers around them."""
     # Since FastAPI 0.137 included routers stay what they are, and the routes are a tree.
     contexts = getattr(routing, "iter_route_contexts", iter)
     return list(contexts(app.routes))
 
 
 def document_of(app: Any) -> Mapping[str, Any] | None:
-    """The OpenAPI document of an application or a router; None for anything else.
+    """Return the OpenAPI document of an application or a router; None for anything else.
 
-    An application keeps its document once it is made. It is made anew here, and the
-    application is left as it was: reading it must not freeze it.
+    An application caches its document. Here it is generated again and the cache is restored:
+    reading it must not freeze the routes.
     """
     if isinstance(app, FastAPI):
         kept, app.openapi_schema = app.openapi_schema, None
@@ -44,7 +44,7 @@ def document_of(app: Any) -> Mapping[str, Any] | None:
 
 
 def has_made_up_id(route: Any) -> bool:
-    """Whether the route's operation id only repeats its name, its path and its method."""
+    """Return whether the operation id was generated from the route's name, path and method."""
     generator = route.generate_unique_id_function
     return route.operation_id is None and getattr(generator, "value", generator) is (
         generate_unique_id

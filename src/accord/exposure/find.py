@@ -46,7 +46,7 @@ _METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 
 def undescribed(method: str, path: str, doc: str) -> Operation:
-    """What there is to say about a route of which nothing is known but its docstring."""
+    """Return the operation of a route that is known by its docstring only."""
     summary, _, description = doc.partition("\n")
     return Operation(
         method=method,
@@ -64,14 +64,14 @@ _GROUPS: dict[Location, str] = {
     "header": "headers",
     "cookie": "cookies",
 }
-"""What the objects of the nested form are called."""
+"""The names of the objects in the nested form."""
 
 _RANKS: tuple[Location, ...] = ("path", "query", "header", "cookie", "body")
-"""Who keeps a name that several would have."""
+"""The order in which parameters keep a name that several of them have."""
 
 
 def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
-    """A parameter for each value, under a name that no other has; required ones first."""
+    """Return one parameter per value, with unique names; required ones first."""
     every = [*declared, *body.flat]
     names = _unique(every)
     named = [replace(each, name=name) for each, name in zip(every, names, strict=True)]
@@ -79,7 +79,7 @@ def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[Rou
 
 
 def nested_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
-    """One parameter for each part of the request, an object with the names of the wire."""
+    """Return one parameter for each part of the request, an object with the names on the wire."""
     groups: dict[Location, list[RouteParameter]] = {location: [] for location in _GROUPS}
     found = []
     for each in declared:
@@ -94,7 +94,7 @@ def nested_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[R
 
 
 def plain_name(parameter: RouteParameter) -> str:
-    """What a parameter is called where nothing else is: its name on the wire, as an identifier."""
+    """Return the wire name of a parameter as an identifier, before names are made unique."""
     wire_name = parameter.wire_name or parameter.name
     if parameter.location == "header":
         wire_name = wire_name.lower()
@@ -159,13 +159,13 @@ _PATH_PARAMETER = re.compile(r"\{([^{}/]+)\}")
 def find_routes(
     app: Any, *, openapi: Mapping[str, Any] | None = None, nested: bool = False
 ) -> list[Route]:
-    """The routes of `app` that can be called, in the order in which it has them.
+    """Return the routes of `app` that can be called, in the order of the application.
 
-    `app` is of Starlette or FastAPI, or any ASGI application if its OpenAPI document is given
-    as `openapi`. With `nested` the parameters of a route are not one per value but `path`,
-    `query`, `headers`, `cookies` and `body`, each an object. Routes that are hidden where
-    they are defined are there too, and say so. Raises `RegistrationError` for a document
-    that makes no sense, and for an application whose routes cannot be known.
+    `app` is of Starlette or FastAPI, or any ASGI application if its OpenAPI document is given as
+    `openapi`. With `nested` the parameters of a route are not one per value but `path`, `query`,
+    `headers`, `cookies` and `body`, each an object. Routes with `rpc_hidden` are included, with
+    `hidden` set. Raises `RegistrationError` for an invalid document, and for an application whose
+    routes cannot be read.
     """
     served = _served_by(app, documents=openapi is None)
     if openapi is not None:
@@ -197,7 +197,7 @@ def _served_by(app: Any, *, documents: bool) -> list[Served] | None:
 def _documented(
     openapi: Mapping[str, Any], served: list[Served]
 ) -> Iterator[tuple[Operation, Served | None]]:
-    """The operations of a given document, with what the application knows of them."""
+    """Yield the operations of a given document, with the application's routes for them."""
     check_size(openapi)
     document = Document(openapi)
     known = {(each.method, each.path): each for each in reversed(served)}
@@ -206,7 +206,7 @@ def _documented(
 
 
 def _described(served: list[Served]) -> Iterator[tuple[Operation, Served | None]]:
-    """What an application serves in public, and what was given a name on purpose."""
+    """Yield the public routes of an application, and those with an explicit name."""
     for each in served:
         if each.operation is not None:
             yield each.operation, each
@@ -241,7 +241,7 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
 def _with_path(
     parameters: tuple[RouteParameter, ...], path: str, served: Served | None
 ) -> list[RouteParameter]:
-    """The parameters with all that the path has: mounts may have some of their own."""
+    """Return the parameters with all of the path: mounts may add their own."""
     known = {} if served is None else {each.wire_name: each for each in served.path_parameters}
     declared = {each.wire_name: each for each in parameters if each.location == "path"}
     found = []

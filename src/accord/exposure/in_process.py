@@ -26,7 +26,7 @@ from accord.transports.asgi.scope import App, Scope
 from accord.transports.http.heads import QUERY
 
 TRACE_CONTEXT: Final = ("traceparent", "tracestate")
-"""W3C Trace Context: always goes along."""
+"""W3C Trace Context: headers that are always forwarded."""
 
 _OURS: Final = FRAMING | {
     "accept",
@@ -42,32 +42,32 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class InProcessLimits(Struct, frozen=True, kw_only=True):
-    """What a call of a route may take."""
+    """The limits of a call of a route."""
 
     max_response_bytes: int = 16 * MIB
     """Largest response; a larger one is answered -32014, and its rest not waited for."""
     max_error_bytes: int = 64 * KIB
-    """How much of a response's body goes into the data of an error."""
+    """Maximum part of a response's body in the data of an error."""
     seconds: float | None = 60.0
-    """How long a response may take until its last byte; None for as long as it likes."""
+    """Timeout in seconds until the last byte of a response; None for no timeout."""
     max_background: int = 1_000
     """Most calls that have been answered while the application still works on them; at this
     limit further calls are answered -32010."""
     drain_seconds: float = 10.0
-    """How long that work may go on once the application is to end."""
+    """Time in seconds for work in the background to finish when the application is stopped."""
 
 
 class InProcess:
     """A web application whose routes are called as functions.
 
-    `forward` names the headers of the caller that go along with a call, beside its trace
+    `forward` names the headers of the caller that are forwarded with a call, besides its trace
     context and the credentials that the route declares: headers, cookies and query keys of its
-    security schemes. An empty `forward` keeps those back, too. `base_url` is where the
-    application believes to be; left out, that is where the request came from that led to the
-    call, else http://localhost. `root_path` is what the application's paths have before them.
+    security schemes. An empty `forward` forwards no credentials either. `base_url` is the URL of
+    the application as it sees it; the default is the URL of the request that led to the call, else
+    http://localhost. `root_path` is the prefix of the application's paths.
 
-    Calls need nothing else where the application is served, and thereby started, by somebody.
-    If it is not, `async with` starts it and lets it end.
+    If the application is served elsewhere, and thereby started, calls need nothing else. Otherwise
+    `async with` starts and stops it.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class InProcess:
         headers: Mapping[str, str] = _NOTHING,
         scope: Mapping[str, Any] = _NOTHING,
     ) -> Any:
-        """What the route answers: a `msgspec.Raw` if that is JSON. Raises `RpcError`.
+        """Return the route's response: a `msgspec.Raw` if that is JSON. Raises `RpcError`.
 
-        Arguments may be `msgspec.Raw` too. `headers` are those of the caller, of which the
-        allowed ones go along. `scope` is the ASGI scope of the request that led to this call,
-        where there is one: the application then sees its client, its state and its host.
+        Arguments may be `msgspec.Raw` too. `headers` are those of the caller, of which the allowed
+        ones are forwarded. `scope` is the ASGI scope of the request that led to this call, if there
+        is one: the application then sees its client, its state and its host.
 
-        Once this call is cancelled, so is the application's work on it.
+        Cancelling this call cancels the application's work on it.
         """
         plan = self.prepare(route)
         request = plan.build(arguments)
@@ -144,9 +144,10 @@ class InProcess:
             raise
 
     def prepare(self, route: Route) -> RequestPlan:
-        """Work out what does not depend on arguments, once, before the first call or in it.
+        """Compute the parts of a route that do not depend on arguments, once.
 
-        Raises `RegistrationError` for a route that cannot be called as it is described.
+        Called before the first call or by it. Raises `RegistrationError` for a route that cannot be
+        called as described.
         """
         plan = self._plans.get(id(route))
         if plan is None:
@@ -155,7 +156,7 @@ class InProcess:
 
     @property
     def in_background(self) -> int:
-        """How many calls have been answered while the application still works on them."""
+        """Number of answered calls on which the application still works."""
         return len(self._tasks) - self._waiting
 
     # Beginning and end
@@ -178,7 +179,7 @@ class InProcess:
             self._lifespan = None
 
     async def drain(self) -> None:
-        """Let what the application does in the background finish, then cancel it."""
+        """Let the application's background work finish, then cancel it."""
         loop = asyncio.get_running_loop()
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         if tasks:
@@ -274,7 +275,7 @@ def _with_keys(query: bytes, credentials: Credentials, outer: Mapping[str, Any])
 
 
 class _Place(Struct, frozen=True):
-    """Where an application believes to be reached."""
+    """The scheme, host and port at which an application sees itself."""
 
     scheme: str
     server: tuple[str, int | None]
@@ -282,7 +283,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def at(cls, url: str) -> _Place:
-        """Raises ValueError for what is no URL of a server."""
+        """Return the place of a base URL. Raises ValueError for anything else."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname or parts.path.rstrip("/"):
             raise ValueError(f"base_url {url!r} is not like http://example.com:8000")
@@ -291,7 +292,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, scope: Mapping[str, Any], headers: Mapping[str, str], default: _Place) -> _Place:
-        """Where the request of that scope and those headers was sent to."""
+        """Return the place to which the request of that scope and those headers was sent."""
         host = headers.get("host")
         return cls(
             scope.get("scheme", default.scheme),
@@ -305,7 +306,7 @@ def _basic(host: str) -> tuple[Pair, ...]:
 
 
 def _checked(names: Iterable[str]) -> list[str]:
-    """The names of headers that may go along. Raises ValueError."""
+    """Return the names of headers to forward. Raises ValueError."""
     if isinstance(names, str):
         raise ValueError(f"forward is a list of headers, not the string {names!r}")
     lowered = [name.lower() for name in names]
@@ -328,11 +329,11 @@ else:
 
 
 class Exposed:
-    """One route of an application, to be added to a router: `router.add(exposed, "users.get")`.
+    """A route of an application, to be added to a router: `router.add(exposed, "users.get")`.
 
-    Takes its arguments by name, whatever the names are. They are passed on as the caller wrote
-    them; members of a JSON body are not even decoded. Raises `RegistrationError` for a route
-    that cannot be called as it is described.
+    It takes its arguments by name, whatever the names are. They are passed on as the caller wrote
+    them; members of a JSON body are not even decoded. Raises `RegistrationError` for a route that
+    cannot be called as described.
     """
 
     def __init__(self, in_process: InProcess, route: Route) -> None:
@@ -350,7 +351,7 @@ class Exposed:
 
 
 def _scope(context: Context) -> Mapping[str, Any]:
-    """The scope of the request that the call came with, or as much of it as is known."""
+    """Return the scope of the request that led to the call, as far as it is known."""
     scope: Mapping[str, Any] | None = context.state.get(SCOPE)
     if scope is not None:
         return scope
@@ -366,7 +367,7 @@ def _query(target: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _client(address: str) -> tuple[str, int] | None:
-    """Host and port; None where there are none, as in memory."""
+    """Return host and port; None if there are none, as in memory."""
     host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()):
         return None

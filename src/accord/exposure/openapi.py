@@ -13,18 +13,18 @@ from accord.schema.bundle import SchemaTooLargeError, from_openapi
 from accord.schema.schema import Json, Schema, change_references, referred
 
 METHODS = ("get", "post", "put", "patch", "delete")
-"""What is called: HEAD, OPTIONS and TRACE have no result."""
+"""The HTTP methods that can be called: HEAD, OPTIONS and TRACE have no result."""
 
 MOST_VALUES = 1_000_000
 MOST_DEPTH = 100
 MOST_REFERENCES = 32
-"""How many references may follow each other before one leads to something."""
+"""Maximum length of a chain of references."""
 
 _MOST_SHOWN = 80
 
 
 class Entry(Struct, frozen=True):
-    """One operation as the document has it, with what its path says for all operations."""
+    """One operation of the document, with the parts that its path shares."""
 
     method: str
     """In capitals."""
@@ -36,12 +36,12 @@ class Entry(Struct, frozen=True):
 
 
 class Document:
-    """A document to read. Raises `RegistrationError` wherever it is not what it should be."""
+    """An OpenAPI document. Raises `RegistrationError` wherever it is invalid."""
 
     def __init__(self, value: Mapping[str, Any], *, header_lines: bool = False) -> None:
         self._value = value
         self.header_lines = header_lines
-        """Whether the application wants the items of an array on header lines of their own."""
+        """True if the application expects the items of an array on separate header lines."""
         self.version = _version(value)
         components = expect_object(value.get("components", {}), "components")
         schemas = expect_object(components.get("schemas", {}), "components.schemas")
@@ -50,11 +50,11 @@ class Document:
             components.get("securitySchemes", {}), "components.securitySchemes"
         )
         self.security: Any = value.get("security", [])
-        """What operations ask for that do not say it themselves."""
+        """The security of operations that do not define their own."""
         self._definitions: dict[str, Json] = {}
         """Schemas of the document that were asked for, converted."""
         self._reach: dict[str, frozenset[str]] = {}
-        """For each of them, those that it refers to directly."""
+        """The definitions that each definition refers to directly."""
 
     def entries(self) -> Iterator[Entry]:
         """Every operation, in the document's order."""
@@ -72,7 +72,7 @@ class Document:
                     yield Entry(method.upper(), path, operation, shared, here)
 
     def resolve(self, value: Any, place: str) -> Mapping[str, Any]:
-        """The object that stands at `place`, or that the reference there leads to."""
+        """Return the object at `place`, or the target of the reference there."""
         seen = 0
         found = expect_object(value, place)
         while "$ref" in found:
@@ -83,7 +83,7 @@ class Document:
         return found
 
     def schema(self, value: Any, place: str) -> Schema:
-        """A schema of the document as one that stands alone."""
+        """Return a schema of the document with the definitions that it needs."""
         converted, direct = self._convert(value, place)
         needed: dict[str, Json] = {}
         waiting = sorted(direct)
@@ -114,7 +114,7 @@ class Document:
         return self._definitions[name]
 
     def _convert(self, value: Any, place: str) -> tuple[Json, frozenset[str]]:
-        """A schema in JSON Schema 2020-12, and the names that it refers to."""
+        """Return a schema in JSON Schema 2020-12, and the names that it refers to."""
         if not isinstance(value, Mapping | bool):
             raise wrong(place, f"expected a schema, found {shown(value)}")
         try:
@@ -125,7 +125,7 @@ class Document:
 
 
 def _names(schema: Json) -> frozenset[str]:
-    """The definitions that a schema refers to."""
+    """Return the names of the definitions that a schema refers to."""
     names: set[str] = set()
 
     def note(ref: str) -> Json:
@@ -159,15 +159,15 @@ def expect_text(value: Any, place: str) -> str:
 
 
 def wrong(place: str, what: str) -> RegistrationError:
-    """The error that says what is the matter at a place of the document."""
+    """Return the error for a fault at a place of the document."""
     return RegistrationError(f"the OpenAPI document, at {place}: {what}")
 
 
 def check_size(value: Any) -> None:
-    """Raises `RegistrationError` for a document that is too large or too deep to be read.
+    """Raise `RegistrationError` for a document that is too large or too deep to be read.
 
-    A document read from YAML may hold the same object many times over, or itself: it is
-    counted as often as it is there.
+    A document read from YAML may contain the same object many times over, or itself: each
+    occurrence counts.
     """
     values = 0
     waiting = [(value, 0)]
@@ -199,7 +199,7 @@ def _version(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """What stands there instead, cut short: a document may hold anything."""
+    """Return an unexpected value for a message, shortened: a document may contain anything."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
@@ -212,23 +212,23 @@ Place: TypeAlias = Literal["header", "query", "cookie", ""]
 
 _PLACES: Final[tuple[Place, ...]] = ("header", "query", "cookie")
 _AUTHORIZATION: Final = frozenset({"http", "oauth2", "openIdConnect"})
-"""Types whose credentials are in the header Authorization."""
+"""Types whose credentials are in the Authorization header."""
 
 
 class SecurityScheme(Struct, frozen=True, kw_only=True):
-    """A way to show who calls."""
+    """A way to authenticate the caller."""
 
     name: str
     said: dict[str, Any]
     """The scheme as the document has it."""
     place: Place = ""
-    """Where credentials stand; empty where it is not in the request, as with mutual TLS."""
+    """The place of the credentials; empty if they are not in the request, as with mutual TLS."""
     field: str = ""
     """The name of the header, query key or cookie."""
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    """What a route asks for."""
+    """The authentication that a route requires."""
 
     requirements: tuple[dict[str, list[str]], ...] = ()
     """Alternatives, each with schemes by name that are all needed, and their scopes."""
@@ -239,7 +239,7 @@ NO_SECURITY: Final = Security()
 
 
 def read_security(document: Document, operation: Mapping[str, Any], place: str) -> Security:
-    """Return what an operation asks for: its own word, else the document's."""
+    """Return the security of an operation; by default that of the document."""
     said = operation.get("security", document.security)
     requirements = []
     names: dict[str, None] = {}
@@ -272,7 +272,7 @@ def _scheme(document: Document, name: str, place: str) -> SecurityScheme:
 
 
 class Credentials:
-    """Takes along what a route's schemes name, out of its caller's request."""
+    """The credentials of a route's security schemes, taken from its caller's request."""
 
     def __init__(self, security: Security) -> None:
         fields = {
@@ -291,7 +291,7 @@ class Credentials:
         return "; ".join(pair for pair in pairs if pair.partition("=")[0] in self._cookies)
 
     def query(self, query: bytes, taken: bytes) -> bytes:
-        """Return the fields of a query that are credentials, but for those that are `taken`."""
+        """Return the fields of a query that are credentials, except those in `taken`."""
         if not self._keys or not query:
             return b""
         given = {_key(field) for field in taken.split(b"&")}

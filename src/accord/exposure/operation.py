@@ -33,7 +33,7 @@ from accord.exposure.routes import (
 from accord.schema.schema import ANYTHING, Schema
 
 WHOLE = "body"
-"""What the parameter is called that is all of the body."""
+"""The name of the parameter for the whole body."""
 
 _PLAIN = frozenset(
     {
@@ -49,25 +49,25 @@ _PLAIN = frozenset(
         "xml",
     }
 )
-"""What an object may say and still be no more than its members. Whatever else there is, such as
-`additionalProperties` or `anyOf`, says something about the whole, and keeps it together."""
+"""Keywords of an object that is no more than its members. Other keywords, such as
+`additionalProperties` or `anyOf`, constrain the whole object, and keep it in one parameter."""
 
 
 class Body(Struct, frozen=True, kw_only=True):
-    """What a route takes as its body."""
+    """The request body of a route."""
 
     form: BodyForm = "none"
     required: bool = False
     media_type: str = ""
-    """Empty where the document leaves it open, as `image/*` does."""
+    """Empty if the document leaves it open, as `image/*` does."""
     members: tuple[RouteParameter, ...] = ()
-    """By their own names; empty where the body is one value."""
+    """The members by their own names; empty if the body is one value."""
     whole: RouteParameter | None = None
-    """All of it as one parameter."""
+    """The whole body as one parameter."""
 
     @property
     def flat(self) -> tuple[RouteParameter, ...]:
-        """The members, or where there are none the whole."""
+        """The members; the whole body if there are none."""
         return self.members or (() if self.whole is None else (self.whole,))
 
 
@@ -75,7 +75,7 @@ NO_BODY = Body()
 
 
 def read_body(document: Document, value: Any, place: str) -> Body:
-    """What the request body at `place` takes."""
+    """Return the request body at `place`."""
     body = document.resolve(value, place)
     content = expect_object(body.get("content", {}), f"{place}.content")
     if not content:
@@ -100,13 +100,13 @@ def read_body(document: Document, value: Any, place: str) -> Body:
 
 
 def is_json(media_type: str) -> bool:
-    """Whether what has this media type is JSON."""
+    """Return whether the media type means JSON."""
     plain = media_type.partition(";")[0].strip().lower()
     return plain in ("application/json", "*/*", "application/*") or plain.endswith("+json")
 
 
 def _choose(content: Mapping[str, Any]) -> tuple[str, BodyForm]:
-    """The media type that is easiest to write, and the form that it asks for."""
+    """Return the media type that is easiest to write, and its form."""
     forms = {media_type: _form(media_type) for media_type in content}
     order: tuple[BodyForm, ...] = ("json", "form", "multipart", "text", "binary")
     media_type = min(forms, key=lambda each: order.index(forms[each]))
@@ -156,7 +156,7 @@ def _member(
 
 
 def _plain_object(document: Document, value: Any, place: str) -> Mapping[str, Any] | None:
-    """The object with properties that `value` is, directly or by reference; else None."""
+    """Return the object with properties that `value` is, directly or by reference; else None."""
     for _ in range(MOST_REFERENCES):
         if not isinstance(value, Mapping):
             return None
@@ -214,7 +214,7 @@ _RANGE = re.compile(r"[1-5]XX", re.IGNORECASE)
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """What an operation says."""
+    """One operation of a document."""
 
     method: str
     path: str
@@ -232,7 +232,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 def read_operation(document: Document, entry: Entry) -> Operation:
-    """What `entry` of the document says. Raises `RegistrationError` where it makes no sense."""
+    """Return the operation of `entry`. Raises `RegistrationError` if it is invalid."""
     said, place = entry.operation, entry.place
     tags = expect_array(said.get("tags", []), f"{place}.tags")
     return Operation(
@@ -263,7 +263,7 @@ def _mark(said: Mapping[str, Any], place: str) -> Mark:
 
 
 def _parameters(document: Document, entry: Entry) -> tuple[RouteParameter, ...]:
-    """Those of the path, then those of the operation, which may stand in for the former."""
+    """Return the parameters of the path and the operation; the operation's override the path's."""
     own = expect_array(entry.operation.get("parameters", []), f"{entry.place}.parameters")
     found: dict[tuple[str, str], RouteParameter] = {}
     for number, value in enumerate([*entry.shared, *own]):
@@ -298,7 +298,7 @@ def _parameter(document: Document, value: Any, place: str) -> RouteParameter:
 
 
 def _schema(document: Document, said: Mapping[str, Any], place: str) -> tuple[Schema, str]:
-    """The schema, and the style `json` where the value goes as JSON text."""
+    """Return the schema, and the style `json` if the value is sent as JSON text."""
     if "schema" in said:
         return document.schema(said["schema"], f"{place}.schema"), ""
     for media_type, value in expect_object(said.get("content", {}), f"{place}.content").items():
@@ -347,7 +347,7 @@ def _response(document: Document, code: str, value: Any, place: str) -> RouteRes
 
 
 def _status(code: str, place: str) -> int | None:
-    """The status, the first of a range of them such as `2XX`, or None for all others."""
+    """Return the status, the first of a range such as `2XX`, or None for all others."""
     if code == "default":
         return None
     if _RANGE.fullmatch(code):

@@ -1,8 +1,8 @@
 """From the arguments of a call to the request that a route expects. Pure.
 
-Everything that does not depend on the arguments is worked out once per route. Values are not
-checked against their schemas: the application does that. Refused are arguments that the route
-does not have, those that are missing, and values that cannot stand where they belong.
+Everything that does not depend on the arguments is computed once per route. Values are not checked
+against their schemas: the application does that. Refused are unknown and missing arguments, and
+values that cannot be written at their place in a request.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from accord.schema.schema import DEFINITIONS, Schema
 Pair: TypeAlias = tuple[bytes, bytes]
 
 FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
-"""Headers that say how long a request is, which the request itself knows best."""
+"""Headers about the length of a request, which the request itself sets."""
 
 TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-"""RFC 9110, section 5.6.2: what the names of headers and cookies are made of."""
+"""RFC 9110, section 5.6.2: the characters of header and cookie names."""
 
 _PLACE: Final = re.compile(r"\{([^{}:]+)(?::[^{}]*)?\}")
 _LITERAL: Final = "/:@!$&'()*+,;=~"
-"""What stands in a path as it is, RFC 3986, section 3.3."""
+"""Characters that are literal in a path, RFC 3986, section 3.3."""
 _FIELDS: Final = frozenset({"form", "multipart"})
 """Bodies of fields with names, as a query is."""
 _WITH_LENGTH: Final = frozenset({"POST", "PUT", "PATCH"})
-"""RFC 9110, section 8.6: these say how long their content is even where there is none."""
+"""RFC 9110, section 8.6: methods whose requests have a content length even without content."""
 _TYPES: Final = {
     "string": "str",
     "integer": "int",
@@ -65,22 +65,22 @@ _TYPES: Final = {
 
 
 class Request(Struct, frozen=True, gc=False):
-    """One request, but for what the caller's own headers add to it."""
+    """One request, without the caller's own headers."""
 
     path: str
     raw_path: bytes
     query: bytes
     headers: list[Pair]
-    """Those that describe the body, and those that arguments stand for."""
+    """The headers of the body and of arguments."""
     cookies: bytes
-    """What arguments add to the header `cookie`."""
+    """The arguments in the `cookie` header."""
     body: bytes
 
 
 class RequestPlan:
-    """How calls of one route become requests.
+    """A compiled plan that turns calls of one route into requests.
 
-    Raises `RegistrationError` for a route that cannot be called as it is described.
+    Raises `RegistrationError` for a route that cannot be called as described.
     """
 
     def __init__(self, route: Route) -> None:
@@ -92,7 +92,7 @@ class RequestPlan:
         self.credentials = Credentials(route.security)
 
     def build(self, arguments: Mapping[str, Any]) -> Request:
-        """The request for `arguments`. Raises `InvalidParamsError`."""
+        """Return the request for `arguments`. Raises `InvalidParamsError`."""
         draft = _Draft()
         problems = self._arguments.put(draft, arguments)
         if problems:
@@ -114,7 +114,7 @@ class RequestPlan:
 
 
 class _Draft:
-    """A request while the arguments are put where they belong."""
+    """A request while its arguments are being written."""
 
     __slots__ = ("body", "cookies", "headers", "path", "query")
 
@@ -127,7 +127,7 @@ class _Draft:
 
 
 _Step: TypeAlias = Callable[[_Draft, Any], Any]
-"""Puts one value where it belongs. Raises UnspellableError, or gives a list of problems."""
+"""Writes one value at its place. Raises UnspellableError, or returns a list of problems."""
 
 
 class _Arguments:
@@ -149,7 +149,7 @@ class _Arguments:
         self._required = [each for each in parameters if each.required]
 
     def put(self, draft: _Draft, values: Mapping[str, Any]) -> list[ParamsProblem]:
-        """Put every value where it belongs, and say what is wrong."""
+        """Write every value at its place, and return the problems."""
         problems: list[ParamsProblem] = []
         known = 0
         for name, value in values.items():
@@ -194,7 +194,7 @@ class _Arguments:
 
 
 def _step(route: Route, body: Body, parameter: RouteParameter) -> _Step:
-    """What puts the value of a parameter where it belongs."""
+    """Return the function that writes the value of a parameter at its place."""
     put = _placing(route, body, parameter)
     in_fields = parameter.location == "query" or (
         parameter.location == "body" and route.body in _FIELDS
@@ -215,45 +215,68 @@ def _step(route: Route, body: Body, parameter: RouteParameter) -> _Step:
 
 
 def _placing(route: Route, body: Body, parameter: RouteParameter) -> _Step:
-    name = parameter.wire_name
     match parameter.location:
         case "path":
-
-            def put(draft: _Draft, value: Any) -> None:
-                draft.path[name] = segment(parameter, value)
-
+            return _in_path(parameter)
         case "query":
-            spell = (
-                partial(fields, parameter, encoded(name))
-                if name
-                else (partial(fields_of_object, parameter))
-            )
-
-            def put(draft: _Draft, value: Any) -> None:
-                draft.query += spell(value)
-
+            return _in_query(parameter)
         case "header":
-            field = _header_name(route, name)
-
-            def put(draft: _Draft, value: Any) -> None:
-                draft.headers += [(field, line) for line in header_values(parameter, value)]
-
+            return _in_header(route, parameter)
         case "cookie":
-            _check_token(route, "cookie", name)
-
-            def put(draft: _Draft, value: Any) -> None:
-                shown = cookie_value(value)
-                if shown is not None:
-                    draft.cookies.append(f"{name}={shown}")
-
+            return _in_cookie(route, parameter.wire_name)
         case "body":
-            piece = body.piece(parameter)
-
-            def put(draft: _Draft, value: Any) -> None:
-                draft.body.append(piece(value))
-
+            return _in_body(body, parameter)
         case never:
             assert_never(never)
+
+
+def _in_path(parameter: RouteParameter) -> _Step:
+    name = parameter.wire_name
+
+    def put(draft: _Draft, value: Any) -> None:
+        draft.path[name] = segment(parameter, value)
+
+    return put
+
+
+def _in_query(parameter: RouteParameter) -> _Step:
+    name = parameter.wire_name
+    spell = (
+        partial(fields, parameter, encoded(name)) if name else partial(fields_of_object, parameter)
+    )
+
+    def put(draft: _Draft, value: Any) -> None:
+        draft.query += spell(value)
+
+    return put
+
+
+def _in_header(route: Route, parameter: RouteParameter) -> _Step:
+    field = _header_name(route, parameter.wire_name)
+
+    def put(draft: _Draft, value: Any) -> None:
+        draft.headers += [(field, line) for line in header_values(parameter, value)]
+
+    return put
+
+
+def _in_cookie(route: Route, name: str) -> _Step:
+    _check_token(route, "cookie", name)
+
+    def put(draft: _Draft, value: Any) -> None:
+        shown = cookie_value(value)
+        if shown is not None:
+            draft.cookies.append(f"{name}={shown}")
+
+    return put
+
+
+def _in_body(body: Body, parameter: RouteParameter) -> _Step:
+    piece = body.piece(parameter)
+
+    def put(draft: _Draft, value: Any) -> None:
+        draft.body.append(piece(value))
+
     return put
 
 
@@ -294,7 +317,7 @@ class _PathPlan:
             )
 
     def fill(self, values: Mapping[str, tuple[str, str]]) -> tuple[str, bytes]:
-        """The path, decoded and encoded."""
+        """Return the path, decoded and encoded."""
         if not self._names:
             return self._fixed
         path, raw_path = self._shown[0], self._encoded[0]
@@ -308,7 +331,7 @@ class _PathPlan:
 
 
 def _kind(value: Any) -> str:
-    """What a value is, for a message that must not repeat it."""
+    """Return the kind of a value, for a message that must not repeat it."""
     try:
         return json_kind(plain(value))
     except UnspellableError:
@@ -316,7 +339,7 @@ def _kind(value: Any) -> str:
 
 
 def _is_single(schema: Schema) -> bool:
-    """Whether a schema takes neither arrays nor objects, as far as it says."""
+    """Return whether a schema allows neither arrays nor objects, as far as it says."""
     value = schema.value
     if not isinstance(value, dict):
         return False

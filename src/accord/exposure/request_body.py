@@ -46,7 +46,7 @@ _FILE: Final = frozenset({"data", "filename", "mediaType"})
 
 
 def make_parts(parameter: RouteParameter, value: Any) -> list[bytes]:
-    """The parts that one argument stands for; none for None. Raises UnspellableError."""
+    """Return the parts for one argument; none for None. Raises UnspellableError."""
     value = plain(value)
     if value is None:
         return []
@@ -57,7 +57,7 @@ def make_parts(parameter: RouteParameter, value: Any) -> list[bytes]:
 
 
 def join_parts(parts: list[bytes]) -> tuple[str, bytes]:
-    """The content type and the content of a body with these parts."""
+    """Return the content type and the content of a body with these parts."""
     boundary = _boundary(parts)
     line = b"--" + boundary.encode("ascii")
     content = b"".join(line + b"\r\n" + part + b"\r\n" for part in parts)
@@ -65,12 +65,12 @@ def join_parts(parts: list[bytes]) -> tuple[str, bytes]:
 
 
 def is_file(schema: Schema) -> bool:
-    """Whether values of that schema are files: as OpenAPI 3.0 says it, and as 3.1 does."""
+    """Return whether values of the schema are files, by OpenAPI 3.0 or 3.1."""
     return _says_file(schema.value)
 
 
 def described(route: Route, parameter: RouteParameter) -> RouteParameter:
-    """Return a parameter as callers give it: where a route wants files, it says how."""
+    """Return a parameter as callers give it: with a schema of files where a route takes files."""
     schema = parameter.schema
     if parameter.location != "body":
         return parameter
@@ -100,7 +100,7 @@ def described(route: Route, parameter: RouteParameter) -> RouteParameter:
 
 
 def _with_files(value: Json) -> Json:
-    """Return a schema with what callers give instead of a file."""
+    """Return a schema with the object that callers give in place of a file."""
     if not isinstance(value, dict) or not _says_file(value):
         return value
     if value.get("format") == "binary" or "contentMediaType" in value:
@@ -149,9 +149,9 @@ def _part(name: str, more: str, content: bytes) -> bytes:
 
 
 def _boundary(parts: list[bytes]) -> str:
-    """A line that is in none of the parts, since nobody can write down the digest of a text in it.
+    """Return a line that is in none of the parts: no text can contain its own digest.
 
-    The same parts always get the same one.
+    The same parts always get the same boundary.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -160,7 +160,7 @@ def _boundary(parts: list[bytes]) -> str:
 
 
 Piece: TypeAlias = Any
-"""What one argument adds to a body; each form has its own kind."""
+"""The part of a body from one argument; each form has its own type."""
 
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 
@@ -169,14 +169,17 @@ class Body(Protocol):
     """One form of body."""
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
-        """What makes a piece of a value. It raises UnspellableError, this RegistrationError."""
+        """Return the function that makes a piece of a value; it raises UnspellableError.
+
+        Raises RegistrationError.
+        """
 
     def join(self, pieces: list[Piece]) -> tuple[str, bytes]:
-        """The content type and the content; both empty where there is no body."""
+        """Return the content type and the content; both empty if there is no body."""
 
 
 def choose_body(route: Route) -> Body:
-    """The body that the requests of a route have. Raises `RegistrationError`."""
+    """Return the body of a route's requests. Raises `RegistrationError`."""
     if _PRINTABLE.fullmatch(route.body_media_type) is None:
         raise RegistrationError(f"{route} has no media type in {route.body_media_type!r}")
     match route.body:

@@ -53,7 +53,7 @@ ERRORS: Final[dict[int, str]] = {
 
 
 def error_name(status: int) -> str:
-    """The catalogue's name of the error that a status stands for, from 300 on."""
+    """Return the catalogue's name for the error of a status, from 300 on."""
     if status < 400:
         return REDIRECT
     return ERRORS.get(status) or (CLIENT_ERROR if status < 500 else SERVER_ERROR)
@@ -62,17 +62,17 @@ def error_name(status: int) -> str:
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _SHOULD_BE: Final = "Input should be "
 _PARSING: Final = re.compile(", (?:unable to parse|got a number)")
-"""What follows is about the value that the application saw, which may be text where the caller
-sent a number."""
+"""The rest of a message is about the value that the application saw, which may be text where the
+caller sent a number."""
 
 
 def read_problems(
     route: Route, body: Any, arguments: Mapping[str, Any] = _NOTHING
 ) -> list[ParamsProblem]:
-    """The problems that a body lists; none where it lists none in this way.
+    """Return the problems listed in a body; empty if it has no list of this form.
 
-    `arguments` are those of the call. What came is told by them: the application has seen a text
-    where a number was put into a path, a query or a header.
+    `arguments` are those of the call; they give the type of a value, since the application sees
+    text for a number in a path, a query or a header.
     """
     listed = body.get("detail") if isinstance(body, dict) else None
     if not isinstance(listed, list) or not listed or not all(map(_is_rejection, listed)):
@@ -114,7 +114,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) -> str:
-    """Return what kind of value the caller gave there; empty where that cannot be told."""
+    """Return the kind of the caller's value; empty if it is unknown."""
     if parameter not in arguments:
         return ""
     try:
@@ -130,7 +130,7 @@ def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) ->
 
 
 def _place(route: Route, steps: list[Any]) -> tuple[str, str, list[Any]]:
-    """The caller's name for what `loc` points at, the path into it, and that path's steps."""
+    """Return the caller's name for the target of `loc`, the path into it, and that path's steps."""
     location, inside = steps[:1], steps[1:]
     for parameter in route.parameters:
         if [parameter.location] != location:
@@ -156,15 +156,15 @@ def _path(steps: Iterable[Any]) -> str:
 _NO_CONTENT: Final = frozenset({204, 205, 304})
 _WRONG_VALUES: Final = frozenset({400, 422})
 _LONGEST_HEADER: Final = 2_048
-"""How much of a header goes into an error's data."""
+"""Maximum part of a header in an error's data."""
 _DETAILS: Final = ("detail", "message", "title", "error")
-"""Where bodies say in a sentence what is wrong: FastAPI, RFC 9457 and what is common."""
+"""Members with an explanation in one sentence: FastAPI, RFC 9457 and common ones."""
 
 _check_json = msgspec.json.Decoder(Raw).decode
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """What an application answered."""
+    """The response of an application."""
 
     status: int
     headers: Iterable[tuple[bytes, bytes]] = ()
@@ -178,11 +178,11 @@ def read_response(
     max_error_bytes: int,
     arguments: Mapping[str, Any] = _NOTHING,
 ) -> Any:
-    """The result of a call: a `msgspec.Raw` where the response is JSON.
+    """Return the result of a call: a `msgspec.Raw` if the response is JSON.
 
-    Raises `RpcError` for a redirect, for an error, and for what cannot be told to the caller.
-    No more than `max_error_bytes` of a body go into an error. `arguments` are those of the call,
-    for errors to speak of what the caller sent.
+    Raises `RpcError` for a redirect, for an error, and for a response that cannot be a result. An
+    error contains at most `max_error_bytes` of a body. `arguments` are those of the call, for
+    errors in terms of the caller's values.
     """
     if not 200 <= response.status < 600:
         raise own_error(
@@ -226,7 +226,7 @@ class _Head:
 
     @property
     def filename(self) -> str:
-        """The name of the file without folders: whoever stores it should not have to look."""
+        """The name of the file without folders, so that it is safe to store."""
         disposition = self.get(b"content-disposition")
         if not disposition:
             return ""
@@ -336,7 +336,7 @@ def _detail(body: Any, head: _Head) -> str:
 
 
 def _hints(status: int, head: _Head) -> dict[str, Any]:
-    """What headers say about what to do next."""
+    """Return the headers that say what to do next."""
     hints: dict[str, Any] = {}
     location, later = head.get(b"location"), head.get(b"retry-after")
     if status < 400 and location:
@@ -348,7 +348,7 @@ def _hints(status: int, head: _Head) -> dict[str, Any]:
 
 
 def _shown_body(response: Response, head: _Head, most: int) -> dict[str, Any]:
-    """The body for an error's data: a value, or text cut where it must be; no binary content."""
+    """Return the body for an error's data: a value, or shortened text; no binary content."""
     body = response.body
     if not body:
         return {}

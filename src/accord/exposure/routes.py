@@ -22,7 +22,7 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import ANYTHING, Schema
 
 Location: TypeAlias = Literal["path", "query", "header", "cookie", "body"]
-"""Where in the request an argument goes. `body` is a member of the body, or all of it."""
+"""The part of the request for an argument. `body` is a member of the body, or the whole body."""
 
 BodyForm: TypeAlias = Literal["none", "json", "form", "multipart", "text", "binary"]
 
@@ -31,24 +31,24 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     """One named argument of a route."""
 
     name: str
-    """What callers call it: unique within the route."""
+    """The name for callers, unique within the route."""
     wire_name: str
-    """What the route calls it: the header's name, the query key, the member of the body. Empty
-    where the argument is all of its location: the whole body, or an object of query keys."""
+    """The name on the wire: the header's name, the query key, the member of the body. Empty if the
+    argument is the whole of its location: the whole body, or an object of query keys."""
     location: Location
     schema: Schema = ANYTHING
     required: bool = False
     default: Any = UNSET
-    """What the application takes where nothing is given, if it says so."""
+    """The application's default, if it is documented."""
     description: str = ""
     deprecated: bool = False
     style: str = "form"
-    """OpenAPI's way to spell arrays and objects: form, simple, deepObject, pipeDelimited, …;
-    or `json`, where the application wants the value as JSON text."""
+    """OpenAPI's style of arrays and objects: form, simple, deepObject, pipeDelimited, …; or `json`,
+    if the application expects the value as JSON text."""
     explode: bool = True
-    """Whether the members of an array or object stand apart: in headers, on lines of their own."""
+    """True if the members of an array or object are separate fields; in headers, separate lines."""
     slashes: bool = False
-    """Whether the value of a path parameter may have slashes in it, as in `{rest:path}`."""
+    """True if the value of a path parameter may contain slashes, as in `{rest:path}`."""
     members: tuple[RouteParameter, ...] = ()
     """In the nested form: the argument is an object, and these are its members, by `name`."""
 
@@ -57,10 +57,10 @@ class RouteResponse(Struct, frozen=True):
     """An answer that the route documents."""
 
     status: int | None
-    """None for the default answer."""
+    """None for the default response."""
     description: str = ""
     schema: Schema | None = None
-    """What a JSON body is like; None where there is no JSON body."""
+    """The schema of a JSON body; None if there is no JSON body."""
     media_type: str = ""
 
 
@@ -72,32 +72,32 @@ class Route(Struct, frozen=True, kw_only=True):
     path: str
     """From the root of the application, mounts included, with `{name}` for parameters."""
     parameters: tuple[RouteParameter, ...] = ()
-    """Required ones first, else in the order in which the application declares them."""
+    """Required ones first, otherwise in the order of the application."""
     body: BodyForm = "none"
     body_required: bool = False
     body_media_type: str = ""
-    """What the route says its body is; empty where the form alone says so."""
+    """The documented media type of the body; empty if the form alone defines it."""
     responses: tuple[RouteResponse, ...] = ()
     name: str = ""
-    """The name of the route or of its function, where there is one."""
+    """The name of the route or of its function, if there is one."""
     operation_id: str = ""
     rpc_name: str = ""
-    """The name that the route was given where it is defined; it always wins."""
+    """The explicit name from `rpc_name` or `x-rpc-name`; it always wins."""
     hidden: bool = False
-    """Whether the route was left out where it is defined."""
+    """True if `rpc_hidden` or `x-rpc-hidden` leaves the route out."""
     tags: tuple[str, ...] = ()
     summary: str = ""
     description: str = ""
     deprecated: bool = False
     security: Security = NO_SECURITY
-    """What it asks callers to show."""
+    """The authentication that the route requires."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
 
     @property
     def success(self) -> RouteResponse | None:
-        """The documented answer of a call that works: the lowest 2xx, else the default."""
+        """The documented success response: the lowest 2xx, else the default."""
         good = [it for it in self.responses if it.status is not None and 200 <= it.status < 300]
         if good:
             return min(good, key=lambda it: it.status or 0)
@@ -110,7 +110,7 @@ _ATTRIBUTE = "__accord_route__"
 
 
 class Mark(Struct, frozen=True):
-    """What was said about the method of a route where the route is defined."""
+    """The name and visibility of a method, set where its route is defined."""
 
     name: str = ""
     hidden: bool = False
@@ -120,10 +120,10 @@ NO_MARK = Mark()
 
 
 def rpc_name(name: str) -> Callable[[F], F]:
-    """Call the method of this route `name`, whatever the naming strategy says.
+    """Name the method of this route `name`, regardless of the naming strategy.
 
-    It also brings in a route that is left out by default. The function itself is left as it
-    is. Raises `RegistrationError` for a name that no method can have.
+    It also includes a route that is left out by default. The function itself is not changed. Raises
+    `RegistrationError` for an invalid name.
     """
     check_name(name, "rpc_name")
 
@@ -135,13 +135,13 @@ def rpc_name(name: str) -> Callable[[F], F]:
 
 
 def rpc_hidden(function: F) -> F:
-    """Leave this route out. The function itself is left as it is."""
+    """Leave this route out. The function itself is not changed."""
     setattr(function, _ATTRIBUTE, replace(mark_of(function), hidden=True))
     return function
 
 
 def mark_of(function: Any) -> Mark:
-    """What was said about `function`, or about the one that a `functools.partial` calls."""
+    """Return the mark of `function`, or of the function inside a `functools.partial`."""
     while isinstance(function, partial) and _ATTRIBUTE not in vars(function):
         function = function.func
     found = getattr(function, _ATTRIBUTE, NO_MARK)
@@ -149,7 +149,7 @@ def mark_of(function: Any) -> Mark:
 
 
 def check_name(name: Any, place: str) -> str:
-    """`name`, if it is one. Raises `RegistrationError` that begins with `place`."""
+    """Return `name` if it is valid. Raises `RegistrationError` that begins with `place`."""
     if not isinstance(name, str) or not name:
         raise RegistrationError(f"{place}: a name is a string that is not empty")
     return name
@@ -164,10 +164,10 @@ _SEPARATORS = re.compile(r"[^\w]+")
 def name_routes(
     routes: Iterable[Route], *, naming: Naming = "path", prefix: str = ""
 ) -> dict[str, Route]:
-    """The routes by the names of their methods, `prefix` before each.
+    """Return the routes by the names of their methods, with `prefix` before each.
 
-    Raises `RegistrationError` where two routes would have one name, where a name is kept for
-    the protocol, and where the strategy finds none.
+    Raises `RegistrationError` if two routes would have one name, if a name is reserved for the
+    protocol, and if the strategy finds no name.
     """
     named: dict[str, list[Route]] = {}
     for route in routes:
@@ -200,7 +200,7 @@ def _name(route: Route, naming: Naming) -> str:
 
 
 def _segments(route: Route) -> list[str]:
-    """The segments of the path, parameters by their names, with `_` for what is no letter."""
+    """Return the segments of the path, parameters by name, with `_` for other characters."""
     segments = (_SEPARATORS.sub("_", each).strip("_") for each in route.path.split("/"))
     return [each for each in segments if each]
 
@@ -235,20 +235,20 @@ _HIDDEN = ", but for those that are hidden where they are defined"
 
 
 class Select(Struct, frozen=True, kw_only=True):
-    """A condition on routes: all that is given must hold; of several values, one must.
+    """A condition on routes: all fields that are set must match; of several values, one must.
 
-    `*` in a tag or a name stands for anything; in a path, for anything within a segment, for
-    all that is below at its end (`/api/*`), and as `**` for any number of segments.
+    `*` in a tag or a name matches anything; in a path, anything within a segment; at the end of a
+    path (`/api/*`), everything below; and `**`, any number of segments.
     """
 
     method: str | tuple[str, ...] = ()
     path: str | tuple[str, ...] = ()
     tag: str | tuple[str, ...] = ()
     name: str | tuple[str, ...] = ()
-    """The operation id, the route's name, or the name given where it is defined."""
+    """The operation id, the route's name, or the explicit name."""
 
     def matches(self, route: Route) -> bool:
-        """Whether `route` is one of those meant."""
+        """Return whether `route` matches."""
         return (
             _any(_verb, self.method, (route.method,))
             and _any(_path, self.path, (route.path,))
@@ -269,10 +269,10 @@ Selection: TypeAlias = Condition | Sequence[Condition]
 def select(
     routes: Iterable[Route], *, include: Selection = (), exclude: Selection = ()
 ) -> list[Route]:
-    """Those of `routes` that some condition of `include` matches, and none of `exclude`.
+    """Return the `routes` that match any condition of `include`, and none of `exclude`.
 
-    All are included where `include` is empty. Routes that are hidden where they are defined
-    are never included. Raises `RegistrationError` for a pattern that matches no route.
+    An empty `include` includes all. Hidden routes are never included. Raises `RegistrationError`
+    for a pattern that matches no route.
     """
     every = list(routes)
     visible = [route for route in every if not route.hidden]
@@ -295,7 +295,7 @@ def _conditions(selection: Selection) -> Sequence[Condition]:
 def _test(
     condition: Condition, every: list[Route], routes: list[Route], purpose: str
 ) -> Callable[[Route], bool]:
-    """The condition as a function.
+    """Return the condition as a function.
 
     Raises `RegistrationError` for a pattern that matches none of `routes`.
     """
@@ -322,7 +322,7 @@ def _parsed(text: str, purpose: str) -> Select:
 
 
 def _hint(chosen: Select, routes: list[Route]) -> str:
-    """What there is instead, nearest first."""
+    """Return the available alternatives, nearest first."""
     if chosen.path and chosen.method:
         given = f"{_several(chosen.method)[0]} {_several(chosen.path)[0]}"
         there = sorted(map(str, routes))
@@ -357,7 +357,7 @@ def _any(
     patterns: str | tuple[str, ...],
     values: Iterable[str],
 ) -> bool:
-    """Whether one of the values matches one of the patterns, or there is no pattern."""
+    """Return whether a value matches a pattern, or there is no pattern."""
     if not patterns:
         return True
     return any(

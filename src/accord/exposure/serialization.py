@@ -1,8 +1,9 @@
-"""How values are spelled in a path, a query, a form, a header and a cookie. Pure.
+"""Values as text of a path, a query, a form, a header and a cookie. Pure.
 
-Strings stand as they are; booleans are `true` and `false`; numbers are written as JSON writes
-them. Arrays and objects follow the styles of OpenAPI, and where it has no say, as for an array
-inside an array, the value is JSON text. What cannot stand in its place is refused, never changed.
+Strings are written unchanged; booleans are `true` and `false`; numbers are written as in JSON.
+Arrays and objects follow the styles of OpenAPI; where it defines none, as for an array inside an
+array, the value is JSON text. A value that cannot be written at its place is refused, never
+changed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from accord.jsonrpc.protocol.codec import REFUSALS
 from accord.jsonrpc.protocol.messages import encode
 
 _PATH_STYLES: Final = {"label": (".", ".", False), "matrix": (";", ";", True)}
-"""RFC 6570, appendix A: what stands first, what between, and whether values are named."""
+"""RFC 6570, appendix A: the first character, the separator, and whether values are named."""
 _DELIMITERS: Final = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 _SEGMENT_ENDS: Final = re.compile(r"[/\\]")
 _HEADER_VALUE: Final = re.compile(
@@ -32,11 +33,11 @@ _COOKIE_VALUE: Final = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
 
 
 class UnspellableError(ValueError):
-    """A value that cannot stand where it was meant to; says what may stand there."""
+    """A value that cannot be written at its place; the message says which values can."""
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON has it: None, a bool, a number, a string, a list or a dict."""
+    """Return `value` as JSON has it: None, a bool, a number, a string, a list or a dict."""
     if not isinstance(value, Raw):
         return msgspec.to_builtins(value, str_keys=True)
     try:
@@ -70,10 +71,10 @@ def encoded(shown: str) -> str:
 
 
 def segment(parameter: RouteParameter, value: Any) -> tuple[str, str]:
-    """What stands in a path for `value`: decoded, and percent-encoded.
+    """Return the text of `value` in a path: decoded, and percent-encoded.
 
-    Raises UnspellableError for what would name another place than this parameter's: nothing,
-    a slash where none is allowed, and the segments `.` and `..`, also as others decode them.
+    Raises UnspellableError for values that would lead to another path: an empty one, a slash where
+    none is allowed, and the segments `.` and `..`, also as others decode them.
     """
     value = plain(value)
     shown = "" if value is None else _in_path(parameter, value, str)
@@ -115,7 +116,7 @@ def _with_slashes(shown: str) -> str:
 
 
 def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
-    """The `key=value` fields of a query or a form, percent-encoded; none for None.
+    """Return the `key=value` fields of a query or a form, percent-encoded; none for None.
 
     `key` is encoded already. Raises UnspellableError.
     """
@@ -133,7 +134,7 @@ def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
 
 
 def fields_of_object(parameter: RouteParameter, value: Any) -> list[str]:
-    """The fields of a whole query or form that is one argument. Raises UnspellableError."""
+    """Return the fields of a whole query or form in one argument. Raises UnspellableError."""
     value = plain(value)
     if value is None:
         return []
@@ -163,7 +164,7 @@ def _object(parameter: RouteParameter, key: str, pairs: list[tuple[str, str]]) -
 
 
 def header_values(parameter: RouteParameter, value: Any) -> list[bytes]:
-    """The values of the header's lines, of which there is one unless arrays are exploded.
+    """Return the values of the header's lines: one, unless arrays are exploded.
 
     None for None. Raises UnspellableError.
     """
@@ -192,7 +193,7 @@ def header_value(shown: str) -> bytes:
 
 
 def cookie_value(value: Any) -> str | None:
-    """The value of a cookie; None for None. Raises UnspellableError."""
+    """Return the value of a cookie; None for None. Raises UnspellableError."""
     value = plain(value)
     if value is None:
         return None
@@ -203,7 +204,7 @@ def cookie_value(value: Any) -> str | None:
 
 
 def from_base64(value: Any) -> bytes:
-    """The bytes that base64 text stands for. Raises UnspellableError."""
+    """Return the bytes of base64 text. Raises UnspellableError."""
     try:
         return binascii.a2b_base64(plain(value), strict_mode=True)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""What an application of Starlette or FastAPI serves: every method on every path, mounts included.
+"""The routes of a Starlette or FastAPI application: every method on every path, with mounts.
 
-Found by walking through its routes. Imported only where Starlette is in use.
+Imported only if the program uses Starlette.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 
 ENDPOINT = "__accord_endpoint__"
-"""An application that has this attribute, set to true, serves JSON-RPC itself: it is left out."""
+"""An application with this attribute, set to True, serves JSON-RPC itself: it is left out."""
 
 MOST_MOUNTS = 32
-"""How deep applications may be mounted in each other: one may hold itself."""
+"""Maximum depth of mounts: an application may mount itself."""
 
 _SCHEMAS: tuple[tuple[type[Convertor[Any]], Json], ...] = (
     (IntegerConvertor, {"type": "integer", "minimum": 0}),
@@ -44,41 +44,40 @@ class Served(Struct, frozen=True, kw_only=True):
     path: str
     """From the root, with `{name}` for parameters."""
     path_parameters: tuple[RouteParameter, ...]
-    """All of the path, those of the mounts among them."""
+    """All parameters of the path, including those of mounts."""
     name: str
     doc: str
     mark: Mark
     public: bool
-    """Whether it is in its application's own document, or would be if there were one."""
+    """True if it is in its application's own document, or would be if there were one."""
     operation: Operation | None = None
-    """What its application's own document says of it."""
+    """The operation of its application's own document."""
     made_up_id: bool = False
-    """Whether its operation id only repeats its name, path and method."""
+    """True if its operation id was generated from its name, path and method."""
 
 
 class _Level(Struct, frozen=True):
-    """Where in the tree of mounts something stands."""
+    """A level in the tree of mounts."""
 
     documents: bool
-    """Whether the documents of applications are read."""
+    """True if the documents of applications are read."""
     prefix: str = ""
     parameters: tuple[RouteParameter, ...] = ()
     depth: int = 0
 
 
 def served_by(app: Any, *, documents: bool) -> list[Served] | None:
-    """What `app` serves, or the application inside the middleware that `app` is.
+    """Return the routes of `app`, or of the application inside middleware; None if unknown.
 
-    With `documents`, what its own document says, and those of the applications mounted in it,
-    is read. None where nothing can be known. Raises `RegistrationError` where mounts do not
-    end.
+    With `documents`, its own document and those of mounted applications are read. Raises
+    `RegistrationError` for endless mounts.
     """
     inner = _application(app)
     return None if inner is None else list(_walk(inner, _Level(documents)))
 
 
 def _application(app: Any) -> Any | None:
-    """The Starlette application or router that `app` is or, as middleware does, has as `app`."""
+    """Return the Starlette application or router that `app` is, or has as `app`, as middleware."""
     for _ in range(MOST_MOUNTS):
         if getattr(app, ENDPOINT, False) is True:
             return None
@@ -119,7 +118,7 @@ def _walk(app: Any, level: _Level) -> Iterator[Served]:
 
 
 def _fastapi() -> ModuleType | None:
-    """What is known about FastAPI, if the program uses it."""
+    """Return the module for FastAPI, if the program uses FastAPI."""
     if "fastapi" not in sys.modules:
         return None
     from accord.exposure import fastapi
@@ -128,7 +127,7 @@ def _fastapi() -> ModuleType | None:
 
 
 def _operations(app: Any, fastapi: ModuleType) -> dict[tuple[str, str], Operation]:
-    """What the application's own document says, if it makes one, by method and path."""
+    """Return the operations of the application's own document, by method and path."""
     value = fastapi.document_of(app)
     if value is None:
         return {}
@@ -156,7 +155,7 @@ def _mounted(mount: Any, level: _Level) -> Iterator[Served]:
 
 
 def _handlers(route: Any) -> Iterable[tuple[str, Any]]:
-    """The methods that are called, each with what handles it."""
+    """Yield the methods of a route, each with its handler."""
     endpoint, methods = route.endpoint, route.methods
     if getattr(endpoint, ENDPOINT, False) is True:
         return
@@ -209,5 +208,5 @@ def _path_parameters(convertors: dict[str, Convertor[Any]]) -> tuple[RouteParame
 
 
 def _doc(function: Any) -> str:
-    """The docstring, without the description in YAML that Starlette allows below `---`."""
+    """Return the docstring, without the YAML that Starlette allows below `---`."""
     return (inspect.getdoc(function) or "").partition("---")[0].strip()
