@@ -29,20 +29,20 @@ from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
 
 LONGEST_PLACE: Final = 1024
-"""Characters; a longer one is left out of the document."""
+"""Maximum length in characters; a longer URL is left out of the document."""
 
 # RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 one in brackets.
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 
 current_place: Final[ContextVar[str]] = ContextVar("accord.openrpc.api", default="")
-"""The place of the request being answered; empty where nobody knows."""
+"""The URL of the endpoint for the current request; empty if unknown."""
 
 
 def place_of(scope: MutableMapping[str, Any], path: str) -> str:
-    """The URL of an endpoint at `path` of the application that an ASGI scope has reached.
+    """Return the URL of an endpoint at `path` of the application that an ASGI scope has reached.
 
-    It ends with a slash, behind which no framework redirects. Empty when the request names no
-    host, or something that is none.
+    It ends with a slash, after which no framework redirects. Empty if the request names no valid
+    host.
     """
     hosts = _hosts(scope["headers"])
     if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
@@ -68,7 +68,7 @@ _ABOUT: Final = About(
 
 
 def add_discover(router: Router, document: Callable[[], bytes]) -> None:
-    """Add the method to `router`; it answers with the bytes that `document` gives.
+    """Add the method to `router`; it answers with the bytes that `document` returns.
 
     Raises `RegistrationError` if the router has one already.
     """
@@ -84,7 +84,7 @@ METRICS_PAGE: Final = "metrics"
 
 
 class EndpointOptions(TypedDict, total=False):
-    """What `AsgiEndpoint` can be told, beside its pages."""
+    """The options of `AsgiEndpoint`, except its pages."""
 
     path: str
     limits: Limits | None
@@ -97,7 +97,7 @@ class EndpointOptions(TypedDict, total=False):
 
 
 class ApiOptions(EndpointOptions, total=False):
-    """What `Api` can be told, beside its router, its title and its version."""
+    """The options of `Api`, except its router, title and version."""
 
     description: str
     terms_of_service: str
@@ -112,7 +112,7 @@ class ApiOptions(EndpointOptions, total=False):
 
 
 class NamedApiOptions(ApiOptions):
-    """What `Api` can be told, beside its router."""
+    """The options of `Api`, except its router."""
 
     title: str
     version: str
@@ -123,17 +123,17 @@ class Api:
 
         app.mount("/rpc", Api(router, title="Pets", version="1.0"))
 
-    Calls are POSTs to where it is mounted. Below that, `openrpc.json` is the document, which
-    the method `rpc.discover`, added to the router, answers with too. Where no `servers` are
-    given, the document names the URL at which it was asked for. `explore` is a page to read
-    and call the methods in a browser, unless `explorer` is false; `metrics` is one for
-    Prometheus, if it is true or counts already. Other options are those of `AsgiEndpoint`.
+    Calls are POSTs to the path of the mount. Below it, `openrpc.json` is the document, which the
+    method `rpc.discover`, added to the router, returns too. Without `servers`, the document names
+    the URL of the request. `explore` is a page to read and call the methods in a browser, unless
+    `explorer` is False; `metrics` is a page for Prometheus, if it is True or a `Metrics`. Other
+    options are those of `AsgiEndpoint`.
 
-    `behind` is begun and ended with the endpoint where this is the whole application, or by
-    `async with` where something else serves its router.
+    `behind` is entered and exited with the endpoint if this is the whole application, or by `async
+    with` if something else serves its router.
 
-    Raises `RegistrationError` when a description does not fit its method, unless `check` is false:
-    then the document is made when somebody first asks for it.
+    Raises `RegistrationError` if a description does not fit its method. With `check` False, the
+    document is made at the first request for it.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -177,7 +177,7 @@ class Api:
         )
         self.router = router
         self.place = ""
-        """The URL at which something else serves the router, for documents without servers."""
+        """The URL of the router if something else serves it, for documents without servers."""
         self._describe(check)
         pages: dict[str, PageSource] = {DOCUMENT_PAGE: self._page}
         if metrics is not False:
@@ -185,10 +185,10 @@ class Api:
             endpoint["observer"] = _both(counting, endpoint.get("observer"))
             pages[METRICS_PAGE] = counting.page
         self.observer = endpoint.get("observer")
-        """What is told of every call, for `accord.serve` as well."""
+        """The observer of every call, for `accord.serve` as well."""
         exploring = partial(explorer_pages, title=title) if explorer else _no_pages
         self.pages: Pages = {**pages, **exploring(endpoint=".")}
-        """What stands beside the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
+        """The pages next to the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
         self._behind = nullcontext() if behind is None else behind
         self._path = endpoint.get("path", "")
         # Frameworks redirect a POST to a mount that has no slash behind it.
@@ -196,7 +196,7 @@ class Api:
         self._endpoint = AsgiEndpoint(router, pages=mounted, **endpoint)
 
     def document(self, place: str = "") -> dict[str, Any]:
-        """The OpenRPC document; `place` is the server in it where none was given."""
+        """Return the OpenRPC document; `place` is its server if none was configured."""
         return self._document.to_json(place or self.place)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -222,7 +222,7 @@ class Api:
         await self._behind.__aexit__(kind, error, traceback)
 
     def _describe(self, check: bool) -> None:
-        """Add `rpc.discover`, and make the document: what is wrong with it should show at once."""
+        """Add `rpc.discover`, and make the document so that its faults are raised at once."""
         add_discover(self.router, lambda: self._page().body)
         try:
             if check:
@@ -232,7 +232,7 @@ class Api:
             raise
 
     def _page(self) -> Page:
-        """The document for whoever asks for it now."""
+        """Return the document for the current request."""
         return self._document.page(current_place.get() or self.place)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -245,15 +245,15 @@ class Api:
 
             try:
                 await stack.enter_async_context(self._behind)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - foreign code, whose error is reported to the server
                 await receive()
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
             await self._endpoint(scope, receive, send_last)
 
 
-def _no_pages(*, endpoint: str) -> Pages:
-    """Instead of an explorer."""
+def _no_pages(*, endpoint: str) -> Pages:  # noqa: ARG001 - the signature of explorer_pages
+    """Return no pages, in place of an explorer."""
     return {}
 
 

@@ -36,11 +36,11 @@ class Param(Struct, frozen=True, kw_only=True):
     description: str = ""
     deprecated: bool = False
     place: str = ""
-    """Where in an HTTP request it goes: path, query, header, cookie or body."""
+    """The part of the HTTP request: path, query, header, cookie or body."""
     wire_name: str = ""
-    """What it is called there, where that is another name."""
+    """The name in the HTTP request, if it differs."""
     variadic: bool = False
-    """Whether any number of values may be given: by further positions, or under other names."""
+    """True if any number of values may be given: by further positions, or under other names."""
 
 
 class HttpRoute(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Description(Struct, frozen=True, kw_only=True):
 
 
 MOST_REMEMBERED: Final = 1024
-"""How many annotations are remembered with their schemas."""
+"""Maximum number of annotations whose schemas are cached."""
 
 _VARIADIC: Final[dict[Kind, str]] = {
     "var_positional": "Any number of further values, by position.",
@@ -80,7 +80,10 @@ _VARIADIC: Final[dict[Kind, str]] = {
 
 
 def describe_function(method: Method) -> Description:
-    """Raises `RegistrationError` when what its `About` says does not fit the function."""
+    """Return the description of a plain function.
+
+    Raises `RegistrationError` if its `About` does not fit the function.
+    """
     about = method.about
     summary, description = split_doc(method.doc)
     structure, parameters = choose_structure(method.parameters)
@@ -103,7 +106,7 @@ def describe_function(method: Method) -> Description:
 
 
 def split_doc(doc: str) -> tuple[str, str]:
-    """The first line of a docstring, and the rest."""
+    """Return the first line of a docstring, and the rest."""
     first, _, rest = doc.strip().partition("\n")
     return first.strip(), rest.strip()
 
@@ -111,11 +114,11 @@ def split_doc(doc: str) -> tuple[str, str]:
 def choose_structure(
     parameters: tuple[Parameter, ...],
 ) -> tuple[ParamStructure, list[Parameter]]:
-    """How the params are to be given, and those that can be given so, required ones first.
+    """Return the structure of the params, and the parameters that it reaches, required first.
 
-    OpenRPC knows one way per method. Where a signature has parameters that can only be given
-    by position and others that can only be given by name, the way that reaches more of them
-    is taken, and the others are left out: all of those are optional.
+    OpenRPC has one structure per method. If a signature has positional-only and keyword-only
+    parameters, the structure that reaches more of them is chosen, and the others are left out: all
+    of those are optional.
     """
     by_position = [it for it in parameters if it.by_position or it.kind == "var_positional"]
     by_name = [it for it in parameters if it.by_name or it.kind == "var_keyword"]
@@ -127,7 +130,7 @@ def choose_structure(
 
 
 def check_names(method: Method, names: Iterable[str]) -> None:
-    """Raises `RegistrationError` when the method's `About` speaks of a parameter it has not."""
+    """Raise `RegistrationError` if the method's `About` describes an unknown parameter."""
     known = set(names)
     for name in (*method.about.params, *method.about.deprecated_params):
         if name not in known:
@@ -138,17 +141,17 @@ def check_names(method: Method, names: Iterable[str]) -> None:
 
 
 def read_errors(method: Method) -> tuple[ErrorAbout, ...]:
-    """The errors that the method's `About` lists. Raises `RegistrationError` for unknown ones."""
+    """Return the errors in the method's `About`. Raises `RegistrationError` for unknown ones."""
     return tuple(_error(method, each) for each in method.about.errors)
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """`schema` with the value that is taken where none is given, if JSON can say it."""
+    """Return `schema` with the default value, if JSON can express it."""
     if default is UNSET:
         return schema
     try:
         value = msgspec.json.decode(encode(default))
-    except Exception:  # whatever a foreign object's encoder raises
+    except Exception:  # noqa: BLE001 - whatever a foreign object's encoder raises
         return schema
     members = schema.value if isinstance(schema.value, dict) else {}
     if value is None and isinstance(members.get("type"), str) and members["type"] != "null":
@@ -157,7 +160,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def _memoized(describe: Callable[[Any], Schema], annotation: Any) -> Schema:
-    """What `describe` says about an annotation; most methods take and give the same few types."""
+    """Return the cached result of `describe`: most methods have the same few types."""
     try:
         hash(annotation)
     except TypeError:
@@ -188,16 +191,16 @@ def _param(method: Method, parameter: Parameter) -> Param:
 
 
 class ParamNotes(Struct, frozen=True):
-    """What an annotation says of its parameter, apart from what it takes."""
+    """The description in an annotation, apart from its schema."""
 
     description: str
     deprecated: bool
     schema: Schema
-    """The rest."""
+    """The schema without them."""
 
 
 def split_notes(schema: Schema) -> ParamNotes:
-    """A parameter's schema, without what OpenRPC says beside it."""
+    """Split off the members of a parameter's schema that OpenRPC has beside it."""
     if not isinstance(schema.value, dict):
         return ParamNotes("", False, schema)
     rest = {key: it for key, it in schema.value.items() if key not in ("description", "deprecated")}
@@ -240,12 +243,15 @@ _FILE: Final = Schema(
 
 
 def route_of(method: Method) -> Route | None:
-    """The route that a method calls; None for a plain function."""
+    """Return the route that a method calls; None for a plain function."""
     return method.function.route if isinstance(method.function, Exposed) else None
 
 
 def describe_route(method: Method, route: Route) -> Description:
-    """Raises `RegistrationError` when what the method's `About` says does not fit the route."""
+    """Return the description of a method that calls a route.
+
+    Raises `RegistrationError` if its `About` does not fit the route.
+    """
     about, success = method.about, route.success
     check_names(method, [each.name for each in route.parameters])
     return Description(
@@ -267,7 +273,7 @@ def describe_route(method: Method, route: Route) -> Description:
 
 
 def _result(response: RouteResponse) -> Schema:
-    """What a call gives where the route answers so, as `accord.exposure.response` makes it."""
+    """Return the schema of a call's result, as `accord.exposure.response` makes it."""
     if response.schema is not None:
         return response.schema
     if response.status in (204, 205):
@@ -279,14 +285,14 @@ def _result(response: RouteResponse) -> Schema:
 
 
 def _said(response: RouteResponse | None) -> str:
-    """What the response's description says, unless it is what FastAPI says of every one."""
+    """Return the description of the response, unless it is FastAPI's default."""
     if response is None or response.description == _BOILERPLATE:
         return ""
     return response.description
 
 
 def _errors(route: Route) -> Iterator[ErrorAbout]:
-    """The errors that the route documents. Statuses that have one code share an error."""
+    """Yield the errors that the route documents. Statuses with the same code share an error."""
     by_name: dict[str, dict[int, str]] = {}
     for response in route.responses:
         if response.status is not None and response.status >= 300 and response.status != 304:

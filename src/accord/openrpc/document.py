@@ -35,7 +35,7 @@ _LONGEST_KEY = 60
 
 
 class Components:
-    """Collects them while a document is made. What is equal is shared."""
+    """The components of a document; equal ones are shared."""
 
     def __init__(self, tags: Iterable[Tag] = ()) -> None:
         self._bundle = Bundle(refs="#/components/schemas/", dialect="draft-07")
@@ -45,11 +45,11 @@ class Components:
         self._described = {tag.name: tag for tag in reversed(list(tags)) if _says_more(tag)}
 
     def schema(self, schema: Schema) -> Json:
-        """The schema with its definitions put here."""
+        """Return the schema; its definitions become components."""
         return self._bundle.add(schema)
 
     def error(self, error: ErrorAbout) -> Json:
-        """A reference to the error."""
+        """Return a reference to the error."""
         value: dict[str, Any] = {"code": error.code, "message": error.message}
         if error.data is not UNSET:
             value["data"] = plain(error.data)
@@ -59,16 +59,19 @@ class Components:
         return self._errors.put(key, value)
 
     def security_scheme(self, scheme: SecurityScheme) -> str:
-        """The name of the scheme in the document: applications may have several of one name."""
+        """Return the name of the scheme in the document.
+
+        Applications may have several schemes of one name.
+        """
         return self._security_schemes.name(scheme.name, plain(scheme.said))
 
     @property
     def security_schemes(self) -> dict[str, Any]:
-        """Those that methods ask for. OpenRPC has no place for them."""
+        """The security schemes of the methods. OpenRPC has no place for them."""
         return dict(sorted(self._security_schemes.values.items()))
 
     def tag(self, tag: str | Tag) -> Json:
-        """The tag, or a reference where there is more to it than its name."""
+        """Return the tag, or a reference if it has more than its name."""
         name = tag if isinstance(tag, str) else tag.name
         described = self._described.get(name)
         if described is None:
@@ -76,7 +79,7 @@ class Components:
         return self._tags.put(_key(name) or "tag", _tag_object(described))
 
     def to_json(self) -> dict[str, Any]:
-        """The member `components` of the document."""
+        """Return the member `components` of the document."""
         groups = {
             "schemas": self._bundle.definitions,
             "errors": self._errors.values,
@@ -86,7 +89,7 @@ class Components:
 
 
 class _SharedComponents:
-    """Values under keys of their own; an equal one is put there once."""
+    """Values under their own keys; equal values are stored once."""
 
     def __init__(self, group: str) -> None:
         self.values: dict[str, Any] = {}
@@ -105,7 +108,10 @@ class _SharedComponents:
 
 
 def plain(value: Any) -> Json:
-    """A Python value as JSON has it. Raises TypeError or ValueError if it cannot be said so."""
+    """Return a Python value as JSON has it.
+
+    Raises TypeError or ValueError if JSON cannot express it.
+    """
     return msgspec.json.decode(encode(value))
 
 
@@ -141,11 +147,14 @@ def _free(key: str, taken: dict[str, Any]) -> str:
 
 
 RESULT = "result"
-"""What results are called; OpenRPC wants a name, and JSON-RPC has this one."""
+"""The name of results; OpenRPC requires a name, and JSON-RPC has this one."""
 
 
 def method_object(about: Description, components: Components) -> Json:
-    """Raises `RegistrationError` when an example does not fit the method."""
+    """Return the Method Object of a description.
+
+    Raises `RegistrationError` if an example does not fit the method.
+    """
     params = [_descriptor(param, components) for param in about.params]
     result = {
         "name": RESULT,
@@ -188,7 +197,7 @@ def _descriptor(param: Param, components: Components) -> Json:
 
 
 def _security(security: Security, components: Components) -> list[Json]:
-    """What a route asks for, as OpenAPI writes it: alternatives, by the names of schemes."""
+    """Return the security of a route as in OpenAPI: alternatives, by the names of schemes."""
     names = {each.name: components.security_scheme(each) for each in security.schemes}
     return [
         {names[name]: scopes for name, scopes in alternative.items()}
@@ -226,7 +235,7 @@ def _example(about: Description, example: Example) -> Json:
 
 
 def _given(about: Description, example: Example) -> list[tuple[str, Any]]:
-    """What an example gives, in the order of the parameters and without a gap between them."""
+    """Return the params of an example, in the order of the parameters and without gaps."""
     rest = dict(example.params)
     given: list[tuple[str, Any]] = []
     skipped: list[Param] = []
@@ -267,24 +276,24 @@ def _unfit(about: Description, example: Example, why: str) -> RegistrationError:
 
 
 def _without_empty(value: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Without members that say nothing; what OpenRPC requires is kept."""
+    """Return the object without empty members, except those in `keep`."""
     return {key: it for key, it in value.items() if it or key in keep}
 
 
 OPENRPC: Final = "1.3.2"
-"""The version of the specification that documents follow unless told otherwise."""
+"""The default version of the specification."""
 
 MOST_PLACES: Final = 32
-"""How many places a document is kept for, ready to be sent."""
+"""Maximum number of server URLs for which a document is cached, ready to be sent."""
 
 _KNOWN_VERSION = re.compile(r"1\.[34]\.\d+")
 
 
 class Document:
-    """The document of one router, up to date whenever it is asked for.
+    """The document of one router, always up to date.
 
-    Raises ValueError for a version of OpenRPC that is not 1.3 or 1.4. Asking raises
-    `RegistrationError` when what is said about a method does not fit it.
+    Raises ValueError for a version of OpenRPC other than 1.3 and 1.4. Its methods raise
+    `RegistrationError` if the description of a method does not fit it.
     """
 
     def __init__(
@@ -307,18 +316,17 @@ class Document:
         self._openrpc = openrpc
         self._made: _RenderedDocument | None = None
         self._described: dict[str, tuple[Method, Description]] = {}
-        """What the methods said when the document was last made: most say it again."""
+        """The descriptions of the last document: most methods do not change."""
 
     def page(self, place: str = "") -> Page:
-        """The document as it is sent, with an entity tag.
+        """Return the document as it is sent, with an entity tag.
 
-        `place` is the URL of the server that is asked. The document names it where it was
-        made without servers.
+        `place` is the URL of the server that gets the request. A document without servers names it.
         """
         return self._current().page("" if self._servers else place)
 
     def to_json(self, place: str = "") -> dict[str, Any]:
-        """The document as a value of its own."""
+        """Return the document as a value of its own."""
         value: dict[str, Any] = msgspec.json.decode(self.page(place).body)
         return value
 
@@ -384,7 +392,7 @@ class _RenderedDocument:
 
 
 def describe(method: Method) -> Description:
-    """What there is to say about a method. Raises `RegistrationError`."""
+    """Return the description of a method. Raises `RegistrationError`."""
     route = route_of(method)
     return describe_function(method) if route is None else describe_route(method, route)
 

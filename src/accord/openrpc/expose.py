@@ -17,7 +17,10 @@ from accord.transports.options import check_options
 
 
 def check_path(path: str) -> str:
-    """`path` without a slash at its end. Raises `RegistrationError` if it is not like `/rpc`."""
+    """Return `path` without a slash at its end.
+
+    Raises `RegistrationError` unless it is a path such as `/rpc`.
+    """
     trimmed = path.rstrip("/")
     if not trimmed.startswith("/") or "{" in trimmed or "//" in trimmed:
         raise RegistrationError(f"at={path!r} is no path such as '/rpc'")
@@ -48,7 +51,7 @@ UNVERSIONED: Final = "0.1.0"
 
 
 def web_info(app: Any, openapi: Mapping[str, Any] | None) -> NamedApiOptions:
-    """What an application, or its OpenAPI document where one is given, says about itself."""
+    """Return the metadata of an application, or of its OpenAPI document if there is one."""
     said = _attributes(app) if openapi is None else openapi
     info = _mapping(said.get("info"))
     return {
@@ -63,7 +66,7 @@ def web_info(app: Any, openapi: Mapping[str, Any] | None) -> NamedApiOptions:
 
 
 def _attributes(app: Any) -> dict[str, Any]:
-    """What FastAPI would write into its document."""
+    """Return the metadata as FastAPI would write it into its document."""
     info = {
         "title": getattr(app, "title", None),
         "version": getattr(app, "version", None),
@@ -128,21 +131,21 @@ def expose(
     version: str | None = None,
     **api: Unpack[ApiOptions],
 ) -> Api:
-    """The routes of `app` as methods, called in process and described.
+    """Return an API with the routes of `app` as methods, called in process and described.
 
         expose(app, at="/rpc")
 
-    Served `at` a path of `app` itself, where that is one of Starlette or FastAPI, or wherever
-    you put the result, which is an ASGI application.
+    It is served `at` a path of `app` itself, if that is an application of Starlette or FastAPI;
+    otherwise mount the result, which is an ASGI application, where you like.
 
-    The routes are those that `app` has now. They are added to `router`, which may have other
-    methods, or to a new one. `include` and `exclude` choose, `naming` and `prefix` name, with
-    `nested` the parameters are grouped by where they go. `forward` names the caller's headers
-    that go along with a call. `openapi` describes an application that is not of Starlette or
-    FastAPI. What `app` says about itself is in the document, unless the options of `Api` say
-    otherwise.
+    The routes are the current ones of `app`. They are added to `router`, which may have other
+    methods, or to a new one. `include` and `exclude` select, `naming` and `prefix` name; with
+    `nested` the parameters are grouped by their part of the request. `forward` names the caller's
+    headers that are forwarded with a call. `openapi` describes an application that is not of
+    Starlette or FastAPI. The metadata of `app` is in the document, unless the options of `Api`
+    override it.
 
-    Raises `RegistrationError` when two routes would have one name, or a pattern fits none.
+    Raises `RegistrationError` if two routes would have one name, or a pattern matches none.
     """
     check_options(expose, api, ApiOptions.__annotations__)
     routes = find_routes(app, openapi=openapi, nested=nested)

@@ -1,6 +1,6 @@
-"""What a document says about the whole API: whose it is, and where it is served.
+"""The metadata of an API in its document: title, contact, license, servers.
 
-Values that become members of an OpenRPC document as they are; methods are not known here.
+The values become members of an OpenRPC document unchanged; methods are not known here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class Contact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who answers questions about the API."""
+    """The contact for questions about the API."""
 
     name: str = ""
     url: str = ""
@@ -22,18 +22,18 @@ class Contact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class License(Struct, frozen=True, omit_defaults=True):
-    """Under which terms the API may be used."""
+    """The license of the API."""
 
     name: str
     url: str = ""
 
 
 class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What the API is called, its version, and who stands behind it."""
+    """The title of the API, its version, and its publisher."""
 
     title: str
     version: str
-    """The version of the API, which has nothing to do with that of OpenRPC."""
+    """The version of the API, not of OpenRPC."""
     description: str = ""
     """Markdown."""
     terms_of_service: str = ""
@@ -47,15 +47,15 @@ class ServerVariable(Struct, frozen=True, omit_defaults=True):
 
     default: str
     enum: tuple[str, ...] = ()
-    """The values there are, where not every one will do."""
+    """The allowed values, if not every value is."""
     description: str = ""
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """Where the API can be called. Raises ValueError for a URL that is not absolute."""
+    """A URL of the API. Raises ValueError for a URL that is not absolute."""
 
     url: str
-    """Absolute; `${name}` stands for the variable of that name."""
+    """Absolute; `${name}` is a reference to the variable of that name."""
     name: str = ""
     summary: str = ""
     description: str = ""
@@ -75,12 +75,12 @@ _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 
 
 def url_variables(url: str) -> list[str]:
-    """The names of the variables in a server's URL."""
+    """Return the names of the variables in a server's URL."""
     return _VARIABLE.findall(url)
 
 
 def is_absolute(url: str) -> bool:
-    """Whether `url` has a scheme and a place, whatever the values of its variables are."""
+    """Return whether `url` has a scheme and a host or path, for any values of its variables."""
     if not url.isprintable() or " " in url or "://" not in url:
         return False
     try:

@@ -39,21 +39,21 @@ from accord.openrpc.linter_rules import (
 )
 
 MOST_FINDINGS: Final = 1000
-"""Nobody reads more of them."""
+"""Maximum number of findings: nobody reads more."""
 
 _VERSION: Final = re.compile(r"1\.[0-4]\.\d+(-rc\d+)?")
 _KEY: Final = re.compile(r"[A-Za-z0-9._-]+")
 _URLS: Final = {"info": "termsOfService", "contact": "url", "license": "url", "docs": "url"}
-"""Where links to pages stand."""
+"""The members with links to pages."""
 
 
 def lint(document: Any) -> list[DocumentFinding]:
-    """What is wrong with a document that was decoded from JSON; an empty list if nothing."""
+    """Return the findings in a document that was decoded from JSON; empty if there are none."""
     return list(islice(_Linter(document).run(), MOST_FINDINGS))
 
 
 class _Linter:
-    """One document being looked at."""
+    """The state of linting one document."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
@@ -75,13 +75,9 @@ class _Linter:
     def _check(self, visit: ObjectVisit) -> Iterator[DocumentFinding]:
         if visit.kind in _URLS:
             yield from _check_url(visit, _URLS[visit.kind])
+        if visit.kind in _CHECKS:
+            yield from _CHECKS[visit.kind](visit)
         match visit.kind:
-            case "document":
-                yield from _check_version(visit)
-            case "contact":
-                yield from _check_email(visit)
-            case "server":
-                yield from _check_server(visit)
             case "error":
                 yield from check_error(visit.path, visit.value)
             case "tag":
@@ -206,3 +202,6 @@ def _check_variable(path: Path, variable: Any) -> Iterator[DocumentFinding]:
         if values and isinstance(default, str) and default not in values:
             message = f"the default '{default}' is not among the values in 'enum'; add it there"
             yield finding("server-variable", (*path, "default"), message)
+
+
+_CHECKS: Final = {"document": _check_version, "contact": _check_email, "server": _check_server}

@@ -19,12 +19,12 @@ _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 def is_local(ref: str) -> bool:
-    """Whether a reference leads into its own document."""
+    """Return whether a reference leads into its own document."""
     return ref.startswith("#")
 
 
 def follow(document: Any, ref: str) -> Any | UnsetType:
-    """What a local reference leads to; UNSET where there is nothing."""
+    """Return the target of a local reference; UNSET if there is none."""
     pointer = unquote(ref[1:])
     if pointer and not pointer.startswith("/"):
         return UNSET  # an anchor, which no tool for OpenRPC knows
@@ -41,7 +41,7 @@ def follow(document: Any, ref: str) -> Any | UnsetType:
 
 
 def resolve(document: Any, value: Any) -> Any | UnsetType:
-    """`value`, or what it refers to in the end; UNSET where that is nothing, or elsewhere."""
+    """Return `value`, or the final target of its references; UNSET if there is none here."""
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
         if ref in seen or not is_local(ref):
@@ -52,7 +52,7 @@ def resolve(document: Any, value: Any) -> Any | UnsetType:
 
 
 def is_endless(document: Any, value: Any) -> bool:
-    """Whether references lead from `value` to each other only."""
+    """Return whether references lead from `value` only to each other."""
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and is_local(ref):
         if ref in seen:
@@ -85,7 +85,7 @@ _NEWER: Final = {
     "minContains": "contains alone",
     "maxContains": "contains alone",
 }
-"""Keywords that draft 07 has not, and what to write instead."""
+"""Keywords that draft 07 lacks, and their replacements."""
 
 
 def _is_text(value: Any) -> bool:
@@ -137,7 +137,7 @@ _KEYWORDS: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
 
 
 def subschemas(path: Path, schema: Any) -> Iterator[tuple[Path, Any]]:
-    """A schema and every schema inside it, with their paths."""
+    """Yield a schema and every schema inside it, with their paths."""
     waiting = [(path, schema)]
     while waiting:
         path, schema = waiting.pop()
@@ -157,7 +157,7 @@ def _inside(schema: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
 
 
 def check_schema(path: Path, schema: Any) -> Iterator[DocumentFinding]:
-    """What is wrong with one schema, those inside it left aside."""
+    """Yield the findings in one schema, without those inside it."""
     if isinstance(schema, dict):
         yield from _check_keywords(path, schema)
         yield from _check_array(path, schema)
@@ -201,11 +201,11 @@ def _check_required(path: Path, schema: dict[str, Any]) -> Iterator[DocumentFind
 
 
 _SERVER_ERRORS = range(-32099, -32000 + 1)
-"""JSON-RPC 2.0, section 5.1: what a server makes of these is its own affair."""
+"""JSON-RPC 2.0, section 5.1: the meaning of these is defined by the server."""
 
 
 class MethodChecks:
-    """The methods of a document, those behind references included."""
+    """Checks of a document's methods, including those that are references."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
@@ -300,7 +300,7 @@ class MethodChecks:
                 yield finding("link-param", (*path, "params", param), message)
 
     def _items(self, holder: dict[str, Any], member: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The objects of an array, those behind references included, with their indices."""
+        """Yield the objects of an array, with references resolved, and their indices."""
         listed = holder.get(member)
         for index, each in enumerate(listed if isinstance(listed, list) else []):
             if isinstance(found := resolve(self._document, each), dict):
@@ -308,7 +308,7 @@ class MethodChecks:
 
 
 def check_error(path: Path, error: dict[str, Any]) -> Iterator[DocumentFinding]:
-    """What is wrong with the code of one error."""
+    """Yield the findings in the code of one error."""
     code = error.get("code")
     if not isinstance(code, int) or code not in RESERVED or code in _SERVER_ERRORS:
         return
@@ -366,7 +366,7 @@ def _is_variadic(param: dict[str, Any]) -> bool:
 
 
 def _repeated(items: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
-    """Those whose value was there before."""
+    """Yield the items whose value was there before."""
     seen: Counter[Any] = Counter()
     for path, value in items:
         if isinstance(value, str | int):

@@ -14,21 +14,21 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class LintRule(Struct, frozen=True):
-    """What a rule asks for, and how bad it is not to follow it."""
+    """A rule, and the severity of breaking it."""
 
     severity: Severity
     about: str
 
 
 class DocumentFinding(Struct, frozen=True):
-    """One thing that is wrong with a document."""
+    """A fault of a document."""
 
     rule: str
     severity: Severity
     path: str
-    """Where, as a JSONPath: `$.methods[0].params[1].name`."""
+    """The place as a JSONPath: `$.methods[0].params[1].name`."""
     message: str
-    """What is wrong, and what to do about it."""
+    """The fault, and how to fix it."""
 
 
 RULES: Final = {
@@ -90,7 +90,7 @@ def finding(rule: str, path: Path, message: str) -> DocumentFinding:
 
 
 def shown(path: Path) -> str:
-    """A path as JSONPath writes it."""
+    """Return a path as JSONPath writes it."""
     return "$" + "".join(map(_step, path))
 
 
@@ -199,7 +199,7 @@ _TERM: Final = re.compile(r"([\[{]?)(\w+)(&?)[\]}]?(!?)")
 
 
 class _Member(Struct, frozen=True):
-    """What one member of an object must be."""
+    """The type that a member of an object must have."""
 
     form: str
     """`[` for an array, `{` for a map, empty for one value."""
@@ -225,16 +225,16 @@ class ObjectVisit(Struct, frozen=True):
     path: Path
     value: Any
     wanted: str = ""
-    """For a reference: the kind of what it should lead to."""
+    """For a reference: the kind of object that it must lead to."""
 
 
 def walk(document: Any) -> Iterator[ObjectVisit | DocumentFinding]:
-    """Every object of the document, outermost first, and whatever has not the right shape."""
+    """Yield every object of the document, outermost first, and findings of wrong shapes."""
     yield from _one("document", (), document)
 
 
 def has_shape(kind: str, value: Any) -> bool:
-    """Whether `value` could be an object of this kind, as far as its own members tell."""
+    """Return whether `value` could be an object of this kind, judging by its own members."""
     if kind == "schema":
         return isinstance(value, dict | bool)
     members = _MEMBERS[kind]
@@ -299,7 +299,7 @@ _PLAIN: Final[dict[str, tuple[str, Any]]] = {
         lambda it: it in ("by-name", "by-position", "either"),
     ),
     "schema": ("a schema, an object or true or false", lambda it: isinstance(it, dict | bool)),
-    "any": ("", lambda it: True),
+    "any": ("", lambda _: True),
 }
 
 
@@ -323,7 +323,7 @@ def _is_known(kind: str) -> Any:
 
 
 def json_type(value: Any) -> str:
-    """What a value is called in JSON."""
+    """Return the name of a value's type in JSON."""
     match value:
         case None:
             return "null"

@@ -1,7 +1,7 @@
-"""An OpenRPC document of any origin to an API that clients are written from.
+"""Reads an OpenRPC document of any origin into the model that clients are generated from.
 
-Reads what is there, asks for no more than clients need, and says where something is wrong.
-The document is hostile: what it says becomes values here and never code.
+The reader requires only the parts that clients need, and says where something is wrong. The
+document is not trusted: its texts become values here and never code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_METHODS: Final = 20_000
 
 
 def read_api(content: Any) -> ApiModel:
-    """What an OpenRPC document says about its methods. Raises `DocumentError`."""
+    """Return the model of an OpenRPC document. Raises `DocumentError`."""
     expect(content, dict, "#", "an OpenRPC document is an object")
     reader = _Reader(content)
     info = dict_in(content, "info", "#")
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _servers(content: Json) -> Iterator[str]:
-    """The URLs under `servers` that can be connected to as they are."""
+    """Return the URLs under `servers` that can be connected to unchanged."""
     servers = content.get("servers")
     for server in servers if isinstance(servers, list) else ():
         url = server.get("url") if isinstance(server, dict) else None

@@ -29,7 +29,7 @@ class Primitive(Struct, frozen=True):
 
     kind: Literal["string", "integer", "number", "boolean", "null"]
     format: str = ""
-    """What a string holds, as `date-time`, `uuid` or `base64`; nothing for other strings."""
+    """The format of a string, such as `date-time`, `uuid` or `base64`; empty for others."""
 
 
 class ConstantType(Struct, frozen=True):
@@ -45,13 +45,13 @@ class Array(Struct, frozen=True):
 
 
 class Tuple(Struct, frozen=True):
-    """Values whose types depend on their places."""
+    """Values whose types depend on their positions."""
 
     items: tuple[Type, ...]
     least: int
-    """How many of them there are at least."""
+    """Minimum number of values."""
     rest: Type | None
-    """What may follow after them; None where nothing may."""
+    """The type of further values; None if there may be none."""
 
 
 class Map(Struct, frozen=True):
@@ -96,7 +96,7 @@ class RecordType(Struct, frozen=True):
 
     fields: tuple[RecordField, ...]
     open: bool
-    """Whether it is said that other members may be there too."""
+    """True if the schema explicitly allows other members."""
 
 
 class Declaration(Struct, frozen=True):
@@ -104,7 +104,7 @@ class Declaration(Struct, frozen=True):
 
     key: str
     hint: tuple[str, ...]
-    """What to call it: a name, or names from the outside in, as `order`, `items`, `item`."""
+    """The preferred name: one name, or names from the outside in, as `order`, `items`, `item`."""
     type: RecordType | Type
     doc: str = ""
 
@@ -118,11 +118,11 @@ class ApiParameter(Struct, frozen=True):
     doc: str = ""
     deprecated: bool = False
     variadic: bool = False
-    """Whether it stands for any number of further params, each of its type."""
+    """True for any number of further params of its type."""
 
 
 class ApiError(Struct, frozen=True):
-    """An error that a method is said to answer with."""
+    """A documented error of a method."""
 
     code: int
     message: str
@@ -135,9 +135,9 @@ class ApiMethod(Struct, frozen=True, kw_only=True):
     parameters: tuple[ApiParameter, ...]
     """In the order of an array of params."""
     by_position: bool
-    """Whether params must be an array; else they are an object."""
+    """True if params must be an array; otherwise they are an object."""
     result: Type | None
-    """None for a method that gives no answer, which is called by notification."""
+    """None for a method without an answer, which is called by notification."""
     summary: str = ""
     description: str = ""
     result_doc: str = ""
@@ -152,17 +152,17 @@ class ApiModel(Struct, frozen=True):
     version: str
     description: str
     urls: tuple[str, ...]
-    """Where it is served, by the document's own word."""
+    """The URLs of the service according to the document."""
     declarations: Mapping[str, Declaration]
     methods: tuple[ApiMethod, ...]
 
     def url(self, schemes: Container[str]) -> str:
-        """The first URL of one of these schemes; empty if there is none."""
+        """Return the first URL of one of these schemes; empty if there is none."""
         return next((url for url in self.urls if url.partition(":")[0] in schemes), "")
 
 
 def union(*types: Type) -> Type:
-    """A value of any of these types, written as simply as possible."""
+    """Return the type of a value of any of these types, written as simply as possible."""
     members: dict[Type, None] = {}
     values: dict[tuple[type, Scalar], Scalar] = {}
     for each in types:
@@ -187,11 +187,11 @@ def union(*types: Type) -> Type:
 
 
 _CONSTANTS = ConstantType(())
-"""Stands for all constants of a union together, where the first of them stood."""
+"""A marker for all constants of a union together, at the position of the first."""
 
 
 def references(type: Type) -> Iterator[str]:
-    """The keys of all declarations that a type refers to."""
+    """Return the keys of all declarations that a type refers to."""
     match type:
         case TypeReference(key):
             yield key
@@ -208,8 +208,11 @@ def references(type: Type) -> Iterator[str]:
 
 
 def order(types: Mapping[str, Type]) -> tuple[list[str], list[str]]:
-    """The keys of `types` in two parts: those that must be known before they are made, as they
-    lead back to themselves; and all others, each after those that it refers to."""
+    """Return the keys of `types` in two parts, in the order of their definition.
+
+    The first part refers to itself, so it must be known before it is defined. In the second part
+    each key comes after those that it refers to.
+    """
     sorter = _Sorter(types)
     recursive: list[str] = []
     for key in types:
@@ -236,14 +239,14 @@ class _Sorter:
         self._ready = deque(key for key, needed in self._needs.items() if not needed)
 
     def sort(self) -> None:
-        """Put in order what needs only what is known."""
+        """Append the keys whose references are all known."""
         while self._ready:
             key = self._ready.popleft()
             self.ordered.append(key)
             self.assume(key)
 
     def assume(self, key: str) -> None:
-        """Take a key for known."""
+        """Add a key to the known ones."""
         self.known.add(key)
         for each in self._needed_by[key]:
             self._needs[each].pop(key, None)
@@ -251,7 +254,7 @@ class _Sorter:
                 self._ready.append(each)
 
     def circle(self, key: str) -> str:
-        """A key that leads back to itself, found from one that cannot be put in order."""
+        """Return a key that refers to itself, found from a key that cannot be sorted."""
         seen: set[str] = set()
         while key not in seen:
             seen.add(key)
@@ -260,7 +263,7 @@ class _Sorter:
 
 
 def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Declaration]:
-    """The same declarations, none of which is directly itself."""
+    """Return the same declarations, without those that consist directly of themselves."""
     found = dict(declarations)
     done: set[str] = set()
     for start in declarations:
@@ -283,7 +286,7 @@ def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Dec
 
 
 def directly(type: RecordType | Type) -> list[str]:
-    """The keys of the declarations that a type consists of, nothing in between."""
+    """Return the keys of the declarations that a type consists of directly."""
     members = type.members if isinstance(type, Union) else (type,)
     return [member.key for member in members if isinstance(member, TypeReference)]
 

@@ -13,25 +13,28 @@ from msgspec import Struct
 from accord.openrpc.clients.model import ApiMethod
 
 LONGEST: Final = 40
-"""Longer identifiers are cut; numbers tell those apart that are the same then."""
+"""Longer identifiers are cut; numbers distinguish those that become equal."""
 
 _WORD_ENDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 
 
 def words(text: str) -> list[str]:
-    """The words in a name, however it is written: `userName`, `user-name`, `user.name`."""
+    """Return the words in a name in any style: `userName`, `user-name`, `user.name`."""
     known = "".join(map(_kept, normalize("NFKC", text[: 4 * LONGEST])))
     return [word for part in known.split() for word in _WORD_ENDS.split(part) if word]
 
 
 def snake(text: str, otherwise: str) -> str:
-    """`user_name`; `otherwise` where nothing is left, and before a digit."""
+    """Return `user_name`; `otherwise` if nothing is left, and before a digit."""
     return _identifier("_".join(words(text)).lower(), f"{otherwise}_", otherwise)
 
 
 def pascal(texts: Iterable[str], otherwise: str) -> str:
-    """`UserName`, of all the words together. It begins with a capital, which a `snake` name has
-    nowhere: `otherwise` stands before letters that have none."""
+    """Return `UserName`, of all the words together.
+
+    It begins with a capital, which no `snake` name has: `otherwise` comes before letters without
+    capitals.
+    """
     found = [word for text in texts for word in words(text)]
     joined = "".join(word[:1].upper() + word[1:] for word in found)
     name = _identifier(joined, otherwise, otherwise)
@@ -39,7 +42,7 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
 
 
 def camel(text: str, otherwise: str) -> str:
-    """`userName`; a name that is an identifier already stays as it is."""
+    """Return `userName`; a name that is an identifier already is unchanged."""
     if _IDENTIFIER.fullmatch(text) and len(text) <= LONGEST:
         return text
     first, *others = words(text) or [""]
@@ -48,7 +51,7 @@ def camel(text: str, otherwise: str) -> str:
 
 
 class IdentifierScope:
-    """The identifiers of one place, each of which is there once."""
+    """The identifiers of one scope, each of them once."""
 
     def __init__(self, reserved: Iterable[str] = (), *, between: str = "_") -> None:
         self._taken = set(reserved)
@@ -56,7 +59,7 @@ class IdentifierScope:
         self._numbers: dict[str, int] = {}
 
     def claim(self, name: str) -> str:
-        """`name`, with a number behind it if it is taken."""
+        """Return `name`, with a number after it if it is taken."""
         found = name
         while found in self._taken:
             self._numbers[name] = self._numbers.get(name, 1) + 1
@@ -83,12 +86,12 @@ _LINE_ENDS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def line(text: str) -> str:
-    """The text on one line."""
+    """Return the text on one line."""
     return " ".join(_printable(text).split())
 
 
 def lines(text: str, width: int) -> list[str]:
-    """The text as lines of that width, where its words allow; blank ones between paragraphs."""
+    """Return the text as lines of that width, as far as possible; blank ones between paragraphs."""
     found: list[str] = []
     for each in _LINE_ENDS.split(text.strip()):
         shown = _printable(each).rstrip()
@@ -111,7 +114,7 @@ def _printable(text: str) -> str:
 
 
 DEEPEST: Final = 8
-"""How many dots of a name are places; what follows is one name."""
+"""Maximum number of dots of a name that make namespaces; the rest is one name."""
 
 
 class ClientNamespace(Struct, frozen=True):
@@ -136,8 +139,10 @@ def build_namespaces(
     identifier: Callable[[str], str],
     taken: Iterable[str],
 ) -> ClientNamespace:
-    """The place of all methods. At its top the identifiers in `taken` are not free: there an
-    underscore follows."""
+    """Return the namespace of all methods.
+
+    At its top the identifiers in `taken` are not free: there an underscore follows.
+    """
     root = _NamespaceBuilder()
     for method in methods:
         *path, last = [method.name] if flat else _parts(method.name)

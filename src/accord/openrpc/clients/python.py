@@ -82,7 +82,7 @@ IMPORTED: Final = frozenset(
 
 
 def imports(body: str) -> list[str]:
-    """The imports of what the body uses, sorted as `ruff check` wants them."""
+    """Return the imports that the body uses, sorted as `ruff check` expects."""
     used = _names_in(ast.parse(body))
     modules = [line for name, line in MODULES.items() if name in used and name != "msgspec"]
     standard = [*modules, *_from_imports(_STANDARD, used)]
@@ -102,7 +102,7 @@ def _from_imports(homes: dict[str, tuple[str, ...]], used: set[str]) -> Iterator
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    """The names that source refers to, those in quoted types among them."""
+    """Return the names that source refers to, including those in quoted types."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -118,17 +118,18 @@ def _names_in(tree: ast.AST) -> set[str]:
 
 
 _HIDDEN: Final = frozenset({*MODULES, *IMPORTED, "self"})
-"""What no field, parameter or method may be called: the source around it means something else."""
+"""Names that no field, parameter or method may have: they have another meaning in the source
+around."""
 _OWN: Final = ("batch", "close", "connect", "peer", "using")
-"""What a client has beside the methods of the API."""
+"""The members of a client besides the methods of the API."""
 _CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
-"""Schemes to take from a document: those that start no program and open no file."""
+"""Schemes that may be taken from a document: they start no program and open no file."""
 
 Block = list[str]
 
 
 def write_python(api: ApiModel, *, command: str, flat: bool = False, blocking: bool = False) -> str:
-    """The source of a module with a class `Client`: always the same for the same API."""
+    """Return the source of a module with a class `Client`: the same source for the same API."""
     return _Writer(api, flat=flat, blocking=blocking).write(command)
 
 
@@ -199,7 +200,7 @@ class _Writer:
         return [*bracketed(STEP, before, options, ")"), *doc]
 
     def _open_record(self, name: str, declared: Declaration, record: RecordType) -> Block:
-        """A dictionary: for type checkers one with known keys, at run time a stand-in."""
+        """Return a dictionary: for type checkers one with known keys, at run time a stand-in."""
         pairs = [
             (field, self._types.expression(field.type, (*declared.hint, field.name)))
             for field in record.fields
@@ -243,7 +244,7 @@ class _Writer:
     # Errors
 
     def _name_errors(self) -> dict[int, str]:
-        """A class for each documented code that has none in Accord already."""
+        """Return a class for each documented code without a class in Accord."""
         found: dict[int, str] = {}
         for error in (error for method in self._api.methods for error in method.errors):
             known = error.code == RpcError.code or type(from_wire(error.code, "")) is not RpcError
@@ -275,7 +276,7 @@ class _Writer:
     # Methods
 
     def _place(self, place: ClientNamespace, name: str) -> Iterator[Block]:
-        """The classes of the places below, and then that of the place."""
+        """Return the classes of the namespaces below, and then that of the namespace."""
         kind = "Blocking" if self._blocking else ""
         below: dict[str, str] = {}
         for attribute, each in place.places.items():
@@ -385,19 +386,19 @@ class _Writer:
 
 
 def _may_be_key(name: str) -> bool:
-    """Whether a key of a dictionary may be declared in a class as it is."""
+    """Return whether a key of a dictionary may be declared in a class unchanged."""
     hides = iskeyword(name) or name.startswith("__") or name in _HIDDEN
     return name.isidentifier() and name.isascii() and not hides
 
 
 def _attribute(name: str, otherwise: str = "method") -> str:
-    """The identifier of a field, a parameter or a method."""
+    """Return the identifier of a field, a parameter or a method."""
     found = snake(name, otherwise)
     return f"{found}_" if iskeyword(found) or found in _HIDDEN else found
 
 
 def _default(field: RecordField) -> str:
-    """What a field is unless it is given: left out, or the only value that it can have."""
+    """Return the default of a field: UNSET if it may be absent, or its only possible value."""
     match field.type:
         case _ if not field.required:
             return "UNSET"
@@ -408,7 +409,7 @@ def _default(field: RecordField) -> str:
 
 
 def _optional(written: str) -> str:
-    """What may also be left out; `None` stays the last of a union."""
+    """Return a type that may be absent; `None` stays the last of a union."""
     if written == "None":
         return "UnsetType | None"
     if written.endswith(" | None"):
@@ -422,7 +423,7 @@ def _hanging(text: str, indent: str) -> list[str]:
 
 
 def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str) -> Block:
-    """How a method calls: in one line where that fits, else by way of the variable `local`."""
+    """Return the body of a method: in one line if that fits, else with the variable `local`."""
     indent, wire = STEP * 2, string(method.name)
     before = f"return self._caller.{'call' if returns else 'notify'}("
     last = [returns] if returns else []
@@ -443,7 +444,7 @@ def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str)
 
 
 def _listed(method: ApiMethod, names: dict[str, str]) -> list[str]:
-    """What stands in the array or object of params."""
+    """Return the items of the array or object of params."""
     if method.by_position:
         return [
             f"*{names[each.name]}" if each.variadic else names[each.name]

@@ -39,18 +39,18 @@ STEP: Final = "    "
 
 
 def literal(value: Scalar) -> str:
-    """What may stand in `Literal`."""
+    """Return the source of a value in `Literal`."""
     return string(value) if isinstance(value, str) else repr(value)
 
 
 def string(text: str) -> str:
-    """A string literal that gives exactly this text, in printable characters."""
+    """Return a string literal of exactly this text, in printable characters."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escaped(each, quote) for each in text) + quote
 
 
 def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """A docstring of paragraphs, each of them lines; none where there is nothing to say."""
+    """Return a docstring of paragraphs, each of them lines; none if there is no text."""
     found = [line for each in paragraphs if each for line in ("", *each)][1:]
     if not found:
         return []
@@ -65,16 +65,16 @@ def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
 
 
 def paragraph(text: str, indent: str) -> list[str]:
-    """A text of the document as lines of a docstring."""
+    """Return a text of the document as lines of a docstring."""
     return lines(text, WIDTH - len(indent) - 3)
 
 
 def bracketed(
     indent: str, before: str, items: Sequence[str], after: str, *, lonely_comma: bool = False
 ) -> list[str]:
-    """`before`, items, `after` on one line, or each item on its own.
+    """Return `before`, items, `after` on one line, or each item on its own line.
 
-    `lonely_comma` is for tuples, where one item alone has a comma.
+    `lonely_comma` is for tuples, where a single item has a comma.
     """
     comma = "," if lonely_comma and len(items) == 1 else ""
     one = f"{indent}{before}{', '.join(items)}{comma}{after}"
@@ -102,7 +102,7 @@ _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
 """Names that types are made of, and that a member of a class may hide."""
 LONGEST: Final = 60
-"""The longest type that stands in the place where it is used."""
+"""Maximum length of a type that is written inline."""
 
 _STRINGS: Final[dict[str, tuple[str, Any]]] = {
     "": ("str", str),
@@ -126,7 +126,7 @@ Hint = tuple[str, ...]
 
 
 class Piece(Struct, frozen=True):
-    """A type expression: a name, and what stands in brackets behind it."""
+    """A type expression: a name, and its arguments in brackets."""
 
     head: str
     arguments: tuple[str, ...] = ()
@@ -156,21 +156,21 @@ class PythonTypes:
             key: scope.claim(pascal(each.hint, "Type")) for key, each in self._declared.items()
         }
         self._kinds: dict[str, Any] = {}
-        """What a declared type is for msgspec."""
+        """The type that msgspec decodes for each declared type."""
         self._in_place: dict[tuple[Type, Hint], str] = {}
         self._written: dict[tuple[Type, Hint, frozenset[str]], list[Piece]] = {}
         self.aliases: list[PythonAlias] = []
-        """In the order in which they have to stand."""
+        """The aliases in the order of their definition."""
         self._declare()
 
     def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
-        """Those that are declared, each with its name."""
+        """Return the declared records, each with its name."""
         for key, declaration in self._declared.items():
             if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint, hidden: frozenset[str] = frozenset()) -> str:
-        """The type, in a place where `hidden` names of `BUILTINS` mean something else."""
+        """Return the type, at a place where `hidden` names of `BUILTINS` have another meaning."""
         pieces = self._pieces(type, hint, hidden)
         text = " | ".join(map(str, pieces))
         if len(text) > LONGEST or not self._is_native(type):
@@ -178,7 +178,7 @@ class PythonTypes:
         return text
 
     def alias(self, type: Type, hint: Hint) -> str:
-        """The name of the type, which it is given if it has none."""
+        """Return the name of the type; a type without a name gets one."""
         if isinstance(type, TypeReference):
             return self._names[type.key]
         if (type, hint) not in self._in_place:
@@ -265,7 +265,7 @@ class PythonTypes:
     # What msgspec says to it
 
     def _is_native(self, type: Type) -> bool:
-        """Whether msgspec can decode the type, whatever stands inside of arrays and maps."""
+        """Return whether msgspec can decode the type, apart from the items of arrays and maps."""
         if not isinstance(type, Union | ConstantType):
             return True
         try:
@@ -275,7 +275,7 @@ class PythonTypes:
         return True
 
     def _kind(self, type: Type) -> Any:
-        """A type that msgspec takes as it would take this one. Raises TypeError."""
+        """Return a type that msgspec decodes like this one. Raises TypeError."""
         return reduce(or_, map(self._member_kind, _members(type)))
 
     def _member_kind(self, type: Type) -> Any:
@@ -295,8 +295,10 @@ class PythonTypes:
 
 
 def is_dictionary(record: RecordType) -> bool:
-    """Whether a record cannot be a class: it keeps members that are not known, or has names that
-    msgspec does not take for fields."""
+    """Return whether a record cannot be a class.
+
+    It stores unknown members, or has names that msgspec does not accept as fields.
+    """
     return record.open or any(_UNFIT.search(field.name) for field in record.fields)
 
 
@@ -304,12 +306,15 @@ _UNFIT: Final = re.compile(r'[\\"\x00-\x1f]')
 
 
 def _unknown() -> type:
-    """What a stand-in is for msgspec: a class that it does not know."""
+    """Return a stand-in as msgspec sees it: a class that it does not know."""
     return type("StandIn", (), {})
 
 
 def _members(type: Type) -> list[Type]:
-    """What a union consists of in Python, where literals are strings, integers and booleans."""
+    """Return the members of a union in Python.
+
+    Its literals are strings, integers and booleans only.
+    """
     found: dict[Type, None] = {}
     for member in type.members if isinstance(type, Union) else (type,):
         if isinstance(member, ConstantType):
@@ -323,7 +328,7 @@ def _members(type: Type) -> list[Type]:
 
 
 def _split(constant: ConstantType) -> list[Type]:
-    """A constant without what no literal can be: such values stand for their whole type."""
+    """Return a constant without values that no literal can have; they become their whole type."""
     literal = [value for value in constant.values if _may_be_literal(value)]
     found: list[Type] = [ConstantType(tuple(literal))] if literal else []
     others = [value for value in constant.values if not _may_be_literal(value)]
@@ -335,7 +340,7 @@ def _may_be_literal(value: Scalar) -> bool:
 
 
 def _without(member: Type, plain: Container[str]) -> Type:
-    """A constant without the values that a member beside it takes anyway."""
+    """Return a constant without the values that a member beside it allows anyway."""
     if not isinstance(member, ConstantType):
         return member
     return ConstantType(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
@@ -353,7 +358,7 @@ def _plain(name: str, hidden: frozenset[str]) -> str:
 
 
 def alias_lines(alias: PythonAlias) -> list[str]:
-    """The statements that give a type its name."""
+    """Return the statements that define an alias."""
     doc = docstring([paragraph(alias.doc, "")], "")
     if not alias.deferred:
         return [*_shown(alias, ""), *doc]
@@ -361,7 +366,7 @@ def alias_lines(alias: PythonAlias) -> list[str]:
 
 
 def _stand_in(alias: PythonAlias) -> list[str]:
-    """What there is of an alias at run time: types that are looked up when they are needed."""
+    """Return an alias at run time: types that are looked up when they are needed."""
     members = [str(piece) for piece in alias.members]
     inside = ", ".join(members) + ("," if len(members) == 1 else "")
     one = f'{STEP}{alias.name} = either("{alias.name}", lambda: ({inside}))'
@@ -376,7 +381,7 @@ def _stand_in(alias: PythonAlias) -> list[str]:
 
 
 def _shown(alias: PythonAlias, indent: str) -> list[str]:
-    """What type checkers see of an alias."""
+    """Return an alias for type checkers."""
     before = f"{indent}{alias.name}: TypeAlias = "
     members = [str(piece) for piece in alias.members]
     text = " | ".join(members)
@@ -397,7 +402,7 @@ def _shown(alias: PythonAlias, indent: str) -> list[str]:
 
 
 def _quoted(before: str, members: list[str], indent: str) -> list[str]:
-    """A type that refers to itself, or to what follows, is written as a string."""
+    """Return an alias as a string: it refers to itself, or to later types."""
     one = before + string(" | ".join(members))
     if len(one) <= WIDTH:
         return [one]

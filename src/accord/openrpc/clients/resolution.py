@@ -11,17 +11,17 @@ from msgspec import Struct
 
 
 class DocumentError(ValueError):
-    """A document from which no client can be written. The message says where and why."""
+    """A document that no client can be generated from; the message says where and why."""
 
 
 class SourceDocument:
-    """A document, and what references in it refer to."""
+    """A document with the resolution of its references."""
 
     def __init__(self, content: Any) -> None:
         self.content = content
 
     def follow(self, value: Any, where: str) -> Any:
-        """`value`, or what it refers to if it is a reference."""
+        """Return `value`, or the target of the reference that it is."""
         seen: set[str] = set()
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
             if reference in seen:
@@ -31,7 +31,7 @@ class SourceDocument:
         return value
 
     def find(self, reference: str, where: str) -> Any:
-        """What a local reference refers to. Raises `DocumentError`."""
+        """Return the target of a local reference. Raises `DocumentError`."""
         value = self.content
         for part in parts(reference, where):
             value = _step(value, part)
@@ -45,7 +45,7 @@ def is_local(reference: str) -> bool:
 
 
 def parts(reference: str, where: str) -> list[str]:
-    """The names that lead to what a local reference refers to. Raises `DocumentError`."""
+    """Return the keys that lead to the target of a local reference. Raises `DocumentError`."""
     if not is_local(reference):
         raise DocumentError(f"{where}: {shown(reference)} is not in the document")
     pointer = unquote(reference[1:], errors="replace")
@@ -55,17 +55,17 @@ def parts(reference: str, where: str) -> list[str]:
 
 
 def below(where: str, *names: object) -> str:
-    """The place of what is called so inside of `where`."""
+    """Return the place of a key inside of `where`."""
     return "/".join((where, *(_escaped(str(name)) for name in names)))
 
 
 def shown(text: str) -> str:
-    """A text from the document as messages show it: short, and on one line."""
+    """Return a text from the document for a message: short, and on one line."""
     return repr(text if len(text) <= 100 else f"{text[:100]}…")
 
 
 def expect(value: Any, kind: type | tuple[type, ...], where: str, what: str) -> Any:
-    """`value`, if it is of that kind. Raises `DocumentError` that calls it `what`."""
+    """Return `value` if it is of that kind. Raises `DocumentError` that calls it `what`."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         raise DocumentError(f"{where}: {what}, and not {_described(value)}")
     return value
@@ -108,12 +108,12 @@ KEYWORDS: Final = {
     "boolean": (),
     "null": (),
 }
-"""The types of JSON Schema, each with the keywords that tell it where `type` is left out."""
+"""The types of JSON Schema, each with the keywords that imply it without `type`."""
 
 STRUCTURE: Final = frozenset(
     {"type", "enum", "const", *(word for words in KEYWORDS.values() for word in words)}
 )
-"""What in a schema decides about types, but for references and combinators."""
+"""The keywords that decide about types, except references and combinators."""
 
 
 class SchemaPart(Struct, frozen=True):
@@ -122,13 +122,13 @@ class SchemaPart(Struct, frozen=True):
     schema: Json
     where: str
     merged: bool = False
-    """Whether it stands nowhere in the document, having been made of several."""
+    """True for a part that was made of several, and so has no place in the document."""
     extends: str = ""
-    """The one reference to what it was made of, if there is one."""
+    """The one reference among the parts that it was made of, if there is one."""
 
 
 def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
-    """The schema of what fits all the parts; None where nothing can."""
+    """Return the schema of values that fit all the parts; None if there are none."""
     if len(parts) == 1:
         return parts[0]
     merged: Json = {}
@@ -140,7 +140,7 @@ def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
 
 
 def kinds_of(schema: Json, where: str) -> list[str]:
-    """The types that a schema lets in, by `type` or by what else it says; none for any."""
+    """Return the types that a schema allows, by `type` or by its other keywords; empty for any."""
     if "type" not in schema:
         return [kind for kind, words in KEYWORDS.items() if schema.keys() & {*words}][:1]
     kinds = schema["type"]
@@ -150,13 +150,13 @@ def kinds_of(schema: Json, where: str) -> list[str]:
 
 
 def list_in(schema: Json, word: str, where: str) -> list[Any]:
-    """The array under a keyword; an empty one where it is not there."""
+    """Return the array under a keyword; an empty one if it is absent."""
     found: list[Any] = expect(schema.get(word, []), list, below(where, word), "this is an array")
     return found
 
 
 def dict_in(schema: Json, word: str, where: str) -> Json:
-    """The object under a keyword; an empty one where it is not there."""
+    """Return the object under a keyword; an empty one if it is absent."""
     found: Json = expect(schema.get(word, {}), dict, below(where, word), "this is an object")
     return found
 
@@ -209,7 +209,7 @@ def _common_members(left: Json, right: Json) -> Json:
 
 
 def _all_of(left: Any, right: Any) -> Any:
-    """A schema for what fits both; the same one for the same two, however often it is made."""
+    """Return a schema for values that fit both: the same one for the same two."""
     members: list[Any] = []
     for each in (left, right):
         within = each["allOf"] if isinstance(each, dict) and each.keys() == {"allOf"} else [each]

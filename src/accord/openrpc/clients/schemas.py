@@ -1,8 +1,8 @@
-"""JSON Schema to types: what values a schema lets in, as far as types can say it.
+"""JSON Schema to types, as far as types can express a schema.
 
-Reads draft-07 as OpenRPC has it, and of other dialects what documents use all the same:
-`prefixItems`, `nullable`. Limits on values (lengths, ranges, patterns) are no types and are left
-out. Bounded: a hostile schema is refused, or lets in anything.
+Reads draft-07 as in OpenRPC, and common keywords of other dialects: `prefixItems`, `nullable`.
+Limits on values (lengths, ranges, patterns) are not types and are left out. Bounded: a hostile
+schema is refused, or allows anything.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ from accord.openrpc.clients.resolution import (
 from accord.schema import schema
 
 MOST_STEPS: Final = 1_000_000
-"""How much work the schemas of one document may make."""
+"""Maximum work for the schemas of one document."""
 MOST_ALTERNATIVES: Final = 256
-"""Where `allOf`, `anyOf` and `oneOf` multiply to more than these, anything is let in."""
+"""Maximum product of the alternatives of `allOf`, `anyOf` and `oneOf`; beyond it, anything is
+allowed."""
 MOST_DEPTH: Final = 64
-"""How deep schemas may be nested without a reference."""
+"""Maximum depth of nested schemas without a reference."""
 
 Hint: TypeAlias = tuple[str, ...]
 
@@ -69,14 +70,14 @@ _PATTERNS: Final = {
 }
 """The patterns that Accord's own documents have in place of formats."""
 _UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})
-"""What in a reference tells nothing about what is there."""
+"""Keywords beside a reference that do not change its target."""
 
 
 P = TypeVar("P")
 
 
 class _Ref(Struct, frozen=True):
-    """A part of a schema that stands elsewhere."""
+    """A part of a schema that is a reference."""
 
     to: str
     where: str
@@ -91,7 +92,7 @@ class _TooManyError(Exception):
 
 
 class Schemas:
-    """Reads the schemas of one document, and collects what they declare on the way."""
+    """A reader of the schemas of one document, which collects their declarations."""
 
     def __init__(self, document: SourceDocument) -> None:
         self.declarations: dict[str, Declaration] = {}
@@ -102,7 +103,7 @@ class Schemas:
         self._steps = 0
 
     def declare(self, reference: str, where: str) -> TypeReference:
-        """The type of a schema that others refer to; `finish` reads it."""
+        """Return the type of a schema that others refer to; `finish` reads it."""
         self._document.find(reference, where)
         key = below("#", *parts(reference, where))
         if key not in self._begun:
@@ -121,7 +122,7 @@ class Schemas:
                 self.declarations[key] = Declaration(key, hint, found, description(schema))
 
     def read(self, schema: Any, where: str, hint: Hint) -> Type:
-        """The type of the schema at `where`; what has no name of its own is called by `hint`."""
+        """Return the type of the schema at `where`; a type without a name is named by `hint`."""
         return self._type(schema, where, hint, declared=False)
 
     def _type(self, schema: Any, where: str, hint: Hint, *, declared: bool) -> Type:
@@ -182,7 +183,7 @@ class Schemas:
     def _expand(
         self, parts: _Alternative, where: str, seen: frozenset[str]
     ) -> list[tuple[SchemaPart, ...]]:
-        """Alternatives in which everything that stands elsewhere is in its place."""
+        """Return the alternatives of a schema with all references resolved."""
         found: list[tuple[SchemaPart, ...]] = [()]
         for part in parts:
             if isinstance(part, SchemaPart):
@@ -216,8 +217,11 @@ class Schemas:
         key: str | None = None,
         said: Json | None = None,
     ) -> Type:
-        """The type of one alternative. `key` is that of a declaration which is this alternative
-        and nothing else; `said` is what the schema around it says about itself."""
+        """Return the type of one alternative.
+
+        `key` is that of a declaration which is this alternative and nothing else; `said` has the
+        title and description of the schema around it.
+        """
         if isinstance(part, _Ref):
             return self.declare(part.to, part.where)
         schema, where = part.schema, part.where
@@ -321,7 +325,7 @@ class Schemas:
 
 
 class _Place(Struct, frozen=True):
-    """A schema of one type, and what is known about it from around it."""
+    """A schema of one type, and the context of the schema around it."""
 
     part: SchemaPart
     hint: Hint
@@ -335,8 +339,11 @@ class _Place(Struct, frozen=True):
         return self.hint
 
     def identity(self) -> str:
-        """What tells a record from others where it has no place of its own: those with a title
-        are the same if they look the same; those made of several come back to themselves."""
+        """Return the identity of a record without a place of its own.
+
+        Records with a title are the same if they look the same; those made of several schemas are
+        identified by their content.
+        """
         if self.part.merged or "title" in self.said:
             look = {**self.part.schema, "title": self.said.get("title")}
             return msgspec.json.encode(look, order="deterministic").decode()
@@ -344,7 +351,7 @@ class _Place(Struct, frozen=True):
 
 
 def _label(part: SchemaPart | _Ref, index: int) -> Hint:
-    """What to call one of several alternatives: as what it adds to, or by its number."""
+    """Return the name of one of several alternatives: the schema that it extends, or its number."""
     if isinstance(part, SchemaPart) and part.extends:
         return tuple(parts(part.extends, part.where)[-1:])
     return ("variant", str(index + 1))
@@ -354,7 +361,7 @@ _NULL_PART: Final = SchemaPart({"type": "null"}, "#")
 
 
 def description(schema: Any) -> str:
-    """What a schema says about itself."""
+    """Return the description of a schema."""
     found = schema.get("description") if isinstance(schema, dict) else None
     return found if isinstance(found, str) else ""
 
@@ -370,7 +377,7 @@ def _said(schema: Any) -> Json:
 
 
 def _only_requires(schema: Any) -> bool:
-    """Whether it says only which members must be there, which types cannot express."""
+    """Return whether a schema only requires members, which types cannot express."""
     return isinstance(schema, dict) and schema.keys() <= {"required", "not", "title", "description"}
 
 
@@ -384,7 +391,7 @@ def _format(schema: Json) -> str:
 
 
 def _constants(values: list[Any], kinds: list[str]) -> Type:
-    """The type of what is one of `values`; an array or object among them stands for any."""
+    """Return the type of one of `values`; an array or object among them allows any."""
     found: list[Type] = []
     for value in values:
         kind, type_ = _constant(value)

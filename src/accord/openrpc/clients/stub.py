@@ -38,10 +38,10 @@ from accord.transports.connect import ConnectOptions, connect
 
 
 def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
-    """A type for values of any of `members`, which are asked for when first needed.
+    """Return a type for values of any of `members`, which are looked up when first needed.
 
-    The member that fits decides; of several records the one that knows most members of the
-    object, and of those the first.
+    The fitting member is used; of several records the one that knows most members of the object,
+    and of those the first.
     """
     return _Either(name, (), {"members": staticmethod(lru_cache(1)(members))})
 
@@ -49,13 +49,13 @@ def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
 def open_record(
     name: str, fields: Callable[[], Mapping[str, Any]], *, required: Iterable[str]
 ) -> Any:
-    """A type for dictionaries that have members of known types, and may have others."""
+    """Return a type for dictionaries with members of known types, and possibly others."""
     members = {"fields": staticmethod(lru_cache(1)(fields)), "required": frozenset(required)}
     return _OpenRecord(name, (), members)
 
 
 def decoder(type: Any) -> msgspec.json.Decoder[Any]:
-    """A decoder for a type in which there may be stand-ins."""
+    """Return a decoder for a type that may contain stand-ins."""
     return _decoder(type)
 
 
@@ -126,7 +126,7 @@ class _OpenRecord(_StandIn):
 
 
 def _known(value: Any, member: Any) -> int:
-    """How many members of an object a type knows by name; -1 if it takes whatever there is."""
+    """Return the number of an object's members that a type knows; -1 if it allows any."""
     if not isinstance(value, dict):
         return 0
     if isinstance(member, _OpenRecord):
@@ -166,17 +166,17 @@ __all__ = [
 T = TypeVar("T")
 ClientT = TypeVar("ClientT", bound="AsyncClient")
 Call: TypeAlias = Coroutine[Any, Any, T]
-"""What a method gives: to be awaited for its result."""
+"""The return type of a method, to be awaited for its result."""
 Errors: TypeAlias = Mapping[int, type[RpcError]]
 """The exceptions that a document has, by code."""
 
 
 class Returns(Generic[T]):
-    """Names the type of a result, whatever it is made of: `Returns[int | None]`."""
+    """The type of a result, whatever it is made of: `Returns[int | None]`."""
 
 
 def given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params that are not left out."""
+    """Return the params without those that are left out."""
     return {name: value for name, value in params.items() if value is not UNSET}
 
 
@@ -197,7 +197,7 @@ def placed(params: Sequence[Any]) -> list[Any]:
 
 
 class Caller(Protocol):
-    """How methods are called."""
+    """The way that methods are called."""
 
     def call(self, method: str, params: Any, returns: type[Returns[T]]) -> Call[T]: ...
 
@@ -234,13 +234,17 @@ class AsyncClient(Methods):
         router: Router | None = None,
         **options: Unpack[ConnectOptions],
     ) -> Connecting[Self]:
-        """Connect as `accord.connect` does, with the same options; use it with `async with`,
-        or await it. Without a target it is where the document says that the API is."""
+        """Connect as `accord.connect` does, with the same options.
+
+        Use it with `async with`, or await it. The default target is the server in the document.
+        """
         return Connecting(cls, connect(_target(cls, target, cls._url), router, **options))
 
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
-        """The same client, whose calls have that timeout, in seconds, and may be sent again by
-        a reconnecting peer if they are idempotent."""
+        """Return the same client with other options for its calls.
+
+        `timeout` is in seconds; idempotent calls may be sent again by a reconnecting peer.
+        """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
     def batch(self) -> Batch[Self]:
@@ -301,7 +305,8 @@ class Batch(Generic[ClientT]):
     async def __aenter__(self) -> ClientT:
         await self._batch.__aenter__()
         client = type(self._client)(self._client.peer)
-        client._caller = _Together(self._batch, client._errors)
+        # Programs know no callers; their clients have methods of the API only.
+        client._caller = _Together(self._batch, client._errors)  # noqa: SLF001
         return client
 
     async def __aexit__(
@@ -339,7 +344,7 @@ class _AtOnce:
 
 
 class _Together:
-    """Adds to a batch at once, and gives what can be awaited when that was sent."""
+    """A caller that adds to a batch at once, and returns awaitables for after it was sent."""
 
     def __init__(self, batch: OutgoingBatch, errors: Errors) -> None:
         self._batch = batch
@@ -394,7 +399,7 @@ class _Later(Coroutine[Any, Any, T]):
 
 
 class BlockingPeer(Protocol):
-    """What a blocking client needs of its peer; `accord.sync` has it."""
+    """The interface that a blocking client needs of its peer; `accord.sync` has it."""
 
     def call(
         self,
@@ -442,13 +447,17 @@ class BlockingClient(BlockingMethods):
         router: Router | None = None,
         **options: Unpack[ConnectOptions],
     ) -> Self:
-        """Connect as `accord.sync.connect` does, with the same options. Without a target it is
-        where the document says that the API is."""
+        """Connect as `accord.sync.connect` does, with the same options.
+
+        The default target is the server in the document.
+        """
         return cls(cls._open(_target(cls, target, cls._url), router, **options))
 
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
-        """The same client, whose calls have that timeout, in seconds, and may be sent again by
-        a reconnecting peer if they are idempotent."""
+        """Return the same client with other options for its calls.
+
+        `timeout` is in seconds; idempotent calls may be sent again by a reconnecting peer.
+        """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
     def close(self) -> None:

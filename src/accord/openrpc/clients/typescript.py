@@ -51,7 +51,7 @@ _EXACT: Final = 2**53
 
 
 def literal(value: Scalar) -> str:
-    """A literal type, or the type of a number that JavaScript cannot hold exactly."""
+    """Return a literal type, or the type of a number that JavaScript cannot hold exactly."""
     match value:
         case None:
             return "null"
@@ -64,24 +64,24 @@ def literal(value: Scalar) -> str:
 
 
 def string(text: str) -> str:
-    """A string literal that gives exactly this text, in printable characters."""
+    """Return a string literal of exactly this text, in printable characters."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def member(name: str) -> str:
-    """The name of a member of a type."""
+    """Return the name of a member of a type."""
     return name if _IDENTIFIER.fullmatch(name) else string(name)
 
 
 def access(value: str, name: str) -> str:
-    """The member of a value; `value?` for one that may be undefined."""
+    """Return the access to a member of a value; `value?` for one that may be undefined."""
     if _IDENTIFIER.fullmatch(name):
         return f"{value}.{name}"
     return f"{value}{'.' if value.endswith('?') else ''}[{string(name)}]"
 
 
 def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """A documentation comment of paragraphs, each of them lines; none where there is nothing."""
+    """Return a documentation comment of paragraphs, each of them lines; none without text."""
     found = [line for each in paragraphs if each for line in ("", *each)][1:]
     text = [line.replace("*/", "*\\/").replace("/*", "/\\*") for line in found]
     if not text:
@@ -92,7 +92,7 @@ def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
 
 
 def paragraph(text: str, indent: str) -> list[str]:
-    """A text of the document as lines of a comment."""
+    """Return a text of the document as lines of a comment."""
     return lines(text, WIDTH - len(indent) - 3)
 
 
@@ -114,7 +114,7 @@ def _escaped(character: str) -> str:
 
 
 LONGEST: Final = 60
-"""The longest type that stands in the place where it is used."""
+"""Maximum length of a type that is written inline."""
 
 Hint = tuple[str, ...]
 
@@ -154,13 +154,13 @@ class TypescriptTypes:
                 self.aliases.append(TypescriptAlias(self._names[key], members, each.doc))
 
     def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
-        """Those that are declared, each with its name."""
+        """Return the declared records, each with its name."""
         for key, declaration in self._declared.items():
             if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint) -> str:
-        """The type, for the place where it is used."""
+        """Return the type, for the place where it is used."""
         text = " | ".join(self._members(type, hint))
         return text if len(text) <= LONGEST else self._alias(type, hint)
 
@@ -173,7 +173,7 @@ class TypescriptTypes:
         return self._in_place[type, hint]
 
     def _members(self, type: Type, hint: Hint) -> list[str]:
-        """What a union consists of, each member written out; the type alone if it is none."""
+        """Return the members of a union, each written out; the type alone if it is not a union."""
         found = self._written.get((type, hint))
         if found is None:
             found = self._written[type, hint] = [*dict.fromkeys(self._write(type, hint))]
@@ -247,15 +247,15 @@ _GLOBALS: Final = (
     "String",
     "TypeError",
 )
-"""What the runtime takes from JavaScript, and no type of the API may hide."""
+"""The names that the runtime takes from JavaScript, and no type of the API may hide."""
 _OWN: Final = ("batch", "constructor", "then")
-"""What a client has beside the methods of the API; one with a `then` could not be awaited."""
+"""The members of a client besides the methods of the API; with a `then` it could not be awaited."""
 
 Block = list[str]
 
 
 def write_typescript(api: ApiModel, *, command: str, flat: bool = False) -> str:
-    """The source of a module with a class `Client`: always the same for the same API."""
+    """Return the source of a module with a class `Client`: the same source for the same API."""
     return _Writer(api, flat=flat).write(command)
 
 
@@ -346,7 +346,7 @@ class _Writer:
         ]
 
     def _members(self, root: ClientNamespace) -> Iterator[str]:
-        """What stands in the class: methods, and objects that hold methods."""
+        """Return the members of the class: methods, and objects that hold methods."""
         for name, place in root.places.items():
             yield ""
             yield from comment([paragraph(_about_place(place), STEP)], STEP)
@@ -362,7 +362,7 @@ class _Writer:
             yield f"{STEP}}}"
 
     def _place(self, place: ClientNamespace, indent: str) -> Iterator[str]:
-        """The members of an object that holds methods."""
+        """Return the members of an object that holds methods."""
         for name, below in place.places.items():
             yield from comment([paragraph(_about_place(below), indent)], indent)
             yield f"{indent}{name}: {{"
@@ -377,7 +377,7 @@ class _Writer:
             yield from bracketed(inner, f"{call.function}(", call.arguments, "),")
 
     def _signature(self, method: ApiMethod, indent: str) -> tuple[list[str], _Call]:
-        """What a method takes, and how it calls."""
+        """Return the parameters of a method, and its call."""
         taken, params = [], "undefined"
         if method.parameters:
             name = self._declare_params(method)

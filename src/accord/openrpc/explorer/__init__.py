@@ -29,7 +29,8 @@ MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-"""A comment of types on lines of its own. They are for who changes the page, and a third of it."""
+"""A comment of types on lines of its own. They are for developers of the page, and a third of
+it."""
 _COMMON: Final = (
     ("cache-control", "no-cache"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -41,11 +42,11 @@ _COMMON: Final = (
 def explorer_pages(
     *, document: str = "openrpc.json", endpoint: str = ".", title: str = "API explorer"
 ) -> Pages:
-    """The explorer at `explore`, with its files below that.
+    """Return the explorer at `explore`, with its files below that.
 
-    `document` and `endpoint` are URLs relative to the page: by default the document beside it
-    and the endpoint that both are below. An endpoint keeps its last slash only if you write
-    it. `title` is shown until the document, which has a better one, is loaded.
+    `document` and `endpoint` are URLs relative to the page: by default the document next to it and
+    the endpoint that both are below. The last slash of an endpoint matters. `title` is shown until
+    the document with its own title is loaded.
     """
     html = _html(document=document, endpoint=endpoint, title=title)
     headers = (
@@ -66,18 +67,18 @@ def explorer_pages(
 
 
 class FramedPage(Struct, frozen=True):
-    """The explorer as a page inside of another one of the same origin."""
+    """The explorer as a page inside another page of the same origin."""
 
     html: str
     policy: str
-    """The content security policy that it is to be sent with."""
+    """The content security policy to send with it."""
 
 
 def framed_page(*, place: str, csrf: str, theme: str = "") -> FramedPage:
-    """The explorer of the endpoint at the path `place`, without what stands around it.
+    """Return the explorer of the endpoint at the path `place`, as a page for a frame.
 
-    Calls say `csrf` in X-CSRF-Token, so that whoever signed in by a cookie can make them. `theme`
-    is light, dark, or empty for what the system asks for.
+    Calls send `csrf` in X-CSRF-Token, so that users with a session cookie can make them. `theme` is
+    light, dark, or empty for the theme of the system.
     """
     attributes = f' data-framed data-csrf="{escape(csrf)}"'
     if theme:
@@ -108,14 +109,14 @@ def _page(body: bytes, suffix: str, headers: tuple[tuple[str, str], ...]) -> Pag
 
 
 def _without_slash() -> Page:
-    """The page's links are relative: it has to be where they begin from."""
+    """Return a redirect: the page's links are relative to the path without the slash."""
     return Page(
         body=b"", media_type="text/plain", status=307, headers=(("location", f"../{PLACE}"),)
     )
 
 
 def _policy(document: str, endpoint: str) -> str:
-    """Nothing but our own files runs or is loaded, and text from outside never becomes HTML."""
+    """Return a policy that allows only our own files, and no HTML made of foreign text."""
     sources = [
         "'self'",
         *sorted({origin for url in (document, endpoint) if (origin := _origin(url))}),
@@ -136,7 +137,7 @@ def _policy(document: str, endpoint: str) -> str:
 
 
 def _origin(url: str) -> str:
-    """Of an absolute URL; nothing for a relative one, which is our own."""
+    """Return the origin of an absolute URL; empty for a relative one, which is our own."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
