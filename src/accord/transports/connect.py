@@ -92,7 +92,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
         peer = Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
         abandon = getattr(channel, "abandon", None)
         if abandon is not None:  # over HTTP, closing its connection cancels an abandoned call
-            peer.on_abandoned = lambda id, method: abandon(id)
+            peer.on_abandoned = lambda id, _method: abandon(id)
         return peer
 
     async def _open(self) -> Channel:

@@ -53,16 +53,16 @@ class MemoryBudget:
         """Return a smaller budget whose reservations count against this one too."""
         return MemoryBudget(None if self.limit is None else self.limit // fraction, parent=self)
 
-    def _has_room(self, more: int, mine: int) -> bool:
+    def has_room(self, more: int, mine: int) -> bool:
         """Return whether `more` bytes fit, for a message that already holds `mine` bytes."""
         if self.limit is not None and self.held + more > self.limit and self.held > mine:
             return False
-        return self._parent is None or self._parent._has_room(more, mine)
+        return self._parent is None or self._parent.has_room(more, mine)
 
-    def _add(self, more: int) -> None:
+    def add(self, more: int) -> None:
         self.held += more
         if self._parent is not None:
-            self._parent._add(more)
+            self._parent.add(more)
 
 
 class Reservation:
@@ -82,18 +82,18 @@ class Reservation:
         if size <= SMALL_BYTES:
             size = 0
         more = size - self.size
-        if more > 0 and not self._budget._has_room(more, self.size):
+        if more > 0 and not self._budget.has_room(more, self.size):
             self.release()
             return False
         if more:
-            self._budget._add(more)
+            self._budget.add(more)
             self.size = size
         return True
 
     def release(self) -> None:
         """Free the reserved bytes."""
         if self.size:
-            self._budget._add(-self.size)
+            self._budget.add(-self.size)
             self.size = 0
 
 

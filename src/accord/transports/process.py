@@ -103,7 +103,7 @@ class ChildProcess:
         self.writing = _taken_over(self._process.stdin)
         self.reading = _taken_over(self._process.stdout)
         self.was_signalled = False
-        """Whether the child was still running when this end sent it a signal."""
+        """True if the child was still running when this end sent it a signal."""
         self._loop = asyncio.get_running_loop()
         self._name = os.path.basename(command[0])
         self._at_exit: Callable[[], None] | None = None

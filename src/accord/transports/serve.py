@@ -120,7 +120,7 @@ class Server:
         self.url = url
         self._accept(await open_stdio(self._options))
         for peer in self.peers:
-            peer.observe(lambda state, error: self._ended() if state is State.CLOSED else None)
+            peer.observe(lambda state, _error: self._ended() if state is State.CLOSED else None)
 
     def _ended(self) -> None:
         if self._closing is None:
@@ -136,7 +136,7 @@ class Server:
         )
         self.peers.add(peer)
 
-        def forget(state: State, error: TransportError | None) -> None:
+        def forget(state: State, _error: TransportError | None) -> None:
             if state is State.CLOSED:
                 self.peers.discard(peer)
                 self._past = _total(self._past, peer.statistics)
@@ -224,7 +224,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
 
     async def _serve(self) -> Server:
         server = self._make()
-        await server._start(self._url)
+        await server._start(self._url)  # noqa: SLF001 - `serve` is the way to make a server
         return server
 
     async def __aenter__(self) -> Server:

@@ -56,7 +56,7 @@ from accord.transports.pages import Pages
 log = logging.getLogger("accord.transports.asgi")
 
 HIGH_WATER: Final = 64 * 1024
-"""How many bytes may wait to be written before `writable` turns False."""
+"""Number of bytes waiting to be written above which `writable` becomes False."""
 
 _ORDERLY: Final = (1000, 1001, 1005)
 """Normal, going away, and no status at all (RFC 6455, section 7.4.1)."""
@@ -116,8 +116,10 @@ class AsgiChannel:
             task.cancel()
 
     async def run(self) -> None:
-        """Carry messages from `start` to the end of the connection. Raises what the server's
-        functions do."""
+        """Carry messages from `start` to the end of the connection.
+
+        Raises the exceptions of the server's functions.
+        """
         self._tasks = (
             asyncio.ensure_future(self._read()),
             asyncio.ensure_future(self._write()),
@@ -237,7 +239,10 @@ class Exchange:
         return await read_body(self._receive, most, reservation)
 
     async def outcome(self, running: Cancellable) -> bytes | None:
-        """The answer of what is running. Raises ClientGoneError once that is cancelled."""
+        """Return the answer of the running request.
+
+        Raises ClientGoneError if the client disconnects.
+        """
         loop = asyncio.get_running_loop()
         self._running = running
         self._answered = loop.create_future()
@@ -283,7 +288,7 @@ class Exchange:
     # Answering
 
     async def send_answer(self, answer: bytes | None) -> None:
-        """Send what the dispatcher answered."""
+        """Send the dispatcher's answer."""
         if answer is None:
             await self._respond(204, [], b"")
             return
@@ -291,7 +296,7 @@ class Exchange:
         await self._respond(status, [_JSON, _length(answer)], answer)
 
     async def send_reply(self, reply: Reply) -> None:
-        """Send what is answered without a method being called."""
+        """Send a reply that no method made."""
         pairs = reply.pairs
         if reply.status not in NO_CONTENT:
             pairs.append(_length(reply.body))
@@ -319,11 +324,11 @@ class AsgiEndpoint:
 
         app.mount("/rpc", AsgiEndpoint(router))
 
-    Calls are POSTs to where it is mounted, or come over a WebSocket that is opened there;
-    `pages` are below it, for GET. `path` says where the endpoint is in what reaches this
-    application, for servers and routers that leave the path as it is. Status codes, origins
-    and limits are those of `accord.serve`; `max_buffered_bytes` is that of `ServerLimits`.
-    Handlers find the request's scope in `context.state["asgi.scope"]`. Needs asyncio.
+    Calls are POSTs to the path of the mount, or come over a WebSocket that is opened there; `pages`
+    are below it, for GET. `path` is the path of the endpoint within this application, for servers
+    and routers that do not strip it. Status codes, origins and limits are those of `accord.serve`;
+    `max_buffered_bytes` is that of `ServerLimits`. Handlers find the request's scope in
+    `context.state["asgi.scope"]`. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -362,13 +367,13 @@ class AsgiEndpoint:
         )
         self._dispatchers: dict[asyncio.AbstractEventLoop, Dispatcher] = {}
         self.statistics = Statistics()
-        """What happened over HTTP; a WebSocket's peer has its own."""
+        """The counters of HTTP; a WebSocket's peer has its own."""
         self.peers: set[Peer] = set()
         """The WebSockets that are open now."""
 
     @property
     def in_flight(self) -> int:
-        """How many incoming calls are being handled."""
+        """Number of incoming calls being handled."""
         servers: list[Dispatcher | Peer] = [*self._dispatchers.values(), *self.peers]
         return sum(server.in_flight for server in servers)
 
@@ -406,7 +411,7 @@ class AsgiEndpoint:
             await exchange.send_reply(reply)
 
     async def _call(self, exchange: Exchange) -> Reply | None:
-        """Have a message answered; a reply for one that cannot be."""
+        """Read and serve a message; return a reply for one that was refused."""
         reservation = Reservation(self.budget)
         try:
             body = await exchange.body(self._limits.max_message_bytes, reservation)
@@ -479,7 +484,7 @@ class AsgiEndpoint:
         return dispatcher
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Take part in the server's start and end, where this is the whole application."""
+        """Handle the server's startup and shutdown, if this is the whole application."""
         loop = asyncio.get_running_loop()
         while True:
             event = await receive()

@@ -24,10 +24,10 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def place_of(scope: Scope, path: str) -> str | None:
-    """Where a request points at, relative to an endpoint at `path` of the application.
+    """Return the path of a request relative to an endpoint at `path` of the application.
 
-    Gives "" for the endpoint itself, with or without a slash behind it; None for what is not
-    below it. `path` is without a slash at its end.
+    "" is the endpoint itself, with or without a slash after it; None is a path that is not below
+    it. `path` has no slash at its end.
     """
     here = _without(scope["path"], scope.get("root_path", "").rstrip("/"))
     # ASGI, HTTP scope: the path includes root_path. Before servers and frameworks agreed on
@@ -54,7 +54,7 @@ def request_in(scope: Scope, place: str | None) -> WebRequest:
 
 
 def channel_info(scope: Scope) -> ChannelInfo:
-    """What is known about the other end of a request or a WebSocket."""
+    """Return the description of the other end of a request or a WebSocket."""
     host, port = client_of(scope)
     if scope["type"] != "websocket":
         return _requesting(scope.get("scheme", "http"), host, port)
@@ -70,20 +70,22 @@ _is_loopback = lru_cache(maxsize=1_024)(is_loopback)
 
 @lru_cache(maxsize=1_024)
 def _requesting(scheme: str, host: str, port: int) -> ChannelInfo:
-    """Whoever sends requests over a connection, of which there may be many."""
+    """Return the description of a client that sends requests."""
     address = host_and_port(host, port) if host else ""
     return ChannelInfo(scheme=scheme, address=address, duplex=False)
 
 
 def client_of(scope: Scope) -> tuple[str, int]:
-    """Host and port; an empty host where nobody knows, as over a Unix socket."""
+    """Return host and port of the client; an empty host if unknown, as over a Unix socket."""
     host, port = scope.get("client") or ("", 0)
     return host, port or 0
 
 
 def bound_of(scope: Scope) -> str:
-    """Scheme, host and port of the address that a request reached, as the start of a URL; empty
-    where nobody knows, as over a Unix socket."""
+    """Return the address that a request reached, as the start of a URL.
+
+    That is scheme, host and port; empty if unknown, as over a Unix socket.
+    """
     host, port = scope.get("server") or ("", None)
     if not host or port is None:
         return ""
@@ -91,27 +93,27 @@ def bound_of(scope: Scope) -> str:
 
 
 def _without(path: str, prefix: str) -> str | None:
-    """What comes behind the folder `prefix` in `path`, None where `path` is elsewhere."""
+    """Return the rest of `path` after the folder `prefix`; None if `path` is not in it."""
     rest = path.removeprefix(prefix)
     return rest if path.startswith(prefix) and (not rest or rest[0] == "/") else None
 
 
 class BodyTooLargeError(Exception):
-    """A body is over the limit; the rest of it was not read."""
+    """A body exceeds the limit; the rest of it was not read."""
 
 
 class NoMemoryError(Exception):
-    """There is no memory left for a body; the rest of it was not read."""
+    """The memory budget is used up; the rest of a body was not read."""
 
 
 class ClientGoneError(Exception):
-    """The client went away: nobody waits for an answer."""
+    """The client disconnected: an answer would reach nobody."""
 
 
 async def read_body(
     receive: Receive, most: int | None, reservation: Reservation, first: Event | None = None
 ) -> bytes:
-    """Return the body of a request, whose `first` event may have come already.
+    """Return the body of a request, whose `first` event may have arrived already.
 
     Raises BodyTooLargeError, NoMemoryError, ClientGoneError.
     """

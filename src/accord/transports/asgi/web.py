@@ -43,14 +43,14 @@ from accord.transports.http.web_app import JSON, LivingApp, least
 from accord.transports.options import MAX_BUFFERED_BYTES, Reservation
 
 EVERY_SECONDS: Final = 0.05
-"""How often it looks. What is done sooner is never looked at."""
+"""Interval of the timer. Requests that end sooner are never looked at."""
 
 
 class Watched(Protocol):
     """Something that takes its time."""
 
     def look(self, now: float) -> None:
-        """Called again and again while it is watched."""
+        """Check for timeouts; called repeatedly while it is watched."""
 
 
 class Watch:
@@ -59,7 +59,7 @@ class Watch:
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The one that the timer runs on, while there is one."""
+        """The loop of the running timer; None while there is no timer."""
 
     def add(self, each: Watched, loop: asyncio.AbstractEventLoop) -> None:
         self._watched.add(each)
@@ -93,9 +93,9 @@ _current: StopSignals | None = None
 
 
 def close_before_stop(close: Close) -> None:
-    """Have `close` awaited when the uvicorn server that runs here is stopped by a signal.
+    """Await `close` before a signal stops the uvicorn server that runs here.
 
-    Do nothing under other servers: those that were tried end mounted applications themselves.
+    Under other servers this does nothing: the tested ones stop mounted applications themselves.
     """
     global _current
     if threading.current_thread() is not threading.main_thread():
@@ -153,8 +153,8 @@ class StopSignals:
 class AsgiExchange(Struct, eq=False):
     """A request that came over ASGI; implements `Exchange`, `Stream` and `Watched`.
 
-    What is to be sent is queued, and sent by `run`, the coroutine that the server awaits. Whether
-    the client is still there is asked only once that has taken a while.
+    Output is queued, and sent by `run`, the coroutine that the server awaits. The client's
+    disconnect is awaited only after the first look of the timer.
     """
 
     _scope: Scope
@@ -164,17 +164,17 @@ class AsgiExchange(Struct, eq=False):
     _watch: Watch
     _queue: list[dict[str, Any]] = []
     _pieces: list[bytes] = []
-    """Of the body; they leave together, behind the queue."""
+    """Pieces of the body; they are sent together, after the queue."""
     _queued: int = 0
     _streaming: bool = False
     _done: bool = False
-    """Whether the last event is in the queue."""
+    """True once the last event is in the queue."""
     _gone: bool = False
     _wake: asyncio.Future[None] | None = None
     _runner: asyncio.Task[Any] | None = None
     """The task that sends."""
     _sending: float | None = None
-    """Since when an event is being sent."""
+    """The time since when an event is being sent."""
     _stalled: bool = False
     _listening: asyncio.Task[None] | None = None
     on_gone: Callable[[], None] | None = None
@@ -224,7 +224,7 @@ class AsgiExchange(Struct, eq=False):
             self._end(b"")
 
     def fail(self) -> None:
-        """The application failed: say so, or cut what it has begun."""
+        """Answer 500 after the application failed, or cut a response that it has begun."""
         if self._streaming:
             self._leave()
         else:
@@ -254,7 +254,7 @@ class AsgiExchange(Struct, eq=False):
     # What the server awaits
 
     async def run(self) -> None:
-        """Send what is to be sent until the request is answered or its client is gone."""
+        """Send the output until the request is answered or its client is gone."""
         loop = asyncio.get_running_loop()
         runner = self._runner = asyncio.current_task(loop)
         assert runner is not None
@@ -292,7 +292,7 @@ class AsgiExchange(Struct, eq=False):
             self._sending = None
 
     def look(self, now: float) -> None:
-        """Cut a client off that takes nothing, and notice one that goes away."""
+        """Cut a client that accepts nothing, and begin to wait for its disconnect."""
         if self._sending is not None:
             if now - self._sending >= self._limits.write_stall_seconds and not self._stalled:
                 assert self._runner is not None
@@ -310,7 +310,7 @@ class AsgiExchange(Struct, eq=False):
                 self._leave()
 
     def _leave(self) -> None:
-        """The client is gone."""
+        """Drop the output after the client is gone, and notify the application."""
         if self._gone:
             return
         self._gone = True
@@ -324,12 +324,12 @@ class AsgiExchange(Struct, eq=False):
 
 @lru_cache(maxsize=256)
 def _known_pairs(lines: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """ASGI, HTTP: the names of header fields are in lower case."""
+    """Return header lines as pairs; in ASGI, names of header fields are in lower case."""
     return tuple((name.lower(), value) for name, value in pairs_in(lines))
 
 
 class _Head(Struct, frozen=True):
-    """The head of a request that was let in, and what the application made of it."""
+    """The head of an admitted request, and the application's judgement of it."""
 
     request: WebRequest
     judged: Any
@@ -338,10 +338,10 @@ class _Head(Struct, frozen=True):
 class WebAsgi:
     """Serves an application inside any ASGI application, or as one.
 
-    It answers at where it is mounted, with or without a slash behind it, and never redirects;
-    `path` says where it is in what reaches it, for servers and routers that leave the path as
-    it is. It needs no lifespan: on a signal the application is closed before uvicorn stops, with
-    any server at the latest when the event loop ends. Needs asyncio.
+    It answers at the path of the mount, with or without a slash after it, and never redirects;
+    `path` is its path within this application, for servers and routers that do not strip it. It
+    needs no lifespan: on a signal the application is closed before uvicorn stops, with any server
+    at the latest when the event loop ends. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -361,12 +361,12 @@ class WebAsgi:
         self._drain = drain
         self._watch = Watch()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The one that it is served on."""
+        """The loop that serves it."""
         self.budget = BodyBudget(max_buffered_bytes)
         """Memory for the bodies of requests, of all clients together."""
         self._known: dict[Any, _Head] = {}
-        """The heads that were let in, by what the application judges them by: clients repeat
-        themselves."""
+        """The heads of admitted requests, by everything that the application judges them by:
+        clients repeat themselves."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()
@@ -397,7 +397,10 @@ class WebAsgi:
         await exchange.run()
 
     async def _read_and_handle(self, head: _Head, receive: Receive, exchange: AsgiExchange) -> None:
-        """Raises ClientGoneError."""
+        """Admit a request, read its body, and pass it to the application.
+
+        Raises ClientGoneError.
+        """
         app, request = self._app, head.request
         limit = app.body_limit(head.judged)
         most = least(self._limits.max_message_bytes, limit.max_bytes)
@@ -424,7 +427,7 @@ class WebAsgi:
             self._handle(judged, body, exchange)
 
     async def _admit(self, head: _Head, exchange: AsgiExchange) -> Any:
-        """Return what the application makes of a request before its body is read."""
+        """Return the application's decision on a request before its body is read."""
         try:
             verdict = self._app.admit(head.judged, exchange.channel)
             return await verdict if isawaitable(verdict) else verdict
@@ -470,7 +473,7 @@ class WebAsgi:
         await self._app.close(self._drain)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Take part in the server's start and end, where this is the whole application."""
+        """Handle the server's startup and shutdown, if this is the whole application."""
         while True:
             event = await receive()
             if event["type"] == "lifespan.shutdown":

@@ -45,7 +45,7 @@ class Origins:
         self._exposed = exposed
 
     def let_in(self, request: WebRequest) -> bool:
-        """Return whether a request comes from no web page, or from one that may send it."""
+        """Return whether a request comes from no web page, or from a page that may send it."""
         origin = request.fields.get("origin")
         return origin is None or origin_allowed(
             origin,
@@ -65,8 +65,10 @@ class Origins:
         )
 
     def preflight(self, request: WebRequest, methods: str) -> Reply | None:
-        """Return the answer to a browser that asks whether a page may send a request, without
-        `lines`; None for any other request."""
+        """Return the answer to a browser that asks whether a page may send a request.
+
+        It lacks `lines`. None for any other request.
+        """
         if self._allowed is None or request.method != "OPTIONS":
             return None
         return preflight(request.fields, methods)
@@ -85,13 +87,14 @@ class Admission:
         self.too_large = _too_large(max_body)
 
     def knows(self, place: str) -> bool:
-        """Whether anything is there."""
+        """Return whether there is an endpoint or a page at `place`."""
         return place == ENDPOINT or place in self._pages
 
     def reply(self, request: WebRequest, place: str) -> Reply | None:
-        """Return the answer to a request without any method being called; None to let it in.
+        """Return the answer to a request that calls no method; None to let it in.
 
-        `place` is that of the request, and must be known. Origins are not named: see `origins`.
+        `place` is the place of the request, and must be known. Origins are not named: see
+        `origins`.
         """
         if not self.origins.let_in(request):
             return text_reply(403, "Requests of this origin are not let in")
@@ -122,8 +125,7 @@ class Admission:
 
 
 def preflight(fields: Fields, methods: str) -> Reply | None:
-    """The answer to a browser that asks whether a page may ask (Fetch, section 4.8); None for
-    any other OPTIONS."""
+    """Return the answer to a CORS preflight (Fetch, section 4.8); None for any other OPTIONS."""
     if "origin" not in fields or "access-control-request-method" not in fields:
         return None
     names = fields.get("access-control-request-headers", "content-type")
@@ -138,7 +140,7 @@ def preflight(fields: Fields, methods: str) -> Reply | None:
 
 
 def nothing_here(endpoint: str) -> Reply:
-    """The answer to a request for a place where nothing is."""
+    """Return the answer to a request for a place without an endpoint or a page."""
     return text_reply(404, f"Nothing is here: JSON-RPC is served at {endpoint}")
 
 
@@ -189,28 +191,28 @@ MAX_KNOWN_HEAD_BYTES: Final = 1024
 
 
 class Head(Struct, frozen=True):
-    """A request's head and what follows from it."""
+    """A request's head and the decisions about it."""
 
     request: WebRequest
     close: bool
-    """Whether this is the connection's last request."""
+    """True for the connection's last request."""
     expects: bool
-    """Whether the client waits for `100 Continue` before it sends the body."""
+    """True if the client waits for `100 Continue` before it sends the body."""
     cors: bytes = b""
     """Header lines for a browser that asks on behalf of another origin."""
     extra: bytes = b""
-    """Header lines of the response: `cors` and what is to be said about the connection."""
+    """Header lines of the response: `cors` and those about the connection."""
     reply: Reply | None = None
-    """The answer, where no method is called: a refusal or a page. The request's body is still
-    to be skipped."""
+    """The answer, if no method is called: a refusal or a page. The request's body must still be
+    skipped."""
     max_body: int | None = None
-    """Most bytes of the body; None for as many as the server takes anywhere."""
+    """Maximum size of the body; None for the server's limit."""
     admits: bool = False
-    """Whether the sender is to be admitted before a body is read that has not come yet."""
+    """True if the sender must be admitted before the rest of the body is read."""
     anonymous: bool = False
-    """Whether nobody knows who sends the body until it is read."""
+    """True if the sender is unknown until the body is read."""
     judged: Any = None
-    """What an application made of the head; see `web_app`."""
+    """An application's judgement of the head; see `web_app`."""
 
 
 class Rules:
@@ -235,7 +237,7 @@ class Rules:
         self._nothing_here = nothing_here(path)
 
     def judge(self, raw: bytes) -> Head:
-        """What follows from the head `raw`. Raises MalformedError when it is none."""
+        """Return the decisions about the head `raw`. Raises MalformedError for an invalid one."""
         request = read_request(raw, loopback=self._loopback)
         place = self._place(request.target)
         request = replace(request, place=place)
@@ -247,7 +249,7 @@ class Rules:
         return head
 
     def too_large(self, head: Head) -> Reply:
-        """What is answered in place of a body that is too large."""
+        """Return the answer to a body that is too large."""
         return self._too_large.adding(head.cors)
 
     def exhausted(self, head: Head) -> Reply:
@@ -255,7 +257,7 @@ class Rules:
         return EXHAUSTED.adding(head.cors)
 
     def _place(self, path: str) -> str | None:
-        """What `path` is relative to the endpoint, None where nothing is."""
+        """Return `path` relative to the endpoint, None if nothing is there."""
         if path == self._path:
             return ENDPOINT
         place = path.removeprefix(self._below)
@@ -264,7 +266,7 @@ class Rules:
 
 
 class HeadRules(Protocol):
-    """Decides what follows from heads."""
+    """The interface of decisions about heads."""
 
     known: dict[bytes, Head]
 
@@ -276,7 +278,7 @@ class HeadRules(Protocol):
 
 
 class Judgement(TypedDict, total=False):
-    """What an application adds to the head of a request; see `Head`."""
+    """An application's additions to the head of a request; see `Head`."""
 
     max_body: int | None
     admits: bool
@@ -285,7 +287,7 @@ class Judgement(TypedDict, total=False):
 
 
 def refuse(head: Head, reply: Reply) -> Head:
-    """Return `head` as one that is answered by `reply`, its body unread."""
+    """Return `head` with the answer `reply`, its body unread."""
     close = head.close or head.expects or head.request.length > MAX_DRAINED_BYTES
     persistence = b"" if close else head.extra[len(head.cors) :]
     return replace(
@@ -300,7 +302,7 @@ def refuse(head: Head, reply: Reply) -> Head:
 def conclude(
     request: WebRequest, reply: Reply | None, cors: bytes = b"", **more: Unpack[Judgement]
 ) -> Head:
-    """The head of a request that is answered by `reply`, or let in."""
+    """Return the head of a request that is answered by `reply`, or let in."""
     expects = request.minor == 1 and "expect" in request.fields and request.length != 0
     close = not request.keep_alive or (
         # Nobody can tell whether a client that was refused its body still sends it.
@@ -325,7 +327,7 @@ def conclude(
 
 
 def remember(known: dict[bytes, Head], raw: bytes, head: Head) -> None:
-    """Keep what follows from a head that was let in."""
+    """Cache the decisions about a head that was let in."""
     if head.reply is None and len(raw) <= MAX_KNOWN_HEAD_BYTES:
         if len(known) >= MAX_KNOWN_HEADS:
             known.clear()

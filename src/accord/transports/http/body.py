@@ -13,7 +13,7 @@ from accord.transports.http.heads import MalformedError
 
 
 class FixedBody:
-    """A body whose length is known. With `keep` False its bytes are counted and dropped."""
+    """A body of known length. With `keep` False its bytes are counted and dropped."""
 
     __slots__ = ("_left", "data", "keep", "size")
 
@@ -28,7 +28,7 @@ class FixedBody:
         return not self._left
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Read on from `at`; returns where it stopped."""
+        """Read on from `at`; return the position after it."""
         end = min(at + self._left, len(buffer))
         if self.keep:
             self.data += memoryview(buffer)[at:end]
@@ -48,19 +48,20 @@ class OpenBody:
         self.complete = False
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Take all that is there from `at` on."""
+        """Take all bytes from `at` on."""
         self.data += memoryview(buffer)[at:]
         self.size = len(self.data)
         return len(buffer)
 
 
 MAX_LINE: Final = 256
-"""Longest line with a chunk's size and extensions."""
+"""Maximum length of a line with a chunk's size and extensions."""
 MAX_EXTENSIONS: Final = 4096
-"""Most bytes of extensions in one body."""
+"""Maximum number of bytes of extensions in one body."""
 MAX_TRAILERS: Final = 4096
 MAX_SMALL_CHUNKS: Final = 4096
-"""Most chunks of a body beside one for every 32 bytes: each takes as long as decoding 100 bytes."""
+"""Maximum number of chunks of a body, besides one for every 32 bytes: each takes as long as
+decoding 100 bytes."""
 _USUAL_CHUNK: Final = 32
 
 _PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -71,7 +72,8 @@ _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*")
 class ChunkedBody:
     """A body that arrives in chunks. With `keep` False its bytes are counted and dropped.
 
-    A body that ends has no more small chunks than `MAX_SMALL_CHUNKS`; a stream of events may.
+    A body has at most `MAX_SMALL_CHUNKS` small chunks, unless it is `endless`, as a stream of
+    events.
     """
 
     __slots__ = (
@@ -100,7 +102,7 @@ class ChunkedBody:
         self._step = ChunkedBody._read_size
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Read on from `at`; returns where it stopped, for want of bytes or at the end.
+        """Read on from `at`; return the position at which more bytes are needed, or of the end.
 
         Raises MalformedError.
         """
@@ -114,8 +116,10 @@ class ChunkedBody:
         return at
 
     def _read_plain(self, buffer: bytes, at: int) -> int:
-        """Read all chunks that are there as a whole and have no extensions, as is usual. Returns
-        where the next one begins."""
+        """Read all chunks that are complete and have no extensions, the common case.
+
+        Returns the position of the next chunk.
+        """
         data = memoryview(buffer)
         while (line := _PLAIN_SIZE_LINE.match(buffer, at)) is not None:
             size, start = int(line[1], 16), line.end()
@@ -187,7 +191,7 @@ class ChunkedBody:
 
 
 def _line_end(buffer: bytes, at: int, longest: int) -> int:
-    """Where the line that begins at `at` ends, -1 if that is not to be seen yet."""
+    """Return the end of the line that begins at `at`, -1 if it has not arrived yet."""
     end = buffer.find(b"\r\n", at, at + longest + 2)
     if end < 0 and (len(buffer) - at > longest + 1 or buffer.find(b"\n", at) >= 0):
         raise MalformedError("a line of a chunked body is too long or ends without CRLF")

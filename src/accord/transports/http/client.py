@@ -33,19 +33,19 @@ from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 
 class Owner(Protocol):
-    """Whom a connection works for."""
+    """The owner of a connection, who gets its responses."""
 
     def began(self, connection: ClientConnection) -> None:
-        """The connection is there, and free."""
+        """Handle a new connection, which is free."""
 
     def answered(self, connection: ClientConnection, sent: bytes, response: Response) -> None:
-        """The response to `sent` is whole."""
+        """Handle the complete response to `sent`."""
 
     def failed(self, sent: bytes, error: TransportError) -> None:
         """There will be no response to `sent`."""
 
     def ended(self, connection: ClientConnection) -> None:
-        """The connection is gone."""
+        """Handle the end of the connection."""
 
 
 class ClientConnection(asyncio.Protocol):
@@ -66,14 +66,14 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether the server has neither ended the connection nor said anything unasked.
+        """True while the server has neither ended the connection nor sent anything unasked.
 
-        The socket is asked, as the event loop may not have looked at it yet.
+        This reads the state of the socket, as the event loop may not have looked at it yet.
         """
         return not self._transport.is_closing() and not self._poll.poll(0)
 
     def abort(self) -> None:
-        """End the connection now; what was sent gets no response and no error."""
+        """End the connection now; requests in flight get neither response nor error."""
         self.sent = None
         self._transport.abort()
 
@@ -136,9 +136,9 @@ def _too_large(most: int | None) -> TransportError:
 
 MAX_READY_MESSAGES: Final = 1_000
 MAX_READY_BYTES: Final = 1024 * 1024
-"""Beyond either of these in the queue the channel says that it is not writable."""
+"""Above either of these limits of the queue the channel is not writable."""
 CLOSE_SECONDS: Final = 5.0
-"""How long `close` waits for responses that are under way."""
+"""Time in seconds that `close` waits for responses in flight."""
 
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
@@ -147,9 +147,9 @@ _OURS: Final = frozenset(
 
 
 async def open_http(url: str, options: Options) -> HttpChannel:
-    """A channel to the JSON-RPC endpoint at `url`, with one connection made already.
+    """Return a channel to the JSON-RPC endpoint at `url`, with one connection made already.
 
-    Raises ConnectError when that cannot be made.
+    Raises ConnectError if that fails.
     """
     address = parse_web_address(url)
     try:
@@ -177,10 +177,10 @@ class HttpChannel:
         self._idle: list[ClientConnection] = []
         self._connecting: set[asyncio.Task[None]] = set()
         self._queue: deque[tuple[bytes, bytes]] = deque()
-        """Messages that wait for a connection, each behind the head of its request."""
+        """Messages that wait for a connection, each after the head of its request."""
         self._queued_bytes = 0
         self._abandoned: set[Id] = set()
-        """Calls in the queue that nobody waits for."""
+        """Abandoned calls in the queue."""
         self._writable = True
         self._closing = False
         self._lost = False
@@ -206,7 +206,7 @@ class HttpChannel:
             try:
                 # Now: when the message leaves a queue, its sender's context is gone.
                 head = _request_head(self._address, {**self._options.headers, **further()})
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the user's function may raise anything
                 self._loop.call_soon(self.failed, data, _no_headers(error))
                 return
         connection = self._take_idle()
@@ -221,10 +221,10 @@ class HttpChannel:
             self._tell_writable()
 
     def abandon(self, id: Id) -> None:
-        """Nobody waits for the call `id` any more.
+        """Abandon the call `id`.
 
-        If it still waits in the queue it is not sent; if it is under way its connection is
-        ended, which tells the server and makes room for others. Batches go on.
+        A call that still waits in the queue is not sent. A call in flight has its connection ended,
+        which notifies the server and makes room for others. Batches go on.
         """
         for connection in self._connections:
             if connection.sent is not None and calls_in(connection.sent) == [id]:
@@ -349,7 +349,7 @@ class HttpChannel:
         self._end_if_done()
 
     def _release(self, connection: ClientConnection) -> None:
-        """A connection is free: give it the next message."""
+        """Give a free connection the next message."""
         queued = self._next_queued()
         if queued is None:
             self._idle.append(connection)
@@ -380,7 +380,7 @@ class HttpChannel:
             self._receiver.writable_changed(writable)
 
     def _end_if_done(self) -> None:
-        """When closing and nothing is under way any more: end the connections, then say so."""
+        """End the connections if this is closing and nothing is in flight any more."""
         if not self._closing or self._lost or self._queue:
             return
         if any(connection.sent is not None for connection in self._connections):
@@ -397,7 +397,7 @@ class HttpChannel:
 
 
 def _request_head(address: WebAddress, headers: Mapping[str, str]) -> bytes:
-    """A request up to the value of its content-length. Raises ValueError."""
+    """Return a request up to the value of its content-length. Raises ValueError."""
     check_headers(headers, reserved=_OURS)
     fields = {
         "host": address.authority,

@@ -1,4 +1,4 @@
-"""One client of an HTTP server, and the site: what the connections of a listener share.
+"""One client of an HTTP server, and the site: the state that a listener's connections share.
 
 A connection reads requests, passes them on, and writes the answers in order. The site has the
 rules, the limits, a coarse clock and a receive buffer.
@@ -35,7 +35,8 @@ from accord.transports.urls import is_loopback
 READ_BYTES: Final = 64 * 1024
 """Most bytes taken from a socket at once."""
 MAX_TURNED_AWAY: Final = 64
-"""How many connections over the limit are told so at a time; further ones are just cut."""
+"""Maximum number of connections over the limit that get a refusal at a time; further ones are
+cut."""
 LINGER_SECONDS: Final = 2.0
 
 
@@ -49,7 +50,7 @@ class SiteConnection(Protocol):
     def wait(self) -> Wait: ...
 
     def retire(self) -> None:
-        """End once what is under way was answered."""
+        """End after the running request was answered."""
 
     def waited_too_long(self) -> None:
         """End, or answer that the client took too long."""
@@ -68,14 +69,14 @@ class Site:
         self.server_limits = options.server_limits
         self._rules = {loopback: rules(loopback) for loopback in (False, True)}
         self.buffer = memoryview(bytearray(READ_BYTES))
-        """Where every connection receives: what arrived is copied out before the next read."""
+        """The receive buffer of all connections: data is copied out before the next read."""
         self.budget = BodyBudget(options.server_limits.max_buffered_bytes)
         """Memory for the bodies of requests, of all connections together."""
         self.connections: set[SiteConnection] = set()
         self._turned_away: set[SiteConnection] = set()
         self.closing = False
         self.leaving = False
-        """Whether every answer is the last of its connection, and says so."""
+        """True while every answer ends its connection, and announces it."""
         self._patience = _patience(options)
         self._shortest = min(self._patience.values())
         self._loop = asyncio.get_running_loop()
@@ -112,19 +113,19 @@ class Site:
                 self._timer = None
 
     def has_room_for(self, arriving: int) -> bool:
-        """Whether so many connections that are still arriving can at least be turned away."""
+        """Return whether that many connections could at least be refused with a reason."""
         most = self.server_limits.max_connections + MAX_TURNED_AWAY
         return len(self.connections) + len(self._turned_away) + arriving < most
 
     @property
     def overcrowded(self) -> bool:
-        """Whether too many connections are turned away even to say so."""
+        """True if there are too many connections to even refuse them with a reason."""
         return len(self._turned_away) > MAX_TURNED_AWAY
 
     async def close(self) -> None:
-        """Let what is under way be answered, and wait until there is no connection left.
+        """Let running requests be answered, and wait until there is no connection left.
 
-        Cancelled, it cuts those that are left.
+        Cancelled, it cuts the remaining connections.
         """
         self.closing = self.leaving = True
         for connection in tuple(self.connections):
@@ -156,7 +157,7 @@ class Site:
 
 
 class CallSite(Site):
-    """What the connections of a JSON-RPC endpoint share."""
+    """The state that the connections of a JSON-RPC endpoint share."""
 
     def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
         self.handle = dispatch.handle
@@ -175,7 +176,7 @@ class CallSite(Site):
 
 
 def _patience(options: Options) -> dict[Wait, float]:
-    """How long a connection may wait for each thing, in seconds."""
+    """Return the timeout of a connection for each kind of wait, in seconds."""
     limits = options.server_limits
     return {
         Wait.FIRST_BYTE: limits.header_seconds,
@@ -196,8 +197,8 @@ MAX_READ_AHEAD: Final = 64 * 1024
 MAX_UNWRITTEN: Final = 64 * 1024
 """Answers beyond this are written before the next request is looked at."""
 MAX_DROPPED: Final = 4 * 1024 * 1024
-"""Most bytes taken from a client that was refused and goes on sending, or as many more as a body
-may have: many clients send all of it before they read."""
+"""Maximum number of bytes taken from a refused client that goes on sending; or the maximum size of
+a body, if larger: many clients send all of it before they read."""
 
 _BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
 
@@ -231,7 +232,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._site = site
         self._running: Cancellable | None = None
         self._admitting = False
-        """Whether what is running decides about a sender whose body is not wanted yet."""
+        """True while an application decides about a sender whose body is not read yet."""
         self._reservation: Reservation | None = None
         """Memory of the request that is running."""
         self._linger_until = 0.0
@@ -240,21 +241,21 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._reading = True
         self._writable = True
         self._fresh = True
-        """Whether no request has come yet."""
+        """True until the first request."""
         self._last: Wait | None = None
-        """Set with the last answer of this connection: what to wait for once it is written."""
+        """Set with the last answer of this connection: the wait after it is written."""
         self._ending: Wait | None = None
-        """Set when nothing more is served: what is still waited for."""
+        """Set once nothing more is served: the remaining wait."""
         self._waited = Wait.FIRST_BYTE
         self._unread = 0
-        """How much a client that does not read had left unread when last looked at."""
+        """Number of bytes that a slow client had left unread at the last look."""
         self._dropped = 0
         self.since = site.now
-        """When the present wait began."""
+        """The time when the present wait began."""
 
     @property
     def wait(self) -> Wait:
-        """What this connection waits for."""
+        """The kind of event that this connection waits for."""
         if self._ending is not None:
             return self._ending
         if not self._writable:
@@ -320,8 +321,8 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     # Serving
 
-    def _serve(self) -> None:
-        """Serve what can be served now, and write the answers in one go."""
+    def _serve(self) -> None:  # noqa: C901 - once per read: further calls would cost time
+        """Serve the requests that are complete, and write the answers in one go."""
         reader = self._reader
         progress = False
         while self._running is None and self._writable and self._last is None:
@@ -354,8 +355,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._regulate()
 
     def _go_on(self) -> None:
-        """A request that took its time has its answer put: write that, and serve what came
-        meanwhile."""
+        """Write the answer of a request that took its time, and serve those that came meanwhile."""
         reader = self._reader
         if reader.buffered or reader.finished or self._last is not None or not self._reading:
             self._serve()
@@ -388,8 +388,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         raise NotImplementedError
 
     def _admit(self, head: Head) -> None:
-        """Have it decided whether the body of a request is read: now, by `_decided`; or later,
-        with `_running` set."""
+        """Decide whether the body of a request is read.
+
+        Calls `_decided` now; or later, with `_running` set.
+        """
         raise NotImplementedError
 
     def _decided(self, head: Head, refusal: Reply | None) -> None:
@@ -426,7 +428,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._release()
 
     def _release(self) -> None:
-        """The request that was running holds no memory any more."""
+        """Release the memory of the request that was running."""
         if self._reservation is not None:
             self._reservation.release()
             self._reservation = None
@@ -434,7 +436,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # Ending
 
     def waited_too_long(self) -> None:
-        """Called by the sweep when patience for `wait` is exhausted."""
+        """End a wait that exceeded its timeout; called by the sweep."""
         match self.wait:
             case Wait.FIRST_BYTE | Wait.NEXT_REQUEST:
                 self._end(Wait.END)
@@ -450,12 +452,12 @@ class HttpConnection(asyncio.BufferedProtocol):
                 pass  # how long a handler may take is not decided here
 
     def retire(self) -> None:
-        """The listener closes: end now if nothing is under way, else after the next answer."""
+        """End now if nothing is running, else after the next answer: the listener closes."""
         if self.wait in (Wait.FIRST_BYTE, Wait.NEXT_REQUEST):
             self._end(Wait.END)
 
     def abort(self) -> None:
-        """End now, whatever is under way."""
+        """End now, even with requests in flight."""
         self._transport.abort()
 
     def _turn_away(self) -> None:
@@ -490,8 +492,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._regulate()
 
     def _drop(self, nbytes: int) -> None:
-        """Take what a client goes on sending: a connection that is closed before would be reset,
-        and the client might never read our answer."""
+        """Read and drop the data that a client goes on sending.
+
+        A connection that is closed with unread data would be reset, and the client might never read
+        our answer.
+        """
         self._dropped += nbytes
         if self._dropped > MAX_DROPPED + (self._site.limits.max_message_bytes or 0):
             self._transport.abort()

@@ -20,7 +20,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 class DuplicateFieldError(Exception):
-    """A field that may be given only once is given twice; `name` is in lower case."""
+    """A field that may occur only once occurs twice; `name` is in lower case."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -59,7 +59,7 @@ class Fields(Mapping[str, str]):
 def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the values of fields by their names in lower case.
 
-    Raises DuplicateFieldError for a field of `once` that is given twice.
+    Raises DuplicateFieldError for a field of `once` that occurs twice.
     """
     values: dict[str, str] = {}
     for raw_name, raw_value in pairs:
@@ -74,7 +74,7 @@ def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[st
 
 
 def check_headers(headers: Mapping[str, str], *, reserved: frozenset[str]) -> None:
-    """Raises ValueError for headers that cannot be sent, and for those that are not the user's."""
+    """Raise ValueError for headers that cannot be sent, and for reserved ones."""
     for name, value in headers.items():
         if _NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r} is not the name of a header")
@@ -94,29 +94,29 @@ class WebRequest(Struct, frozen=True, dict=True):
     path: str
     """As the client asked for it, percent-decoded."""
     place: str | None
-    """The same below the application's own path: "" there, with or without a slash behind it;
+    """The path below the application's own path: "" at that path, with or without a slash after it;
     None elsewhere."""
     query: str
     fields: Fields
     length: int
-    """How long the body is, below zero where that is not known yet."""
+    """Length of the body, below zero if not known yet."""
     loopback: bool
-    """Whether it came over the loopback interface."""
+    """True if the request came over the loopback interface."""
     bound: str = ""
-    """Scheme, host and port of the address that it reached, as the start of a URL; empty where
-    nobody knows. Behind a proxy that is not what clients use."""
+    """Scheme, host and port of the address that the request reached, as the start of a URL; empty
+    if unknown. Behind a proxy, clients use another address."""
     target: str = ""
-    """The path as it was sent, not decoded; empty where nobody knows."""
+    """The path as it was sent, not decoded; empty if unknown."""
     minor: int = 1
     """The minor version of HTTP/1: 0 or 1."""
     keep_alive: bool = True
-    """Whether the client keeps the connection open."""
+    """True if the client wants to reuse the connection."""
 
     def once(self, read: Callable[[WebRequest], T]) -> T:
         """Return `read(self)`, computed once.
 
         Listeners remember heads by their bytes, so that clients which repeat themselves have their
-        credentials parsed once. `read` must be a module-level function of nothing but the head.
+        credentials parsed once. `read` must be a module-level function of the head alone.
         """
         known: dict[Any, Any] = self.__dict__
         try:
@@ -127,7 +127,7 @@ class WebRequest(Struct, frozen=True, dict=True):
 
 
 def place_below(path: str, root: str) -> str | None:
-    """Return where `path` is below `root`, which has no slash at its end; None elsewhere."""
+    """Return `path` relative to `root`, which has no slash at its end; None if it is not below."""
     rest = path.removeprefix(root)
     if not path.startswith(root) or (rest and rest[0] != "/"):
         return None
@@ -135,9 +135,9 @@ def place_below(path: str, root: str) -> str | None:
 
 
 CHUNKED: Final = -1
-"""Stands for the length of a body that comes in chunks."""
+"""The length of a body that comes in chunks."""
 UNTIL_CLOSE: Final = -2
-"""Stands for the length of a response body that ends with the connection."""
+"""The length of a response body that ends with the connection."""
 MAX_FIELDS: Final = 100
 
 _REQUEST_LINE = re.compile(
@@ -163,12 +163,12 @@ _ONCE: Final = frozenset(
         "location",
     )
 )
-"""Fields that decide something here and may stand in a head only once."""
+"""Fields that affect decisions here and may occur only once in a head."""
 _ONCE_IN_RESPONSES: Final = frozenset(name.encode() for name in _ONCE)
 
 
 class MalformedError(Exception):
-    """Bytes that are not HTTP as we read it; `status` is what a server answers."""
+    """Bytes that are not HTTP as this package reads it; `status` is the server's answer."""
 
     def __init__(self, reason: str, *, status: int = 400) -> None:
         super().__init__(reason)
@@ -177,7 +177,7 @@ class MalformedError(Exception):
 
 
 QUERY: Final = "http.query"
-"""The member of a call's state that is the query of its request, where there is one."""
+"""The member of a call's state with the query of its request, if there is one."""
 
 
 class ResponseHead(Struct, frozen=True, gc=False):
@@ -185,7 +185,7 @@ class ResponseHead(Struct, frozen=True, gc=False):
 
     status: int
     length: int
-    """How long the body is, `CHUNKED` or `UNTIL_CLOSE`."""
+    """Length of the body, `CHUNKED` or `UNTIL_CLOSE`."""
     keep_alive: bool
     fields: dict[bytes, bytes]
     pairs: Pairs
@@ -227,7 +227,7 @@ def read_request(
 def check_fields(pairs: Pairs) -> Fields:
     """Parse the fields of a request.
 
-    Raises MalformedError for a field that decides something and is given twice.
+    Raises MalformedError if a field that affects decisions occurs twice.
     """
     try:
         return Fields([], parse_fields(pairs, once=_ONCE))
@@ -236,7 +236,7 @@ def check_fields(pairs: Pairs) -> Fields:
 
 
 def read_response(raw: bytes) -> ResponseHead:
-    """The response head `raw`, which ends with its empty line. Raises MalformedError."""
+    """Return the response head `raw`, which ends with its empty line. Raises MalformedError."""
     line = _STATUS_LINE.match(raw)
     if line is None:
         raise MalformedError("the status line is malformed")
@@ -249,7 +249,7 @@ def read_response(raw: bytes) -> ResponseHead:
 
 
 class _Collector:
-    """What httptools calls while it reads."""
+    """The callbacks of httptools, which collect a head."""
 
     __slots__ = ("complete", "pairs")
 
@@ -285,9 +285,9 @@ def _read_pairs(
 
 
 def _deciding_fields(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the fields of a response that decide something, and its `Connection` fields joined.
+    """Return the fields of a response that affect decisions, with `Connection` fields joined.
 
-    Clients read no others on their hot path. Raises MalformedError for one that is given twice.
+    Clients read no others on their hot path. Raises MalformedError for a field that occurs twice.
     """
     fields: dict[bytes, bytes] = {}
     connection = b""
@@ -361,7 +361,7 @@ def _response_length(fields: dict[bytes, bytes], status: int) -> int:
 
 
 def content_length(value: str) -> int:
-    """Raises MalformedError for what is not the length of a body."""
+    """Return the length in a `Content-Length` field. Raises MalformedError."""
     if _LENGTH.fullmatch(value) is None:
         raise MalformedError("the header field content-length is invalid")
     return int(value)

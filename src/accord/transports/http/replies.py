@@ -1,4 +1,4 @@
-"""What the server sends back by itself, and how it is written. Pure: the date comes in as text."""
+"""Replies of the server itself, as bytes. Pure: the date comes in as text."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ PHRASES: Final = {
 NO_CONTENT: Final = (204, 304)
 """Statuses without a body, and so without a content-length (RFC 9110, section 8.6)."""
 MAX_KNOWN_LENGTHS: Final = 1_000
-"""How many different lengths of answers are remembered within a second."""
+"""Maximum number of lengths of answers that are cached within a second."""
 _NOT_OF_PAGES: Final = frozenset(("connection", "content-length", "date", "transfer-encoding"))
-"""Header fields that are not a page's to set."""
+"""Header fields that a page cannot set."""
 NOTHING: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _JSON: Final = b"content-type: application/json\r\n"
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
@@ -66,10 +66,10 @@ class Reply(Struct, frozen=True):
     """Header lines, each with its line end."""
     body: bytes = b""
     head_only: bool = False
-    """Whether the body is only told about, not sent (RFC 9110, section 9.3.2: HEAD)."""
+    """True if the body is announced but not sent (RFC 9110, section 9.3.2: HEAD)."""
 
     def adding(self, headers: bytes) -> Reply:
-        """The same reply with more header lines."""
+        """Return the same reply with more header lines."""
         return replace(self, headers=self.headers + headers)
 
     @property
@@ -79,23 +79,23 @@ class Reply(Struct, frozen=True):
 
 
 def text_reply(status: int, message: str, headers: bytes = b"") -> Reply:
-    """A reply for people, in plain text."""
+    """Return a reply in plain text."""
     return Reply(status, headers + _TEXT, message.encode(errors="replace") + b"\n")
 
 
 def failure_reply(status: int, error: RpcError, headers: bytes = b"") -> Reply:
-    """A reply for programs: `error` under a null id, as no id was read."""
+    """Return a reply with a JSON-RPC error: `error` under a null id, as no id was read."""
     return Reply(status, headers + _JSON, encode_failure(None, error))
 
 
 def answer_too_large(size: int, most: int) -> Reply:
-    """What is answered instead of an answer that nobody would take."""
+    """Return the reply in place of an answer over the limit."""
     why = f"the answer of {size:,} bytes is over the limit of {most:,}"
     return failure_reply(500, own_error("message_too_large", why, maxSize=most, unit="bytes"))
 
 
 def page_reply(page: Page, if_none_match: str | None) -> Reply:
-    """The answer to a client that asks for `page`, and may have it already.
+    """Return the answer to a GET of `page`; 304 if the client has it already.
 
     Raises ValueError for a page with headers that cannot be sent.
     """
@@ -112,13 +112,13 @@ def page_reply(page: Page, if_none_match: str | None) -> Reply:
 
 
 def pairs_in(lines: bytes) -> Pairs:
-    """Header lines as names and values."""
+    """Return header lines as names and values."""
     parts = (line.partition(b": ") for line in lines.split(b"\r\n")[:-1])
     return [(name, value) for name, _, value in parts]
 
 
 def encode_reply(reply: Reply, date: str, always: Mapping[bytes, bytes] = NOTHING) -> bytes:
-    """The bytes of `reply`; it has the fields of `always` that it does not have itself."""
+    """Return the bytes of `reply`, with the fields of `always` that it lacks."""
     head = start(reply.status, date) + reply.headers + lacking(reply.headers, always)
     if reply.status in NO_CONTENT:
         return head + b"\r\n"
@@ -127,21 +127,23 @@ def encode_reply(reply: Reply, date: str, always: Mapping[bytes, bytes] = NOTHIN
 
 
 CRASHED: Final = failure_reply(500, own_error("internal_error"))
-"""What is answered when serving a request failed, not its method."""
+"""The answer if serving a request failed outside its method."""
 RETRY_AFTER: Final = b"retry-after: 1\r\n"
 NO_MEMORY: Final = "too many large requests are being received: try again later"
 EXHAUSTED: Final = failure_reply(503, own_error("busy", NO_MEMORY, retryAfter=1), RETRY_AFTER)
-"""The answer to a body for which there is no memory left."""
+"""The answer to a body that exceeds the memory budget."""
 
 
 def start(status: int, date: str) -> bytes:
-    """The status line and the date, which every response has (RFC 9110, section 6.6.1)."""
+    """Return the status line and the date, which every response has (RFC 9110, section 6.6.1)."""
     return f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\ndate: {date}\r\n".encode()
 
 
 def always_lines(fields: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Fields that every response has, as lines by their names. Raises ValueError for those that
-    cannot be sent."""
+    """Return fields that every response has, as lines by their names.
+
+    Raises ValueError for fields that cannot be sent.
+    """
     check_headers(fields, reserved=_NOT_OF_PAGES)
     return {
         name.lower().encode("ascii"): f"{name.lower()}: {value}\r\n".encode("latin-1")
@@ -150,7 +152,7 @@ def always_lines(fields: Mapping[str, str]) -> dict[bytes, bytes]:
 
 
 def lacking(headers: bytes, always: Mapping[bytes, bytes]) -> bytes:
-    """The lines of `always` whose fields are not among `headers`."""
+    """Return the lines of `always` whose fields are not among `headers`."""
     if not always:
         return b""
     lines = b"\r\n" + headers
@@ -158,7 +160,7 @@ def lacking(headers: bytes, always: Mapping[bytes, bytes]) -> bytes:
 
 
 class Starts:
-    """How responses begin during one second."""
+    """The cached beginnings of responses during one second."""
 
     def __init__(self, date: str, always: Mapping[bytes, bytes] = NOTHING) -> None:
         self.date = date
@@ -171,7 +173,7 @@ class Starts:
         self.known = self._of_length.get
 
     def of_length(self, length: int) -> bytes:
-        """The whole head of an answer about which nothing else is to be said.
+        """Return the complete head of a plain answer.
 
         Answers repeat their lengths; `known` has the heads of those that came before.
         """

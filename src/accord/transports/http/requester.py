@@ -1,8 +1,8 @@
 """HTTP requests to any address, whose responses can be read while they arrive.
 
-For what is more than one answer to one message: server-sent events, and requests to others
-than one endpoint. Connections are kept alive and reused; redirects are not followed; a request
-is never sent twice (RFC 9110, section 9.2.2). A reader that lags pauses the connection.
+For responses with more than one answer, such as server-sent events, and for requests to several
+endpoints. Connections are kept alive and reused; redirects are not followed; a request is never
+sent twice (RFC 9110, section 9.2.2). A slow reader pauses the connection.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from accord.transports.stream.endpoints import connect_error
 from accord.transports.urls import WebAddress
 
 MAX_BUFFERED: Final = 256 * 1024
-"""How much of a response may wait to be read before its connection is paused."""
+"""Maximum number of unread bytes of a response before its connection is paused."""
 
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
@@ -63,9 +63,9 @@ class Requester:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> Response:
-        """Send a request; returns as soon as the head of its response is there.
+        """Send a request; return when the head of its response has arrived.
 
-        Raises TransportError. Whoever gets a response closes it.
+        Raises TransportError. The caller must close the response.
         """
         data = _request(method, address, headers, body)
         await self._room.acquire()
@@ -77,7 +77,7 @@ class Requester:
         return await connection.ask(data)
 
     def close(self) -> None:
-        """End all connections; what is being read fails."""
+        """End all connections; open responses fail."""
         self._closed = True
         for connection in tuple(self._open):
             connection.abort()
@@ -133,7 +133,7 @@ class Requester:
         self._open.add(connection)
 
     def finished(self, connection: _Connection, *, reusable: bool) -> None:
-        """A response is whole, or will never be."""
+        """Handle the end of a response."""
         self._room.release()
         idle = self._idle.setdefault(_origin(connection.address), [])
         if reusable and not self._closed and len(idle) < self._options.pool_size:
@@ -167,8 +167,10 @@ class Response:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def receive(self) -> bytes:
-        """The next piece of the body, nothing at its end. Raises TransportError if it breaks
-        off."""
+        """Return the next piece of the body, empty at its end.
+
+        Raises TransportError if the body breaks off.
+        """
         while not self._chunks:
             if self._error is not None:
                 raise self._error
@@ -183,7 +185,10 @@ class Response:
         return chunk
 
     async def read(self, most: int | None) -> bytes:
-        """The whole body. Raises TransportError, also for one of more than `most` bytes."""
+        """Return the whole body.
+
+        Raises TransportError, also for one of more than `most` bytes.
+        """
         body = bytearray()
         while chunk := await self.receive():
             body += chunk
@@ -198,8 +203,10 @@ class Response:
         return bytes(body)
 
     def close(self) -> None:
-        """Read no more. A response that is not whole ends its connection, which tells the
-        server that nobody waits for the rest."""
+        """Stop reading.
+
+        A response that is not complete ends its connection, which notifies the server.
+        """
         self._chunks.clear()
         if not self._complete and self._error is None:
             self._connection.give_up()
@@ -244,7 +251,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether the server has neither ended the connection nor said anything unasked."""
+        """True while the server has neither ended the connection nor sent anything unasked."""
         return not self._transport.is_closing() and not self._poll.poll(0)
 
     async def ask(self, data: bytes) -> Response:
@@ -257,7 +264,7 @@ class _Connection(asyncio.Protocol):
             raise
 
     def give_up(self) -> None:
-        """Nobody waits for the response any more."""
+        """Abandon the response."""
         if self._waiting is not None or self._response is not None:
             self._waiting = self._response = None
             self._owner.finished(self, reusable=False)
@@ -371,7 +378,7 @@ def _origin(address: WebAddress) -> tuple[str, int, bool]:
 def _request(
     method: str, address: WebAddress, headers: Mapping[str, str], body: bytes | None
 ) -> bytes:
-    """A request as it is sent. Raises TransportError for headers that cannot be."""
+    """Return a request as it is sent. Raises TransportError for headers that cannot be sent."""
     try:
         check_headers(headers, reserved=_OURS)
     except ValueError as error:

@@ -18,7 +18,7 @@ from accord.transports.options import ANONYMOUS_FRACTION, MemoryBudget, Reservat
 
 
 class Wait(Enum):
-    """What a connection waits for, and with that what happens when it waits too long."""
+    """The kind of event that a connection waits for; it decides the consequence of a timeout."""
 
     FIRST_BYTE = "a new connection's first byte"
     NEXT_REQUEST = "a kept-alive connection's next request"
@@ -39,13 +39,13 @@ class Dispatch(Protocol):
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
         """Return the answer to `data`, None for no answer, or the running request.
 
-        A running request passes its answer to `source.answer` once, never before this returns.
-        The answer to a payload that is no message is an `InvalidMessageReply`.
+        A running request passes its answer to `source.answer` once, never before this returns. The
+        answer to a payload that is no message is an `InvalidMessageReply`.
         """
 
 
 def count_unasked(statistics: Statistics, response: Success | Failure | Invalid) -> None:
-    """Over HTTP nobody here asks anything: count an answer, and drop it."""
+    """Count and drop a response: over HTTP a server has no calls of its own."""
     if isinstance(response, Invalid):
         statistics.answers_broken += 1
     else:
@@ -53,7 +53,7 @@ def count_unasked(statistics: Statistics, response: Success | Failure | Invalid)
 
 
 _STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
-"""What a head never contains, so that nobody waits for the end of one that cannot come."""
+"""Bytes that a head never contains, so that nobody waits for the end of one that cannot come."""
 
 
 class BodyBudget:
@@ -105,7 +105,8 @@ class RequestReader:
         self._held: Reservation | None = None
         """Of the body under way."""
         self.reservation: Reservation | None = None
-        """Of the body that came out last, if it came in pieces; whoever takes the body takes it."""
+        """The memory of the last body that was returned, if it came in pieces; its user takes over
+        both."""
         self._known = rules.known.get
         self._max_head = max_head
         self._max_body = max_body
@@ -115,37 +116,39 @@ class RequestReader:
         self._head: Head | None = None
         self._body: FixedBody | ChunkedBody | None = None
         self.expected = False
-        """Set when the client waits for `100 Continue`; whoever sends that clears it."""
+        """Set when the client waits for `100 Continue`; cleared by the sender of that."""
         self.finished = False
-        """Set when no further request will come out; what still arrives is dropped."""
+        """Set when no further request will be returned; further input is dropped."""
 
     @property
     def buffered(self) -> int:
-        """How many bytes wait to be read."""
+        """Number of bytes that wait to be read."""
         return len(self._buffer) - self._at
 
     @property
     def wait(self) -> Wait:
-        """What more bytes are waited for."""
+        """The kind of event that more bytes would be."""
         if self._body is not None:
             return Wait.BODY
         return Wait.NEXT_REQUEST if self._at == len(self._buffer) else Wait.HEAD
 
     @property
     def skipping(self) -> bool:
-        """Whether the body under way is that of a request which was answered already."""
+        """True while the incoming body is that of a request which was answered already."""
         return self._body is not None and not self._body.keep
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Take received bytes."""
         if self.finished:
             return
         self._buffer = data if self._at == len(self._buffer) else self._buffer[self._at :] + data
         self._at = 0
 
     def next(self) -> tuple[Head, bytes] | Head | Reply | None:
-        """The next request, or what is answered in its place, or None until more arrives; a head
-        alone where its sender is to be admitted first."""
+        """Return the next request, or the answer in its place, or None until more arrives.
+
+        A head is returned alone if its sender must be admitted first.
+        """
         if self._body is not None:
             return self._read_body(self._body)
         at = self._at
@@ -181,13 +184,13 @@ class RequestReader:
         self.expected = head.expects and not self.buffered
 
     def refuse(self, head: Head, reply: Reply) -> Reply | None:
-        """Drop the body of a head that came out alone; returns what to answer."""
+        """Drop the body of a head that was returned alone; return the answer."""
         refused = refuse(head, reply)
         assert refused.reply is not None
         return self._skip(refused, refused.reply, self._at)
 
     def discard(self) -> None:
-        """Free what is held: nothing more is wanted."""
+        """Free all memory: no further input is read."""
         self._finish(None)
 
     def _await_head(self) -> Reply | None:

@@ -48,7 +48,7 @@ class ResponseReader:
         self._body: FixedBody | ChunkedBody | OpenBody | None = None
 
     def feed(self, data: bytes) -> Response | None:
-        """Take what arrived; the response, once it is whole.
+        """Take received bytes; return the response once it is complete.
 
         Raises MalformedError and TooLargeError, after which nothing more can be read.
         """
@@ -65,7 +65,7 @@ class ResponseReader:
         return self._finish(self._head, bytes(self._body.data))
 
     def end(self) -> Response | None:
-        """The connection ended: the response, if that is what made it whole."""
+        """Handle the end of the connection; return the response if that completes it."""
         if self._head is None or not isinstance(self._body, OpenBody):
             return None
         return self._finish(self._head, bytes(self._body.data))
@@ -113,7 +113,7 @@ _PASSING: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
 class _Answer(Struct, gc=False):
-    """As much of a JSON-RPC message as tells whether it is an answer."""
+    """The members of a JSON-RPC message that show whether it is an answer."""
 
     jsonrpc: Literal["2.0"]
     result: Raw | UnsetType = UNSET
@@ -121,7 +121,7 @@ class _Answer(Struct, gc=False):
 
 
 class _Sent(Struct, gc=False):
-    """As much of a message of ours as tells whether it is a call."""
+    """The members of a sent message that show whether it is a call."""
 
     id: Id | UnsetType = UNSET
     method: Raw | UnsetType = UNSET
@@ -136,9 +136,9 @@ _decode_sent: Callable[[bytes], _Sent | list[_Sent]] = msgspec.json.Decoder(
 
 
 def answer_in(response: Response, sent: bytes) -> bytes | None:
-    """The answer to `sent`, None where nothing is said and nothing was asked.
+    """Return the answer to `sent`, None for an empty response to a notification.
 
-    Raises TransportError where an answer is due and the response holds no JSON-RPC.
+    Raises TransportError if an answer is due and the response contains no JSON-RPC.
     """
     if _is_answer(response.body):
         return response.body
@@ -148,14 +148,14 @@ def answer_in(response: Response, sent: bytes) -> bytes | None:
 
 
 def calls_in(sent: bytes) -> list[Id]:
-    """The ids of the calls in a message or batch of ours."""
+    """Return the ids of the calls in a sent message or batch."""
     message = _decode_sent(sent)
     items = message if isinstance(message, list) else [message]
     return [item.id for item in items if item.id is not UNSET and item.method is not UNSET]
 
 
 def no_answer(response: Response) -> TransportError:
-    """The error for a response that is no JSON-RPC."""
+    """Return the error for a response that is no JSON-RPC."""
     excerpt = response.body[:MAX_EXCERPT].decode("utf-8", "replace")
     data: dict[str, Any] = {"status": response.status, "body": excerpt}
     if 300 <= response.status < 400:

@@ -38,7 +38,7 @@ log = logging.getLogger("accord.transports.http")
 
 
 class CallConnection(HttpConnection):
-    """One connection whose requests are handed to a dispatcher; implements `RequestSource`."""
+    """A connection whose requests go to a dispatcher; implements `RequestSource`."""
 
     __slots__ = ("_head",)
 
@@ -119,7 +119,7 @@ class CallConnection(HttpConnection):
 async def listen_http(url: str, dispatch: Dispatch, options: Options) -> HttpListener:
     """Serve `dispatch` at `url`, such as `http://127.0.0.1:8000/rpc`; port 0 picks a free one.
 
-    Raises ConnectError when that cannot be.
+    Raises ConnectError if it cannot listen.
     """
     address = parse_served_address(url)
 
@@ -158,19 +158,21 @@ class HttpListener:
 
     @property
     def buffered_bytes(self) -> int:
-        """How much memory is held for bodies of requests."""
+        """Number of bytes held for bodies of requests."""
         return self._site.budget.all.held
 
     def announce_end(self) -> None:
-        """Go on as before, but for answers, each of which ends its connection and says so: clients
-        who keep their connections go elsewhere, and none has to find out by an error."""
+        """Go on serving, but let each answer end its connection and say so.
+
+        Clients with open connections then go elsewhere without an error.
+        """
         self._site.leaving = True
 
     async def close(self) -> None:
-        """Stop accepting, let requests that are under way be answered, then end.
+        """Stop accepting, let running requests be answered, then end.
 
-        A connection belongs to nobody but its listener, so this waits until the last one is
-        gone. Cancelled, it cuts those that are left.
+        Connections end with their listener, so this waits until the last one has ended. Cancelled,
+        it cuts the remaining ones.
         """
         await self._arrivals.close()
         await self._site.close()
@@ -179,11 +181,11 @@ class HttpListener:
 web_log = logging.getLogger("accord.transports.web")
 
 MAX_ADDRESSES: Final = 64
-"""For how many addresses of the machine rules are kept."""
+"""Maximum number of addresses of the machine whose rules are cached."""
 
 
 class WebSite(Site):
-    """What the connections of an application share."""
+    """The state that the connections of an application share."""
 
     def __init__(self, address: WebAddress, app: WebApp[Any], options: Options) -> None:
         self.app = app
@@ -204,8 +206,11 @@ class WebSite(Site):
         super().__init__(address.scheme, rules, options)
 
     def rules_for(self, transport: asyncio.BaseTransport) -> HeadRules:
-        """Return the rules for the requests of a connection. A server that listens on all addresses
-        of the machine has some for each: its requests are to know which one they reached."""
+        """Return the rules for the requests of a connection.
+
+        A server that listens on all addresses of the machine has rules for each: its requests have
+        the address that they reached.
+        """
         reached = transport.get_extra_info("sockname") if self._is_wildcard else None
         if not reached:
             return super().rules_for(transport)
@@ -231,7 +236,7 @@ class WebConnection(HttpConnection):
     def __init__(self, site: WebSite) -> None:
         super().__init__(site)
         self._inside = False
-        """Whether a request is just being handed to the application."""
+        """True while the application is handling a request in this stack."""
         self._flushing = False
 
     def _handle(self, head: Head, body: bytes) -> None:
@@ -242,7 +247,7 @@ class WebConnection(HttpConnection):
         self._inside = True
         try:
             self._site.app.handle(head.judged, body, exchange)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the application may raise anything
             web_log.exception("a request of %s could not be handled", self._info.address)
             exchange.fail()
         finally:
@@ -251,7 +256,7 @@ class WebConnection(HttpConnection):
     def _admit(self, head: Head) -> None:
         try:
             verdict = self._site.app.admit(head.judged, self._info)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the application may raise anything
             self._admission_failed()
             verdict = CRASHED
         if isawaitable(verdict):
@@ -264,7 +269,7 @@ class WebConnection(HttpConnection):
     async def _decide(self, head: Head, verdict: Awaitable[Any]) -> None:
         try:
             found = await verdict
-        except Exception:
+        except Exception:  # noqa: BLE001 - the application may raise anything
             self._admission_failed()
             found = CRASHED
         if self._admitting:  # else the client is gone
@@ -274,7 +279,7 @@ class WebConnection(HttpConnection):
             self._serve()
 
     def _conclude(self, head: Head, found: Any) -> None:
-        """Go on with what the application made of a request's head."""
+        """Continue with the application's decision on a request's head."""
         if isinstance(found, Reply):
             self._decided(head, replace(found, head_only=head.request.method == "HEAD"))
         else:
@@ -286,7 +291,7 @@ class WebConnection(HttpConnection):
     # What the exchange that is being answered says
 
     def put_whole(self, head: Head, status: int, headers: bytes, body: bytes) -> None:
-        """A whole response."""
+        """Queue a whole response."""
         starts = self._site.starts
         extra = self._persistence(head) if head.close or self._site.leaving else head.extra
         size = len(body)
@@ -305,7 +310,7 @@ class WebConnection(HttpConnection):
             self._go_on()
 
     def put_start(self, head: Head, status: int, headers: bytes) -> None:
-        """The head of a response in pieces."""
+        """Queue the head of a response in pieces."""
         if head.request.minor == 1:
             lines = b"transfer-encoding: chunked\r\n" + self._persistence(head)
         else:  # RFC 9112, section 6.3: HTTP/1.0 knows only the end of the connection
@@ -316,7 +321,10 @@ class WebConnection(HttpConnection):
         self.put_piece(b"%b%b%b\r\n" % (start(status, starts.date), headers, lines))
 
     def put_piece(self, data: bytes) -> None:
-        """A part of a response; it leaves with the other parts of this turn of the loop."""
+        """Queue a part of a response.
+
+        It is written with the other parts of this turn of the loop.
+        """
         self._out.append(data)
         self._out_bytes += len(data)
         waiting = self._out_bytes + self._transport.get_write_buffer_size()
@@ -329,7 +337,7 @@ class WebConnection(HttpConnection):
             asyncio.get_running_loop().call_soon(self._flush_pieces)
 
     def end_pieces(self, ending: bytes) -> None:
-        """The response is complete."""
+        """Complete the response."""
         if ending:
             self._out.append(ending)
         if self._site.leaving:
@@ -395,14 +403,14 @@ class ConnectionExchange(Struct, eq=False):
             connection.end_pieces(b"0\r\n\r\n" if self._head.request.minor == 1 else b"")
 
     def cancel(self) -> None:
-        """The client is gone."""
+        """Notify the application that the client is gone."""
         self._connection = None
         gone, self.on_gone = self.on_gone, None
         if gone is not None:
             gone()
 
     def fail(self) -> None:
-        """The application failed: say so, or cut what it has begun."""
+        """Answer 500 after the application failed, or cut a response that it has begun."""
         if not self._streaming:
             self.reply(CRASHED.body, status=CRASHED.status)
         elif self._connection is not None:
@@ -412,9 +420,9 @@ class ConnectionExchange(Struct, eq=False):
 async def listen_web(url: str, app: WebApp[Any], options: Options) -> HttpListener:
     """Serve `app` at `url`, such as `http://127.0.0.1:8000/mcp`; port 0 picks a free one.
 
-    The application is asked about other paths of the same address too. Whoever closes the
-    listener closes the application with it, or waits for streams that nobody ends. Raises
-    ConnectError when that cannot be.
+    The application also judges requests for other paths of the same address. Close the application
+    together with the listener, which otherwise waits for open streams. Raises ConnectError if it
+    cannot listen.
     """
 
     def make(at: WebAddress) -> HttpListener:

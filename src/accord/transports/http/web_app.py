@@ -18,94 +18,98 @@ JSON: Final = b"content-type: application/json\r\n"
 
 
 class BodyLimit(Struct, frozen=True):
-    """What is read of a request's body."""
+    """The part of a request's body that is read."""
 
     max_bytes: int | None = None
-    """None for as much as the server takes anywhere."""
+    """None for the server's limit."""
     anonymous: bool = False
-    """Whether nobody knows who sends it until it is read, as with signed deliveries: such bodies
-    share a part of the memory that there is for all."""
+    """True if the sender is unknown until the body is read, as with signed deliveries: such bodies
+    share a part of the memory budget."""
 
 
 SMALL_BODY: Final = BodyLimit(SMALL_BYTES, anonymous=True)
-"""For requests that are there for everybody: forms to sign in, and requests without a use for a
-body."""
+"""For public requests: sign-in forms, and requests that use no body."""
 
 
 class Stream(Protocol):
     """A response that is sent in pieces."""
 
     def write(self, data: bytes) -> None:
-        """Queue a piece; does nothing once the client is gone. A client that lets too much be
-        queued, or takes nothing for too long, is cut off."""
+        """Queue a piece; do nothing once the client is gone.
+
+        A client that lets too many bytes be queued, or accepts none for too long, is cut.
+        """
 
     def close(self) -> None:
         """End the response."""
 
 
 class Exchange(Protocol):
-    """One request that is to be answered, once. Nothing happens once its client is gone."""
+    """One request that is answered once. Its methods do nothing once its client is gone."""
 
     on_gone: Callable[[], None] | None
-    """Called, once, when the client is gone before it was answered completely."""
+    """Called once if the client disconnects before the answer is complete."""
 
     @property
     def channel(self) -> ChannelInfo:
-        """Who asks."""
+        """The client."""
 
     def reply(self, body: bytes, *, status: int = 200, headers: bytes = JSON) -> None:
         """Answer; `headers` are lines, each with its line end."""
 
     def stream(self, *, status: int = 200, headers: bytes = JSON) -> Stream:
-        """Begin an answer in pieces."""
+        """Begin a response in pieces."""
 
 
 H = TypeVar("H")
 
 
 class WebApp(Protocol[H]):
-    """Answers requests."""
+    """An application that answers requests."""
 
     def judge(self, request: WebRequest) -> Reply | H:
-        """What follows from the head of a request: a refusal, or what `handle` is to know.
+        """Return the decision on the head of a request: a refusal, or a value for `handle`.
 
-        Equal heads must be judged alike: who carries the application may ask only once.
+        Equal heads must get equal decisions: servers cache them.
         """
         raise NotImplementedError
 
     def body_limit(self, judged: H) -> BodyLimit:
-        """Return what is read of the body of a request that was let in so far."""
+        """Return the limit on the body of a request that was not refused."""
         return BodyLimit()
 
     def admit(self, judged: H, channel: ChannelInfo) -> Reply | H | Awaitable[Reply | H]:
         """Check the credentials of a request whose body is still to be read.
 
-        Returns a refusal, or what `handle` is to know.
+        Returns a refusal, or a value for `handle`.
         """
         return judged
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        """The answer to a body of more than `most` bytes, which is not read."""
+        """Return the answer to a body of more than `most` bytes, which is not read."""
         raise NotImplementedError
 
     def exhausted(self, request: WebRequest) -> Reply:
-        """Return the answer to a body for which there is no memory left: 503 with `Retry-After`."""
+        """Return the answer to a body that exceeds the memory budget: 503 with `Retry-After`."""
         return EXHAUSTED
 
     def handle(self, judged: H, body: bytes, exchange: Exchange) -> None:
-        """Answer a request, now or later. What this raises is answered 500."""
+        """Answer a request, now or later. An exception of this is answered 500."""
         raise NotImplementedError
 
 
 class LivingApp(WebApp[H], Protocol[H]):
-    """An application with a beginning and an end."""
+    """An application with a start and a shutdown."""
 
     async def start(self) -> None:
-        """Get ready. Where nobody tells of a beginning, as inside of other applications, the
-        first request comes without it."""
+        """Start the application.
+
+        Servers without a lifespan, as for mounted applications, do not call it before the first
+        request.
+        """
 
     async def close(self, drain: float) -> None:
-        """Answer what is under way for so long, and end every stream."""
+        """Answer running requests for up to `drain` seconds, and end every stream."""
 
 
 class WebRules:
@@ -128,7 +132,7 @@ class WebRules:
         self.known: dict[bytes, Head] = {}
 
     def judge(self, raw: bytes) -> Head:
-        """What follows from the head `raw`. Raises MalformedError when it is none."""
+        """Return the decisions about the head `raw`. Raises MalformedError for an invalid one."""
         request = read_request(raw, root=self._root, loopback=self._loopback, bound=self._bound)
         judged = expectation_failed(request) or self._app.judge(request)
         limit, most = SMALL_BODY, None
@@ -158,12 +162,12 @@ class WebRules:
 
 
 def least(*limits: int | None) -> int | None:
-    """Return the smallest of the limits; None where there is none."""
+    """Return the smallest of the limits; None if there is none."""
     return min((each for each in limits if each is not None), default=None)
 
 
 class Underway:
-    """Tasks that have not ended. Belongs to one event loop."""
+    """Running tasks of one event loop."""
 
     __slots__ = ("_tasks",)
 
@@ -174,14 +178,14 @@ class Underway:
         return len(self._tasks)
 
     def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do `work` beside everything else."""
+        """Run `work` in a task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def close(self, drain: float) -> None:
-        """Wait so many seconds for all of it, and cancel what has not ended then."""
+        """Wait up to `drain` seconds for all tasks, then cancel those that still run."""
         if self._tasks and drain > 0:
             await asyncio.wait(self._tasks, timeout=drain)
         for task in tuple(self._tasks):

@@ -60,8 +60,8 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
     budget: MemoryBudget | None = None
     """Memory for incomplete messages, shared by all connections of a server."""
     serving: bool = False
-    """Whether this end is a server: it stops reading while its writes are blocked, and may still
-    finish its answers after the end of input."""
+    """True at a server: it stops reading while its writes are blocked, and may still finish its
+    answers after the end of input."""
     message_seconds: float | None = None
     """Time limit for the rest of a message after its first byte."""
     linger_seconds: float = 0.0
@@ -324,7 +324,7 @@ class StreamChannel(asyncio.BufferedProtocol):
                     receiver.message_received(piece)
                 else:
                     self._handle(piece)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a receiver may raise anything
             self._receiver_failed(error)
         if taken < len(pieces) and not self._ending:
             self._backlog = pieces[taken:]
@@ -394,14 +394,14 @@ class StreamChannel(asyncio.BufferedProtocol):
     def _tell_input_ended(self) -> None:
         try:
             cast(Receiver, self._receiver).input_ended()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a receiver may raise anything
             self._receiver_failed(error)
 
     def _tell_writable(self, writable: bool) -> None:
         self.writable = writable
         try:
             cast(Receiver, self._receiver).writable_changed(writable)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a receiver may raise anything
             self._receiver_failed(error)
 
     def _receiver_failed(self, error: Exception) -> None:
@@ -522,7 +522,7 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     @property
     def _is_left_alone(self) -> bool:
-        """Whether writing made no progress for the whole limit of closing."""
+        """True if writing made no progress for the whole limit of closing."""
         return self._settings.close_stall_seconds is not None and self._left() == self._close_taken
 
     def _close_overdue(self) -> None:

@@ -57,7 +57,7 @@ class WebSocketFramer:
         self._keys = keys
         self._reader = FrameReader(masked=keys is None, max_message_bytes=max_bytes)
         self.heard = True
-        """Whether data was received since this was last set to False."""
+        """True if data was received since this was last set to False."""
 
     @property
     def pending(self) -> bool:
