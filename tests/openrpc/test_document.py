@@ -18,7 +18,7 @@ from accord.openrpc import (
     ServerVariable,
     Tag,
 )
-from accord.openrpc.document import Document
+from accord.openrpc.document import RouterDocument
 from accord.openrpc.info import Info
 from accord.transports.pages import etag_of
 from tests.openrpc.zoo import described
@@ -27,7 +27,7 @@ INFO = Info(title="Things", version="1.0")
 
 
 def methods(router: Router) -> dict[str, Any]:
-    return {each["name"]: each for each in Document(router, INFO).to_json()["methods"]}
+    return {each["name"]: each for each in RouterDocument(router, INFO).to_json()["methods"]}
 
 
 def params(function: Any, about: About | None = None) -> tuple[str, list[Any]]:
@@ -40,7 +40,7 @@ def params(function: Any, about: About | None = None) -> tuple[str, list[Any]]:
 
 @pytest.mark.req("O-08")
 def test_a_router_without_methods_has_the_smallest_document() -> None:
-    assert Document(Router(), INFO).to_json() == {
+    assert RouterDocument(Router(), INFO).to_json() == {
         "openrpc": "1.3.2",
         "info": {"title": "Things", "version": "1.0"},
         "methods": [],
@@ -49,7 +49,7 @@ def test_a_router_without_methods_has_the_smallest_document() -> None:
 
 @pytest.mark.req("O-08")
 def test_everything_that_is_said_about_the_api_is_in_it() -> None:
-    document = Document(
+    document = RouterDocument(
         Router(),
         Info(
             title="Things",
@@ -101,7 +101,7 @@ def test_everything_that_is_said_about_the_api_is_in_it() -> None:
 
 @pytest.mark.req("O-07", "O-08")
 def test_everything_that_is_said_about_methods_is_in_it() -> None:
-    document = Document(described(), INFO).to_json()
+    document = RouterDocument(described(), INFO).to_json()
     assert document["methods"] == [
         {
             "name": "users.get",
@@ -197,7 +197,7 @@ def test_everything_that_is_said_about_methods_is_in_it() -> None:
 
 
 def test_tags_can_be_described_for_all_methods_at_once() -> None:
-    document = Document(described(), INFO, tags=[Tag("read", "Only looks.")]).to_json()
+    document = RouterDocument(described(), INFO, tags=[Tag("read", "Only looks.")]).to_json()
     assert document["methods"][0]["tags"][1] == {"$ref": "#/components/tags/read"}
     assert document["components"]["tags"]["read"] == {"name": "read", "description": "Only looks."}
 
@@ -214,7 +214,7 @@ def test_a_type_that_several_methods_take_is_described_once() -> None:
 
     take.__annotations__ = {"thing": Thing, "other": Thing | None, "return": Thing}
     router.add(take)
-    document = Document(router, INFO).to_json()
+    document = RouterDocument(router, INFO).to_json()
     ref = {"$ref": "#/components/schemas/Thing"}
     [_, method] = document["methods"]
     assert [each["schema"] for each in (*method["params"], method["result"])] == [
@@ -438,7 +438,7 @@ def test_only_versions_of_openrpc_that_are_known_can_be_asked_for() -> None:
     with pytest.raises(
         ValueError, match=r"OpenRPC '2\.0\.0' is not known here, only 1\.3 and 1\.4"
     ):
-        Document(Router(), INFO, openrpc="2.0.0")
+        RouterDocument(Router(), INFO, openrpc="2.0.0")
 
 
 # When it is made
@@ -447,7 +447,7 @@ def test_only_versions_of_openrpc_that_are_known_can_be_asked_for() -> None:
 @pytest.mark.req("O-09")
 def test_it_is_made_once_and_again_when_the_methods_change() -> None:
     router = Router()
-    document = Document(router, INFO)
+    document = RouterDocument(router, INFO)
     first = document.page()
     assert document.page() is first
     assert (first.media_type, first.etag) == ("application/json", etag_of(first.body))
@@ -465,20 +465,20 @@ def test_the_order_of_declaration_changes_nothing() -> None:
     for router, names in ((one, ("a", "b")), (two, ("b", "a"))):
         for name in names:
             router.add(lambda: None, name)
-    assert Document(one, INFO).page() == Document(two, INFO).page()
+    assert RouterDocument(one, INFO).page() == RouterDocument(two, INFO).page()
 
 
 @pytest.mark.req("O-09")
 def test_the_place_it_is_asked_at_is_its_server_where_none_was_given() -> None:
-    document = Document(Router(), INFO)
+    document = RouterDocument(Router(), INFO)
     assert document.to_json("http://here/")["servers"] == [{"url": "http://here/"}]
     assert "servers" not in document.to_json()
-    fixed = Document(Router(), INFO, servers=[Server("https://there/")])
+    fixed = RouterDocument(Router(), INFO, servers=[Server("https://there/")])
     assert fixed.to_json("http://here/")["servers"] == [{"url": "https://there/"}]
 
 
 def test_it_is_kept_for_a_bounded_number_of_places() -> None:
-    document = Document(Router(), INFO)
+    document = RouterDocument(Router(), INFO)
     first = document.page("http://0/")
     assert document.page("http://0/") is first
     for number in range(1, 100):

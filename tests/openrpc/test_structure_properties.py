@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord import InvalidParamsError, Router
-from accord.openrpc.document import Document
+from accord.openrpc.document import RouterDocument
 from accord.openrpc.info import Info
 from accord.openrpc.linter import lint
 
@@ -64,7 +64,7 @@ def test_what_the_document_allows_is_taken(
 ) -> None:
     router = Router()
     method = router.add(function, "it")
-    document = Document(router, Info(title="x", version="1")).to_json()
+    document = RouterDocument(router, Info(title="x", version="1")).to_json()
     assert lint(document) == []
     [described] = document["methods"]
     if not can_be_called(function):

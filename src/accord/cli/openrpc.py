@@ -270,7 +270,7 @@ def _load_target(target: str | None) -> Any:
 def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from accord.jsonrpc.methods.router import Router
     from accord.openrpc.api import Api
-    from accord.openrpc.document import OPENRPC, Document
+    from accord.openrpc.document import OPENRPC, RouterDocument
     from accord.openrpc.expose import UNNAMED, UNVERSIONED, expose
     from accord.openrpc.info import Info, Server
 
@@ -279,7 +279,7 @@ def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     servers = [Server(arguments.server)] if arguments.server else []
     if isinstance(target, Router):
         info = Info(title=title or UNNAMED, version=version or UNVERSIONED)
-        return Document(target, info, servers=servers, openrpc=openrpc).to_json()
+        return RouterDocument(target, info, servers=servers, openrpc=openrpc).to_json()
     api = target if isinstance(target, Api) else _mounted(target)
     if api is None:
         api = expose(target, title=title, version=version, servers=servers, openrpc=openrpc)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Raw, Struct
 
 from accord.exposure.asgi import Exchange, Lifespan
-from accord.exposure.openapi import NO_SECURITY, Credentials
+from accord.exposure.openapi import NO_SECURITY, RouteCredentials
 from accord.exposure.request import FRAMING, TOKEN, Pair, Request, RequestPlan
 from accord.exposure.response import read_response
 from accord.exposure.routes import Route
@@ -207,7 +207,7 @@ class InProcess:
         self,
         route: Route,
         request: Request,
-        credentials: Credentials,
+        credentials: RouteCredentials,
         headers: Mapping[str, str],
         outer: Mapping[str, Any],
     ) -> Scope:
@@ -235,7 +235,7 @@ class InProcess:
     def _headers(
         self,
         request: Request,
-        credentials: Credentials,
+        credentials: RouteCredentials,
         headers: Mapping[str, str],
         place: _Place,
     ) -> list[Pair]:
@@ -265,10 +265,10 @@ class InProcess:
         return ours + found + request.headers
 
 
-_NO_CREDENTIALS: Final = Credentials(NO_SECURITY)
+_NO_CREDENTIALS: Final = RouteCredentials(NO_SECURITY)
 
 
-def _with_keys(query: bytes, credentials: Credentials, outer: Mapping[str, Any]) -> bytes:
+def _with_keys(query: bytes, credentials: RouteCredentials, outer: Mapping[str, Any]) -> bytes:
     """Return a query with the keys that the caller's own has."""
     keys = credentials.query(outer.get("query_string", b""), query)
     return b"&".join(filter(None, (query, keys)))

@@ -271,7 +271,7 @@ def _scheme(document: Document, name: str, place: str) -> SecurityScheme:
     return SecurityScheme(name=name, said=said)
 
 
-class Credentials:
+class RouteCredentials:
     """The credentials of a route's security schemes, taken from its caller's request."""
 
     def __init__(self, security: Security) -> None:

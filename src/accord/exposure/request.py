@@ -16,7 +16,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.exposure.openapi import Credentials
+from accord.exposure.openapi import RouteCredentials
 from accord.exposure.request_body import Body, choose_body, is_file
 from accord.exposure.routes import Route, RouteParameter
 from accord.exposure.serialization import (
@@ -89,7 +89,7 @@ class RequestPlan:
         self._body = choose_body(route)
         self._arguments = _Arguments(route.parameters, partial(_step, route, self._body))
         self._with_length = route.method in _WITH_LENGTH
-        self.credentials = Credentials(route.security)
+        self.credentials = RouteCredentials(route.security)
 
     def build(self, arguments: Mapping[str, Any]) -> Request:
         """Return the request for `arguments`. Raises `InvalidParamsError`."""

@@ -18,7 +18,7 @@ from accord.jsonrpc.methods.method import About, ExternalDocs, Tag
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.channel import Limits
 from accord.jsonrpc.runtime.threads import ThreadPool
-from accord.openrpc.document import OPENRPC, Document
+from accord.openrpc.document import OPENRPC, RouterDocument
 from accord.openrpc.explorer import explorer_pages
 from accord.openrpc.info import DISCOVER, Contact, Info, License, Server
 from accord.telemetry.metrics import Metrics
@@ -167,7 +167,7 @@ class Api:
             contact=contact,
             license=license,
         )
-        self._document = Document(
+        self._document = RouterDocument(
             router,
             info,
             servers=[Server(each) if isinstance(each, str) else each for each in servers],

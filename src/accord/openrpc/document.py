@@ -289,7 +289,7 @@ MOST_PLACES: Final = 32
 _KNOWN_VERSION = re.compile(r"1\.[34]\.\d+")
 
 
-class Document:
+class RouterDocument:
     """The document of one router, always up to date.
 
     Raises ValueError for a version of OpenRPC other than 1.3 and 1.4. Its methods raise

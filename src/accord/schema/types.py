@@ -17,7 +17,7 @@ from accord.schema.bundle import Bundle
 from accord.schema.from_msgspec import describe
 from accord.schema.schema import ANYTHING, DEFINITIONS, Schema
 
-_MOST_KEPT = 4_096
+_MAX_CACHED = 4_096
 """Maximum number of cached schemas: large services use the same few types in every method."""
 
 
@@ -26,7 +26,7 @@ def accepts(annotation: Any) -> Schema:
 
     Raises `RegistrationError` for an annotation that no parameter can have.
     """
-    return _kept(_accepts, annotation)
+    return _cached(_accepts, annotation)
 
 
 def returns(annotation: Any) -> Schema:
@@ -34,10 +34,10 @@ def returns(annotation: Any) -> Schema:
 
     The router does not check results, so no annotation is refused.
     """
-    return _kept(_returns, annotation)
+    return _cached(_returns, annotation)
 
 
-@lru_cache(_MOST_KEPT)
+@lru_cache(_MAX_CACHED)
 def _accepts(annotation: Any) -> Schema:
     parameter = Parameter("value", annotation, "positional_or_keyword", True)
     if isinstance(choose_type(parameter), MsgspecType):
@@ -47,7 +47,7 @@ def _accepts(annotation: Any) -> Schema:
     return describe_by_pydantic(annotation, "Input")
 
 
-@lru_cache(_MOST_KEPT)
+@lru_cache(_MAX_CACHED)
 def _returns(annotation: Any) -> Schema:
     if annotation is None or annotation is NoneType:
         return Schema({"type": "null"}, role="Output")
@@ -76,7 +76,7 @@ def _foreign(annotation: Any) -> Schema:
         return ANYTHING
 
 
-def _kept(make: Callable[[Hashable], Schema], annotation: Any) -> Schema:
+def _cached(make: Callable[[Hashable], Schema], annotation: Any) -> Schema:
     try:
         hash(annotation)
     except TypeError:  # it has something like a dictionary among its metadata

@@ -17,23 +17,23 @@ def all_of(*observers: Observer) -> Observer:
 
     The exception of one observer is logged; the others are notified nevertheless.
     """
-    return _All(observers)
+    return _AllObservers(observers)
 
 
-class _All:
+class _AllObservers:
     def __init__(self, observers: tuple[Observer, ...]) -> None:
         self._observers = observers
 
     def called(
         self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
-    ) -> _SeenByAll:
+    ) -> _AllObservations:
         seen: list[Observation] = []
         for observer in self._observers:
             try:
                 seen.append(observer.called(method, id, known=known, context=context))
             except Exception as failure:  # noqa: BLE001 - an observer may raise anything
                 log_failure(failure)
-        return _SeenByAll(seen)
+        return _AllObservations(seen)
 
     def batch_received(self, size: int) -> None:
         for observer in self._observers:
@@ -44,7 +44,7 @@ class _All:
             notify_refused(observer, error)
 
 
-class _SeenByAll:
+class _AllObservations:
     __slots__ = ("_seen",)
 
     def __init__(self, seen: list[Observation]) -> None:

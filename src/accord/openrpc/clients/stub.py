@@ -306,7 +306,7 @@ class Batch(Generic[ClientT]):
         await self._batch.__aenter__()
         client = type(self._client)(self._client.peer)
         # Programs know no callers; their clients have methods of the API only.
-        client._caller = _Together(self._batch, client._errors)  # noqa: SLF001
+        client._caller = _BatchCaller(self._batch, client._errors)  # noqa: SLF001
         return client
 
     async def __aexit__(
@@ -343,7 +343,7 @@ class _AtOnce:
         await self._peer.notify(method, params)
 
 
-class _Together:
+class _BatchCaller:
     """A caller that adds to a batch at once, and returns awaitables for after it was sent."""
 
     def __init__(self, batch: OutgoingBatch, errors: Errors) -> None:

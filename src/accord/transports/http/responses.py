@@ -120,7 +120,7 @@ class _Answer(Struct, gc=False):
     error: Raw | UnsetType = UNSET
 
 
-class _Sent(Struct, gc=False):
+class _SentMessage(Struct, gc=False):
     """The members of a sent message that show whether it is a call."""
 
     id: Id | UnsetType = UNSET
@@ -130,8 +130,8 @@ class _Sent(Struct, gc=False):
 _decode_answer: Callable[[bytes], _Answer | list[_Answer]] = msgspec.json.Decoder(
     _Answer | list[_Answer]
 ).decode
-_decode_sent: Callable[[bytes], _Sent | list[_Sent]] = msgspec.json.Decoder(
-    _Sent | list[_Sent]
+_decode_sent: Callable[[bytes], _SentMessage | list[_SentMessage]] = msgspec.json.Decoder(
+    _SentMessage | list[_SentMessage]
 ).decode
 
 

@@ -234,7 +234,7 @@ class WebSocketListener:
         self._channels.discard(cast(WebSocketChannel, channel))
 
 
-class _Opening(Struct, frozen=True):
+class _PendingHandshake(Struct, frozen=True):
     """A valid handshake whose admission is being decided."""
 
     request: Request
@@ -304,7 +304,7 @@ class ServerHandshake(asyncio.BufferedProtocol):
             origins=listener.options.origins,
             loopback=bool(peer) and is_loopback(peer[0]),
         )
-        opening = _Opening(request, answer, rest)
+        opening = _PendingHandshake(request, answer, rest)
         admit = listener.options.admit
         verdict = {} if admit is None else admit(request.target, request.headers)
         if isawaitable(verdict):
@@ -313,7 +313,7 @@ class ServerHandshake(asyncio.BufferedProtocol):
         else:
             self._conclude(verdict, opening)
 
-    async def _decide(self, verdict: Awaitable[Verdict], opening: _Opening) -> None:
+    async def _decide(self, verdict: Awaitable[Verdict], opening: _PendingHandshake) -> None:
         """Wait for the decision on a client; the timer for the head and a disconnect end it."""
         try:
             found = await verdict
@@ -324,7 +324,7 @@ class ServerHandshake(asyncio.BufferedProtocol):
             self._transport.resume_reading()
             self._conclude(found, opening)
 
-    def _conclude(self, verdict: Verdict, opening: _Opening) -> None:
+    def _conclude(self, verdict: Verdict, opening: _PendingHandshake) -> None:
         if isinstance(verdict, Reply):
             date = formatdate(usegmt=True)
             self._refuse_with(encode_reply(verdict.adding(CLOSE), date))
