@@ -354,7 +354,7 @@ class _Writer:
             yield from self._place(place, STEP * 2)
             yield f"{STEP}}};"
         for name, method in root.methods.items():
-            before, call = self._signature(method, STEP * 2)
+            before, call = self._signature(method)
             yield ""
             yield from comment(_about(method, STEP), STEP)
             yield from bracketed(STEP, f"{name}(", before, f"): Promise<{call.result}> {{")
@@ -369,14 +369,14 @@ class _Writer:
             yield from self._place(below, f"{indent}{STEP}")
             yield f"{indent}}},"
         for name, method in place.methods.items():
-            before, call = self._signature(method, indent)
+            before, call = self._signature(method)
             yield from comment(_about(method, indent), indent)
             after = f"): Promise<{call.result}> =>"
             yield from bracketed(indent, f"{name}: (", before, after)
             inner = f"{indent}{STEP}"
             yield from bracketed(inner, f"{call.function}(", call.arguments, "),")
 
-    def _signature(self, method: ApiMethod, indent: str) -> tuple[list[str], _Call]:
+    def _signature(self, method: ApiMethod) -> tuple[list[str], _Call]:
         """Return the parameters of a method, and its call."""
         taken, params = [], "undefined"
         if method.parameters:
