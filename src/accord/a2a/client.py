@@ -373,7 +373,7 @@ class Client:
             if response.status != 200 or response.content_type != EVENT_STREAM:
                 body = await self._exchanger.read(response)
                 check_status(response, body, id)
-                yield _parse_event(read_event(body, id, reached.wire))  # an error, as a rule
+                yield _parse_event(read_event(body, id, reached.wire))  # usually an error
                 return
             decoder = SseDecoder(self._max_bytes)
             while chunk := await self._exchanger.receive(response):
@@ -396,6 +396,7 @@ class Client:
         sent = {**self._headers, **trace.headers, **headers, **version}
         if not self._auth:
             return sent
+        # The card is the agent's word: it must not redirect credentials to another origin.
         if _origin(reached.address) != _origin(self._address):
             raise CallRefusedError(
                 "card",
@@ -520,7 +521,7 @@ async def _follow(
                 polls_done, unclear = polls_done + 1, done
             case WorkingOutcome() as working:
                 remote, polls_done, unclear = working.task_id, 0, None
-        known[:] = [remote]
+        known[:] = [remote]  # for `call`, which cancels this task when time runs out
         await asyncio.sleep(next(polls))
         try:
             received = await client.get_task(remote, trace=trace)

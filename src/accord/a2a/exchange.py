@@ -111,7 +111,7 @@ class Exchanger:
 
         A JSON-RPC error for the request `id` is an answer, whatever the status.
         """
-        # Written out: this is how every call of an agent goes, many at once.
+        # Without `_in_time` and `_translate_errors`: context managers cost too much for every call.
         try:
             async with asyncio.timeout(self._timeout):
                 response = await self._requester.request(method, address, headers, body)
@@ -172,7 +172,7 @@ class Exchanger:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """Translate transport errors to CallError; the only place that does so."""
+    """Translate transport errors to CallError."""
     try:
         yield
     except RpcError as error:

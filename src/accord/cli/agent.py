@@ -173,7 +173,7 @@ def _check_options(arguments: argparse.Namespace) -> Any:
         plain=wire == "plain",
         credentials={"authorization": f"Bearer {token}"} if token else {},
         headers={name.lower(): value for name, value in map(header, arguments.header)},
-        # Whoever runs this could ask the same with any other program of theirs.
+        # No address is refused: the user could send the same requests with any other program.
         policy=AddressPolicy(allow_private=True),
         tls=client_tls(ca=arguments.ca, insecure=arguments.insecure),
         **given,

@@ -385,7 +385,7 @@ async def _verify_trail(
 ) -> VerificationReport:
     from accord.app.composition import data_checks
 
-    # The file is read first: the trail only goes on from there.
+    # Read the file first: the trail may grow meanwhile, but never shrinks below it.
     kept = read_head_file(Path(settings.data) / HEAD_FILE_NAME, Chain(key))
     async with open_store(settings.database_url) as store:
         anchors = [*heads, *([kept] if kept else [])]

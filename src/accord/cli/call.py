@@ -167,7 +167,7 @@ class _Call:
                 command = shlex.split(self._url.removeprefix("stdio:").removeprefix("//"))
                 return await open_process(command, self._options)
             return await open_channel(self._url, self._options)
-        except ValueError as error:  # a command that cannot be taken apart or started
+        except ValueError as error:  # a command that cannot be parsed or started
             raise UsageError(str(error)) from error
 
     @property

@@ -93,7 +93,7 @@ def read_scheme(url: str | None) -> str:
         raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
     try:
         scheme = urlsplit(url).scheme
-    except ValueError:  # whose message may repeat a password
+    except ValueError:  # its message may contain a password
         raise UsageError(f"{shown(url)!r} is no URL") from None
     if scheme not in ALL_SCHEMES and scheme not in names_in("accord.transports"):
         known = ", ".join(sorted(ALL_SCHEMES))
@@ -220,7 +220,7 @@ def structured(data: bytes, subject: str) -> Raw:
 
 
 def _one_line(json: bytes | Raw) -> Raw:
-    # Framing by newlines has no room for those of a file.
+    # Framing by newlines allows no newlines within a message.
     return Raw(msgspec.json.format(json, indent=-1))
 
 

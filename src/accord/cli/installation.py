@@ -156,7 +156,7 @@ def run_local(
     configure_logging("debug" if arguments.debug else "warning", "text")
     settings = settings_from(arguments).settings
     try:
-        open_store(settings.database_url)  # opens nothing yet
+        open_store(settings.database_url)  # nothing is opened yet
     except ValueError as error:
         raise UsageError(f"the database {error}") from None
     if not new:

@@ -130,7 +130,7 @@ def read_target(text: str | None) -> str | list[str]:
         read_scheme(text)
         return text
     if _is_python(text):
-        # Imported here: a URL or a command needs nothing of a server.
+        # Imported here: a URL or a command does not need the server's modules.
         from accord.cli.mcp_server import ACCORD, ServerFile
 
         return [*ACCORD, "mcp", "run", str(ServerFile.read(text))]
@@ -418,7 +418,7 @@ def _result_json(result: ToolResult[Raw]) -> bytes:
 def _print_result(result: ToolResult[Raw]) -> None:
     if result.is_error:
         print_error_line(f"{paint('error', 'error', sys.stderr)}: the tool failed")
-    # That of an error is decoded: only what a tool gives has the type that was asked for.
+    # The content of an error is decoded: only results have the requested type.
     structured = msgspec.json.encode(result.structured) if result.has_structured else b""
     if structured and (not result.content or _repeats(result, structured)):
         print_line(pretty(structured, sys.stdout))

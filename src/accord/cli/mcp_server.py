@@ -115,7 +115,7 @@ def _run_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SystemExit as error:
         raise UsageError(f"{path.name} ends the program when it is run: {error}") from error
-    except Exception as error:  # whatever the file does
+    except Exception as error:  # the file is foreign code
         why = f"{type(error).__name__}: {error}"
         raise UsageError(f"{path.name} cannot be run: {why}") from error
     return module
@@ -219,7 +219,7 @@ def _run_run(arguments: argparse.Namespace) -> int:
         return exits.OK
     url = _http_url(arguments.http)
     with _shared_store(arguments) as store:
-        # Before there are workers: they have it from their parent, and what is wrong is said once.
+        # Load before the fork: workers inherit the server, and an error is reported once.
         return _serve(_configured_server(file, arguments), url, store, arguments)
 
 
@@ -420,7 +420,7 @@ def _local(file: ServerFile, arguments: argparse.Namespace) -> tuple[str, Local]
     if arguments.header or arguments.token is not None:
         raise UsageError("--header and --token are for a URL")
     env = dict(map(_variable, arguments.env))
-    with redirect_stdout(sys.stderr):  # what the file prints is no answer to the command
+    with redirect_stdout(sys.stderr):  # the output of the file is not output of the command
         own = load_server(file).info.name
     command, *args = (*ACCORD, "mcp", "run", str(file))
     return _server_name(arguments.name, own), Local(command, tuple(args), env)
@@ -465,7 +465,9 @@ class SettingsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._target = path.resolve()  # settings are often links into a folder that is shared
+        self._target = (
+            path.resolve()
+        )  # settings files are often symbolic links into a shared folder
         try:
             self._text = self._target.read_bytes()
             self.exists = True
@@ -570,7 +572,7 @@ class SettingsFile:
         target = self._target
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = target.with_name(f"{target.name}.bak") if self.exists else None
-        # mkstemp makes a file that nobody else can read: entries may hold tokens.
+        # mkstemp creates a file that only the owner can read: entries may contain tokens.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with open(handle, "wb") as file:

@@ -256,7 +256,7 @@ def _load_target(target: str | None) -> Any:
     sys.path.insert(0, os.getcwd())
     try:
         found: Any = import_module(module_name)
-    except Exception as error:  # whatever the module does when it is imported
+    except Exception as error:  # the module is foreign code
         why = f"{type(error).__name__}: {error}"
         raise UsageError(f"{module_name} cannot be imported: {why}") from error
     for name in path.split("."):

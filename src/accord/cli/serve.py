@@ -357,7 +357,7 @@ def allow_many_connections() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
         return
-    with suppress(ValueError, OSError):  # macOS says that there is no limit, and has one
+    with suppress(ValueError, OSError):  # macOS reports no limit, but has one
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 

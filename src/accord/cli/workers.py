@@ -72,7 +72,7 @@ def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[s
 
     Raises `ConnectError` if one of the first processes cannot listen.
     """
-    sys.stdout.flush()  # or each child would have a copy of what is buffered
+    sys.stdout.flush()  # or each child would inherit the buffered text
     with _chosen_port(url) as url:
         workers = _Workers(partial(serve_one, url))
         with workers.stopped_by_signals():
@@ -112,7 +112,7 @@ class _Workers:
 
     def start(self, number: int, *, early_ends: int = 0) -> int | None:
         """Start a child and return its process id, None once stopping."""
-        # Or a signal in between would find a child that is not known yet.
+        # A signal between the fork and the entry in `_children` would miss the new child.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             if self._stopping:
@@ -121,7 +121,7 @@ class _Workers:
             pid = os.fork()
             if pid == 0:
                 os.close(reading)
-                os.close(self._held)
+                os.close(self._held)  # the lifeline must end with the parent
                 _run_child(self._serve, number, writing, self._lifeline)
             os.close(writing)
             self._children[pid] = _Child(number, reading, time.monotonic(), early_ends)
@@ -132,7 +132,7 @@ class _Workers:
     def wait_until_listening(self, pid: int) -> str:
         """Return the URL at which a child listens. Raises `ConnectError` if it does not."""
         with os.fdopen(self._children[pid].report, "rb") as pipe:
-            data = pipe.read()
+            data = pipe.read()  # until the child closes its end, at the latest by ending
         if not data:
             raise ConnectError(f"worker {pid} ended before it could listen", recoverable=False)
         report: _ListenReport | _FailureReport = _decode_report(data)
@@ -172,7 +172,7 @@ class _Workers:
             f"worker {child.number} (process {pid}) ended with exit code {code}; another takes "
             f"its place {f'in {delay:g} s' if delay else 'now'}, the others go on"
         )
-        # The lifeline ends when they are told to stop, which is not waited for.
+        # Wait for the delay, but no longer than until `stop` closes the lifeline.
         select.select([self._lifeline], [], [], delay)
         successor = self.start(child.number, early_ends=early_ends)
         if successor is not None:
@@ -202,7 +202,7 @@ def _delay(early_ends: int) -> float:
 
 def _exit_code(status: int) -> int:
     code = os.waitstatus_to_exitcode(status)
-    return 128 - code if code < 0 else code  # a shell's way to say: ended by a signal
+    return 128 - code if code < 0 else code  # as shells report the end by a signal
 
 
 def _run_child(

@@ -460,7 +460,7 @@ def _event_line(event: RunEvent) -> str:
         words = "is to be retried from {step}, says {by}"
     try:
         text = printable(words.format_map(_EventDetails(event.detail)))
-    except (AttributeError, TypeError, KeyError):  # a newer release tells it differently
+    except (AttributeError, TypeError, KeyError):  # a newer release has other details
         text = event.type
     return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {text}"
 

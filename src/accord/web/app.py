@@ -106,7 +106,7 @@ class WebPages(LivingApp[PageHead]):
         )
         runner.listen(lambda *_: self._forget())
         self._origins = [Origins(None)]
-        if public_url:  # where a proxy in between asks by another name
+        if public_url:  # a proxy may use another host name
             self._origins.append(Origins((origin_of(public_url),)))
         self._routes: RouteTree[PageRoute] = RouteTree()
         for each in pages:
@@ -120,7 +120,7 @@ class WebPages(LivingApp[PageHead]):
         self._services.pending_counts.forget()
         self._services.cache.forget()
 
-    # What carries this application asks: see `LivingApp`
+    # The methods of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | PageHead:
         place = request.place or ""
@@ -156,7 +156,7 @@ class WebPages(LivingApp[PageHead]):
         try:
             if not credentials.token:
                 raise UnauthenticatedError
-            # The token against forgery is in the form, so that only the session is checked now.
+            # The CSRF token is in the form, which is not read yet: check the session only.
             await self._caller(replace(credentials, safe=True))
         except Exception as error:  # noqa: BLE001 - any failure is shown as a page
             answer = await _complete(await self._refused(page_request, error))
@@ -215,7 +215,7 @@ class WebPages(LivingApp[PageHead]):
         request = head.request
         page_request.query = read_words(request.query)
         if request.method == "POST":
-            # A form of megabytes takes a second to read, and a thousandth of one to hand over.
+            # Parsing megabytes takes a second, handing them to a thread a millisecond.
             is_long = len(body) > LONG_FORM
             read = partial(read_form, request.fields.get("content-type", ""), body)
             page_request.form = await asyncio.to_thread(read) if is_long else read()

@@ -70,7 +70,7 @@ def text_width(text: str, size: float) -> float:
 
 def shortened(text: str, most: float, size: float) -> str:
     """Shorten a text to the width `most`, with an ellipsis."""
-    text = text[: int(most / (size * 0.3)) + 1]  # nothing is read that cannot be shown
+    text = text[: int(most / (size * 0.3)) + 1]  # letters beyond the width are not measured
     if text_width(text, size) <= most:
         return text
     width = _letter_width("…")

@@ -121,7 +121,7 @@ async def _count_pending(caller: Caller, ask: Ask) -> PendingCounts:
         return count
 
     async def prompt() -> Any:
-        # A list, as the audit trail would have a refusal for each page while no prompt is active.
+        # A list: without an active prompt, `get` would put a refusal per page into the audit trail.
         try:
             found = (await ask("list_prompts", active=True, limit=1, detail="concise")).items
         except ServiceError:

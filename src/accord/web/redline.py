@@ -228,7 +228,7 @@ def _field_change(difference: Difference) -> FieldChange:
         return FieldChange(name, unified(str(difference.diff), around=AROUND), is_long=True)
     before, after = _words(difference.before), _words(difference.after)
     is_long = max(len(before), len(after)) > LONG
-    if before and after and not is_long:  # two short values: one in place of the other
+    if before and after and not is_long:  # two short values: one replaces the other
         return FieldChange(
             name, Markup("<del>{}</del> <ins>{}</ins>").format(before, after), is_long=False
         )

@@ -65,7 +65,7 @@ class PageCache:
                 return result
             writes = self._writes
             found = await find()
-            if writes == self._writes:  # else it may be older than a change
+            if writes == self._writes:  # a result from before a write is returned, but not cached
                 self._make_room()
                 self._kept[name] = (monotonic() + PAGE_CACHE_SECONDS, found)
             return found
@@ -74,6 +74,7 @@ class PageCache:
         if len(self._kept) >= MAX_CACHED_RESULTS:
             self._kept.clear()
         if len(self._locks) >= 2 * MAX_CACHED_RESULTS:
+            # Locks in use stay, or two callers of one name would not wait for each other.
             self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
 
 
@@ -195,7 +196,7 @@ class PageRequest(Struct, kw_only=True):
             headers += self.cookie(NOTICE_UNDO, self.undoable, seconds=60)
         if not is_local_path(path):
             path = "/"
-        if self.is_partial:  # a script would follow by itself, and put a page into a piece
+        if self.is_partial:  # a script would follow the redirect and insert a whole page
             return Html("", headers=headers + f"hx-redirect: {path}\r\n".encode("ascii"))
         return Redirect(path, headers)
 

@@ -38,7 +38,7 @@ def draw(graph: Graph, label: str) -> Markup:
     placed = place(graph)
     size = f"{placed.width:.0f}", f"{placed.height:.0f}"
     pieces = "".join((*_lines(placed), *_boxes(graph, placed)))
-    # Links in a picture could not be reached: with some it is a group.
+    # Links inside role img are not reachable: a graph with links is a group.
     role = "group" if any(node.href for node in graph.nodes) else "img"
     return Markup(
         f'<svg class="graph" role="{role}" aria-label="{escape(label)}" width="{size[0]}" '

@@ -38,7 +38,7 @@ class Templates:
 
     def __init__(self, assets: Assets) -> None:
         self._rendered = MarkdownHtml()
-        self._here = threading.local()
+        self._here = threading.local()  # the event loop and the thread count on their own
         self._thread = ThreadPoolExecutor(1, "accord-web-templates")
         self._environment = environment = Environment(
             loader=PackageLoader("accord.web", "templates"),

@@ -318,9 +318,9 @@ class _Checker:
     def _rpc_probe(self, wire: Wire, url: str | None) -> RpcProbe:
         address = self._address
         if url is not None:
-            with suppress(CallRefusedError):  # the rules for cards tell of it
+            with suppress(CallRefusedError):  # reported by the rules for cards
                 address = _parse(url)
-        # A card must not be able to send credentials elsewhere, nor headers that may be some.
+        # A card must not redirect credentials to another origin; any header may be one.
         ours = _origin(address) == _origin(self._address)
         return RpcProbe(
             self._probe,

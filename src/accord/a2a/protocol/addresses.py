@@ -68,7 +68,7 @@ def _embedded(ip: Address) -> Address:
 
 
 def _is_public(ip: Address) -> bool:
-    # RFC 3879 gave site-local addresses up, and there are networks that have them all the same.
+    # RFC 3879 deprecates site-local addresses, but some networks still use them.
     return ip.is_global and not (isinstance(ip, IPv6Address) and ip.is_site_local)
 
 

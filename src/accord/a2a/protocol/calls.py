@@ -169,11 +169,11 @@ def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> Rece
 
 
 def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
-    """Return true if a result has no members beyond its format."""
+    """Return true if the strict reading of a result has all that there is to find."""
     if not isinstance(answer, Task):
         return isinstance(answer, Message) and has_text(answer)
     if not answer.context_id and b'"context_id"' in raw:
-        return False  # without it nobody could answer a question
+        return False  # without its id nobody could answer the question
     state = answer.status.state
     if state is TaskState.COMPLETED:
         return has_text(answer)
@@ -194,7 +194,7 @@ def _read_tolerantly(
     answer = read.answer
     warnings = (*found.warnings, *((reason,) if reason else ()), *read.warnings)
     if instead_of is not None and not _says_more(answer, instead_of):
-        # the format was kept, or nothing is won by breaking it
+        # the format was kept, or the tolerant reader found no more
         answer, warnings = instead_of, found.warnings
     elif not warnings:
         warnings = (_OTHER_FORMAT,)

@@ -64,7 +64,7 @@ def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Ex
 def has_text(answer: Answer) -> bool:
     """Return true if any place for output has text."""
     if isinstance(answer, Task):
-        # where most agents have it; this is asked of every answer
+        # the usual place first: this runs for every answer
         for artifact in answer.artifacts:
             for part in artifact.parts:
                 if type(part) is TextPart and part.text:

@@ -402,7 +402,7 @@ def _readable(declared: type[T], members: list[_Member], within: Mapping[str, ty
             kind = reduce(or_, (each for each in get_args(kind) if each is not NoneType))
             default = NODEFAULT if default is None else default
         read.append((member.attribute, kind, default))
-    # What is declared, but not in the table, is an attribute of the class.
+    # Declared members outside the table become class attributes.
     return _build(declared, read, members, namespace=defaults)
 
 

@@ -380,7 +380,7 @@ class _Format10(WireFormat):
         state = None if not query.status else self._read_state(query.status)
         return ListQuery(
             context_id=query.context_id or "",
-            # proto3: the first of an enumeration is what is meant where nothing is said
+            # proto3: the first value of an enumeration is the default
             state=None if state is TaskState.UNKNOWN else state,
             page_size=size,
             page_token=query.page_token or "",

@@ -353,7 +353,7 @@ class WireFormat(ABC):
         push = configuration.push
         return Send(
             message=self._read_message(send.message),
-            # 0.3 does not say what is meant without `blocking`; agents wait, as 1.0 asks for.
+            # 0.3 does not define the default of `blocking`; agents wait, as 1.0 requires.
             blocking=configuration.blocking is not False and not configuration.return_immediately,
             history_length=length(configuration.history_length),
             accepted_output_modes=tuple(configuration.accepted_output_modes or ()),

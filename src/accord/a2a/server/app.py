@@ -186,7 +186,7 @@ class AgentApp(LivingApp[AdmittedCall]):
         self._gate = RequestGate(cards, authenticate, has_url=has_url)
         self._answering = RequestRunner(wires)
 
-    # What carries this application asks: see `LivingApp`
+    # The methods of `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | AdmittedCall:
         return self._gate.judge(request)
@@ -276,7 +276,7 @@ class AgentExchange:
         self._correlation_id = _printable(entered.correlation_id) or str(uuid4())
 
     async def serve(self, request: Request | Notification) -> None:
-        # There are no notifications in A2A: what has no id is answered as if it were null.
+        # A2A has no notifications: a request without an id is answered with id null.
         id = request.id if isinstance(request, Request) else None
         try:
             wire, verb = self._meant(request.method)
@@ -372,7 +372,8 @@ class AgentExchange:
     async def _stream(self, id: Id, wire: Wire, verb: Verb, params: bytes) -> None:
         form = FORMATS[wire]
         async with aclosing(await self._events(wire, verb, form, params)) as events:
-            first = await anext(events)  # what is wrong shows here, while there is no stream yet
+            # Before the stream starts: an error up to here is still an ordinary answer.
+            first = await anext(events)
             stream = self._exchange.stream(headers=_STREAM_HEADERS + self._lines())
             alive = _KeepAlive(stream)
             try:
@@ -387,7 +388,7 @@ class AgentExchange:
         self, wire: Wire, verb: Verb, form: WireFormat, params: bytes
     ) -> AsyncGenerator[Event, None]:
         if verb is Verb.STREAM:
-            # whoever follows a task waits for it
+            # a stream ends when the task rests
             send = replace(form.read_send(params), blocking=True)
             answer = await self._backend.send(send, self._caller)
             if isinstance(answer, Message):
@@ -398,7 +399,7 @@ class AgentExchange:
         if task.status.state in TERMINAL:
             # 1.0, section 3.1.6: a task that is over cannot be subscribed to.
             raise failure("UNSUPPORTED_OPERATION", "The task is over", taskId=task.id)
-        # In 0.3 a stream's last event is final, and a task that waits is final there.
+        # 0.3 marks the last event as final, and a waiting task counts as final.
         until = RESTING if wire is Wire.V03 else TERMINAL
         return self._backend.follow(task.id, self._caller, until)
 

@@ -147,7 +147,7 @@ class Board:
         """Return a task of the caller. Raises RpcError if there is none."""
         entry = self._entries.get(task_id)
         if entry is None or entry.caller != caller:
-            # 1.0, section 13.1: one must not learn of tasks of others.
+            # 1.0, section 13.1: tasks of other callers must not be revealed.
             raise failure("TASK_NOT_FOUND", taskId=task_id[:100])
         return entry
 
@@ -178,7 +178,7 @@ class Board:
         if len(entry.followers) >= MAX_FOLLOWERS:
             raise own_error("busy", f"{MAX_FOLLOWERS} follow this task, which is the limit")
         queue: asyncio.Queue[Event] = asyncio.Queue()
-        entry.followers.add(queue)
+        entry.followers.add(queue)  # before the first yield, or changes meanwhile would be lost
         event: Event = entry.task
         try:
             while True:

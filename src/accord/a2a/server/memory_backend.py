@@ -83,7 +83,7 @@ class WebhookSender:
             log.warning("too many webhooks wait to be told: %s is not", config.url)
             return
         self._queued += 1
-        # 1.0, section 4.3.3: as a stream tells it, whichever format asked for it
+        # 1.0, section 4.3.3: the event of a stream, whatever format registered the webhook
         payload = encode(V10.event(event))
         queue = self._queues.get(task_id)
         if queue is not None:
@@ -105,6 +105,7 @@ class WebhookSender:
                 self._queued -= 1
                 await self._post(config, payload)
         finally:
+            # No await since the queue was found empty, so `tell` cannot have added to it.
             self._queued -= len(queue)
             del self._queues[task_id]
 
@@ -180,6 +181,7 @@ class MemoryBackend:
         skill = self._choose(message, send.metadata)
         if skill.direct:
             return await self._answer(skill, message)
+        # No await from here to the end of `_begin`: two equal messages must not start two tasks.
         known = self._known.get(_message_key(caller, message)) if self._once else None
         if known is not None and self._board.knows(known):
             return self._board.find(known, caller).task
@@ -244,7 +246,7 @@ class MemoryBackend:
         context = self._contexts.get(message.task_id)
         if context is None or not context.is_asking:
             if message.message_id in (each.message_id for each in entry.task.history):
-                return entry.task  # it came before
+                return entry.task  # a repeated message
             raise failure(
                 "UNSUPPORTED_OPERATION",
                 "The task does not wait for a message",
@@ -292,7 +294,8 @@ class MemoryBackend:
         context = self._contexts[task_id]
         running.cancel()
         await asyncio.wait([running])
-        context.set_state(TaskState.CANCELED)  # where it had not even begun
+        # A task cancelled before its first step never gets to its `except`; else this does nothing.
+        context.set_state(TaskState.CANCELED)
         return entry.task
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:

@@ -99,7 +99,7 @@ class TaskContext:
     def hear(self, message: Message) -> None:
         """Pass the client's message to the skill that waits for it."""
         assert self._heard is not None
-        self.set_state(TaskState.WORKING)  # which puts the question before the answer
+        self.set_state(TaskState.WORKING)  # the change puts the question before the answer
         self._board.hear(self._entry, message)
         self._heard.set_result(message)
 

@@ -50,7 +50,7 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    # What goes wrong is told as a finding, once.
+    # Problems are reported once, as findings, not as log records.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
     found = asyncio.run(_run_checks(arguments))
     if arguments.json:

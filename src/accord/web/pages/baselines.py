@@ -80,7 +80,7 @@ async def entry(request: PageRequest) -> PageResponse:
     )
     try:
         item = await find_item(request, kept.reference_id)
-    except ServiceError:  # it was deleted since
+    except ServiceError:  # deleted since then
         item = None
     return await _page(request, "entry", one=one, kept=kept, item=item)
 

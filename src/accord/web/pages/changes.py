@@ -58,7 +58,7 @@ async def undo(request: PageRequest) -> PageResponse:
         return await _change_page(request, error)
     back = request.form["back"]
     deleted = {each.reference_id for each in outcome.effects if each.action == "deleted"}
-    if not back or deleted.intersection(back.split("/")):  # such as the page of what was created
+    if not back or deleted.intersection(back.split("/")):  # the page of a created item is gone
         back = f"/changes/{outcome.change_id}"
     return request.go(back, "Change reverted.")
 

@@ -273,7 +273,7 @@ async def _prompts(request: PageRequest) -> Iterable[PaletteCommand]:
 async def _list_or_empty(request: PageRequest, operation: str, **arguments: Any) -> list[Any]:
     try:
         found = await request.run(operation, limit=MAX_NAMED, **arguments)
-    except ServiceError:  # who may not see them gets the rest
+    except ServiceError:  # without the right to list them the others are shown
         return []
     return list(found.items)
 

@@ -130,7 +130,7 @@ async def _page(
     }
     if request.is_partial:
         piece = "search/_rows.html" if request.query["cursor"] else "search/_found.html"
-        # What was typed so far is where going back leads to.
+        # The back button leads to the current words.
         here = asked.path(**({"view": view.id} if view else {}))
         headers = b"" if request.query["cursor"] else f"hx-push-url: {here}\r\n".encode()
         return request.piece(piece, status=status, headers=headers, **context)
@@ -147,7 +147,7 @@ async def _view(request: PageRequest) -> Any:
             if request.query["view"]
             else None
         )
-    except ServiceError:  # it was deleted, or is not shared any more: the search is still there
+    except ServiceError:  # deleted or no longer shared: the search works without it
         return None
 
 

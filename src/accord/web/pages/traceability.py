@@ -256,7 +256,7 @@ async def matrix(request: PageRequest) -> PageResponse:
         found, types, epics = await asyncio.gather(
             _find_rows(request), _types(request), epics_offered(request)
         )
-    except (NotFoundError, InvalidError) as wrong:  # an epic that is not there, an old cursor
+    except (NotFoundError, InvalidError) as wrong:  # an unknown epic, an old cursor
         error, found = wrong, None
         types, epics = await asyncio.gather(_types(request), epics_offered(request))
     offered = offered_columns(types)

@@ -134,7 +134,7 @@ async def show(
     """Return a page with `items/<piece>.html` in place of the detail; `item` is in the context."""
     context["piece"] = f"items/{piece}.html"
     if request.is_partial:
-        # A form that comes back with what was typed goes where it was, whatever is wrong with it.
+        # Always 200: scripts put a refused form in its old place.
         return request.piece("items/_detail.html", headers=headers, **context)
     item = context["item"]
     tree = await tree_context(request, item.reference_id, base=item.path)

@@ -146,7 +146,7 @@ async def _conflict(
         status=error.kind.status,
         item=item,
         draft=draft,
-        # Whoever takes their own keeps what the other did to what they did not touch.
+        # Saving one's own version keeps the changes of others to untouched fields.
         mine=replace(
             draft,
             title=changed.get("title", item.title or ""),

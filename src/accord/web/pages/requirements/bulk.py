@@ -128,7 +128,7 @@ async def _refusal(request: PageRequest, names: list[str], error: ServiceError) 
         refused = [each for step in steps if (each := await _dry_run(request, step)) is not None]
     except InvalidError:
         refused = []
-    request.query = read_words(urlsplit(request.form["back"]).query)  # with the same open as before
+    request.query = read_words(urlsplit(request.form["back"]).query)  # with the same items open
     context = await tree_context(request, None, ticked=names, base=ROOT)
     return await request.page(
         "requirements/split.html",

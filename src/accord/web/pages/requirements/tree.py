@@ -78,12 +78,12 @@ class Tree(Struct, frozen=True, kw_only=True):
         """Return the path of the tree with this item opened or closed."""
         name = row.reference_id
         base = self.base
-        if self.part_of:  # the whole tree might not show it
+        if self.part_of:  # the whole tree may not show this row
             return f"{ROOT}/children/{name}"
         if is_open:
             opened = [each for each in self.open if each != name]
             if any(each.reference_id == name for each in self.path):
-                base = ROOT  # beside what is under it, it cannot be closed
+                base = ROOT  # ancestors of the selected item are always open on its page
         else:
             opened = [*self.open, name]
         return f"{base}?{self._query(open=','.join(opened))}#row-{name}"

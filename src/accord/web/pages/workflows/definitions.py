@@ -189,8 +189,8 @@ def as_yaml(definition: dict[str, Any]) -> str:
         width=_WIDTH,
         default_flow_style=None,
     )
-    text = text.replace("\n'on':", "\non:")  # which means something else in YAML 1.1 only
-    # What is written by the rules of YAML 1.1 may mean something else by those of 1.2.
+    text = text.replace("\n'on':", "\non:")  # quoted only for YAML 1.1, where `on` is a boolean
+    # PyYAML writes YAML 1.1, which may read differently as 1.2.
     return text if read_yaml(text) == definition else as_json(definition)
 
 

@@ -113,7 +113,7 @@ def _options(schema: dict[str, Any]) -> list[Any]:
 def _value(field: InputField, text: str) -> Any:
     if field.kind == "text":
         return text
-    if field.kind == "any":  # nobody said what it is: what reads as JSON is meant so
+    if field.kind == "any":  # no type in the schema: valid JSON is taken as JSON
         try:
             value = decode_json(text)
             check_once(text.encode(errors="replace"), field.name)

@@ -290,9 +290,9 @@ async def _control(
     back = f"/runs/{quote(id)}" if request.form["back"] != "approvals" else "/approvals"
     try:
         await request.run(operation, run=id, **arguments)
-        if operation == "retry_run":  # it is over until somebody takes that up
+        if operation == "retry_run":  # the run is over until an executor takes it up
             back = f"{back}?follow=1"
-    except ConflictError as error:  # it went on meanwhile: how it is now says more than a refusal
+    except ConflictError as error:  # the run changed meanwhile: show its current state
         return request.go(back, f"Nothing was done: {error.message}.")
     return request.go(back, notice)
 

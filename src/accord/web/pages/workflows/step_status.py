@@ -218,7 +218,7 @@ def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
     say, tone = _SENTENCES.get(event.type, (lambda _: plain, "idle"))
     try:
         text = say(detail)
-    except (AttributeError, TypeError, ValueError):  # a newer release tells it differently
+    except (AttributeError, TypeError, ValueError):  # a newer release has other details
         text = plain
     return RunLogEntry(
         event.sequence, event.at, clock(event.at, begin), step, text[:MAX_TEXT], tone
