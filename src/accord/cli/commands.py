@@ -192,9 +192,9 @@ class Parser(argparse.ArgumentParser):
         return self._actions
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, advice=self._meant(message))
+        raise UsageError(message, advice=self._flag_advice(message))
 
-    def _meant(self, message: str) -> str | None:
+    def _flag_advice(self, message: str) -> str | None:
         """Return advice for an unknown flag: the closest known flag."""
         from difflib import get_close_matches
 

@@ -188,7 +188,7 @@ class MessageChecks:
         answer = check_answer(rpc, reply)
         if isinstance(answer, Message):
             rpc.skipped("send-state", "the agent answers with messages, which have no state")
-        return await self._rested(answer) if isinstance(answer, Task) else answer
+        return await self._await_rest(answer) if isinstance(answer, Task) else answer
 
     async def send(self, message_id: str, *, task_id: str = "") -> RpcReply:
         """Send a message with the text."""
@@ -217,7 +217,7 @@ class MessageChecks:
                 rpc.failed("send-completed", f"it still works after {self._patience:g} s")
         rpc.skipped("send-output", "the task is not completed")
 
-    async def _rested(self, task: Task) -> Task | None:
+    async def _await_rest(self, task: Task) -> Task | None:
         """Poll a task until it rests or the time is over. Return None if it is unreadable."""
         waits = poll_intervals(0.05, most=2.0)
         until = time.monotonic() + self._patience

@@ -212,7 +212,7 @@ class RequestRunner:
 
     def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
         self._wires = wires
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._in_flight: set[asyncio.Task[None]] = set()
 
     def answer(
         self,
@@ -227,11 +227,11 @@ class RequestRunner:
         handler = AgentExchange(backend, self._wires, entered, exchange, lines)
         match message:
             case Request() | Notification():
-                if len(self._under_way) >= MAX_IN_FLIGHT:
+                if len(self._in_flight) >= MAX_IN_FLIGHT:
                     exchange.reply(BUSY.body, status=BUSY.status, headers=BUSY.headers)
                     return
                 task = asyncio.get_running_loop().create_task(handler.serve(message))
-                self._keep(task, exchange)
+                self._track(task, exchange)
             case Invalid(oversized=True):
                 handler.fail(None, InvalidRequestError("batches are not taken here"))
             case Invalid(error=error, id=id, response=False):
@@ -239,9 +239,9 @@ class RequestRunner:
             case _:
                 handler.fail(None, InvalidRequestError("a response is not asked for here"))
 
-    def _keep(self, task: asyncio.Task[None], exchange: Exchange) -> None:
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+    def _track(self, task: asyncio.Task[None], exchange: Exchange) -> None:
+        self._in_flight.add(task)
+        task.add_done_callback(self._in_flight.discard)
 
         def gone() -> None:
             task.cancel()
@@ -250,8 +250,8 @@ class RequestRunner:
 
     async def close(self) -> None:
         """Wait briefly for requests in flight, then cancel them."""
-        if self._under_way:
-            _, late = await asyncio.wait(self._under_way, timeout=1.0)
+        if self._in_flight:
+            _, late = await asyncio.wait(self._in_flight, timeout=1.0)
             for task in late:
                 task.cancel()
 
@@ -279,7 +279,7 @@ class AgentExchange:
         # A2A has no notifications: a request without an id is answered with id null.
         id = request.id if isinstance(request, Request) else None
         try:
-            wire, verb = self._meant(request.method)
+            wire, verb = self._format_and_verb(request.method)
             params = b"{}" if request.params is UNSET else bytes(request.params)
             if verb in _STREAMS:
                 await self._stream(id, wire, verb, params)
@@ -291,7 +291,7 @@ class AgentExchange:
         except Exception as error:  # noqa: BLE001 - the backend is foreign code
             self.fail(id, error)
 
-    def _meant(self, method: str) -> tuple[Wire, Verb]:
+    def _format_and_verb(self, method: str) -> tuple[Wire, Verb]:
         """Return the format and verb of a method. Raises RpcError for one not supported here."""
         wire = wire_asked(self._version)
         if wire is None or wire not in self._wires:
@@ -346,10 +346,10 @@ class AgentExchange:
         if isinstance(answer, Message):
             return form.answer(answer)
         if send.blocking:
-            answer = await self._rested(answer)
+            answer = await self._await_rest(answer)
         return form.answer(answer.with_history(send.history_length))
 
-    async def _rested(self, task: Task) -> Task:
+    async def _await_rest(self, task: Task) -> Task:
         async with aclosing(self._backend.follow(task.id, self._caller, RESTING)) as events:
             async for _ in events:
                 pass
@@ -406,11 +406,11 @@ class AgentExchange:
     # Answers
 
     def fail(self, id: Id, error: Exception) -> None:
-        sent_error = self._told(error)
+        sent_error = self._wire_error(error)
         data = sent_error.data if isinstance(sent_error.data, list) else UNSET
         self._reply(encode(Failure(id, ErrorObject(sent_error.code, sent_error.message, data))))
 
-    def _told(self, error: Exception) -> RpcError:
+    def _wire_error(self, error: Exception) -> RpcError:
         """Return the error for a client: Accord's own codes have other meanings in A2A."""
         if isinstance(error, RpcError):
             if error.code in _OWN_CODES or isinstance(error.data, list):

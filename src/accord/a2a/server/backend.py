@@ -154,7 +154,7 @@ class Board:
     def knows(self, task_id: str) -> bool:
         return task_id in self._entries
 
-    def hear(self, entry: Entry, message: Message) -> None:
+    def record_message(self, entry: Entry, message: Message) -> None:
         """Record a client's message to a task."""
         task = entry.task
         recorded = replace(message, context_id=task.context_id, task_id=task.id)

@@ -77,7 +77,9 @@ class WebhookSender:
         if "\r" in config.token + config.credentials or "\n" in config.token + config.credentials:
             raise InvalidParamsError("a token has no line breaks")
 
-    def tell(self, task_id: str, config: PushConfig, event: StatusUpdate | ArtifactUpdate) -> None:
+    def notify(
+        self, task_id: str, config: PushConfig, event: StatusUpdate | ArtifactUpdate
+    ) -> None:
         """Queue an event for delivery."""
         if self._queued >= MAX_QUEUED:
             log.warning("too many webhooks wait to be told: %s is not", config.url)
@@ -105,7 +107,7 @@ class WebhookSender:
                 self._queued -= 1
                 await self._post(config, payload)
         finally:
-            # No await since the queue was found empty, so `tell` cannot have added to it.
+            # No await since the queue was found empty, so `notify` cannot have added to it.
             self._queued -= len(queue)
             del self._queues[task_id]
 
@@ -163,7 +165,7 @@ class MemoryBackend:
         self._once = once
         self._input_modes = frozenset(input_modes)
         self._webhooks = None if webhooks is None else WebhookSender(webhooks)
-        self._board = Board(max_tasks=max_tasks, on_event=self._tell)
+        self._board = Board(max_tasks=max_tasks, on_event=self._notify)
         self._contexts: dict[str, TaskContext] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: OrderedDict[tuple[str, bytes], str] = OrderedDict()
@@ -177,7 +179,7 @@ class MemoryBackend:
         if send.push is not None:
             await self._check_push(send.push)
         if message.task_id:
-            return self._go_on(message, caller)
+            return self._continue(message, caller)
         skill = self._choose(message, send.metadata)
         if skill.direct:
             return await self._answer(skill, message)
@@ -238,7 +240,7 @@ class MemoryBackend:
         if len(self._known) > MAX_REMEMBERED_MESSAGES:
             self._known.popitem(last=False)
 
-    def _go_on(self, message: Message, caller: str) -> Task:
+    def _continue(self, message: Message, caller: str) -> Task:
         entry = self._board.find(message.task_id, caller)
         if message.context_id not in ("", entry.task.context_id):
             # 1.0, section 3.4.3: mismatching ids are rejected.
@@ -334,10 +336,10 @@ class MemoryBackend:
             raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
         await self._webhooks.check(config)
 
-    def _tell(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
+    def _notify(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
         if self._webhooks is not None:
             for config in entry.pushes.values():
-                self._webhooks.tell(entry.task.id, config, event)
+                self._webhooks.notify(entry.task.id, config, event)
 
     async def close(self, drain: float) -> None:
         if self._running:

@@ -100,16 +100,16 @@ class TaskContext:
         """Pass the client's message to the skill that waits for it."""
         assert self._heard is not None
         self.set_state(TaskState.WORKING)  # the change puts the question before the answer
-        self._board.hear(self._entry, message)
+        self._board.record_message(self._entry, message)
         self._heard.set_result(message)
 
     def set_state(self, state: TaskState, text: str = "") -> None:
         task = self._entry.task
-        status = TaskStatus(state=state, message=self._said(text), timestamp=now())
+        status = TaskStatus(state=state, message=self._agent_message(text), timestamp=now())
         event = StatusUpdate(task_id=task.id, context_id=task.context_id, status=status)
         self._board.change(self._entry, event)
 
-    def _said(self, text: str) -> Message | None:
+    def _agent_message(self, text: str) -> Message | None:
         task = self._entry.task
         return agent_message(text, task.context_id, task.id) if text else None
 

@@ -253,9 +253,9 @@ def test_rounds_of_a_loop_share_a_box_that_leads_to_the_one_that_matters() -> No
 
 def test_one_sees_first_what_failed_then_what_is_under_way() -> None:
     over, inner = a_step("all", "running", "parallel"), a_step("one", "running")
-    assert StepStatus(a_run(over, inner), (), NOW).usual() == "one"
-    assert StepStatus(a_run(over, inner, a_step("two", "failed")), (), NOW).usual() == "two"
-    assert StepStatus(a_run(a_step("one", "completed")), (), NOW).usual() == WHOLE
+    assert StepStatus(a_run(over, inner), (), NOW).default_step() == "one"
+    assert StepStatus(a_run(over, inner, a_step("two", "failed")), (), NOW).default_step() == "two"
+    assert StepStatus(a_run(a_step("one", "completed")), (), NOW).default_step() == WHOLE
 
 
 def test_bars_lie_where_their_steps_were() -> None:

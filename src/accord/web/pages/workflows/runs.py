@@ -134,7 +134,7 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
     status = StepStatus(run, calls, now)
     is_known = run.steps or run.problem is None
     chosen = request.query["step"] if is_known else WHOLE
-    chosen = chosen or status.usual()
+    chosen = chosen or status.default_step()
     step = None
     if chosen != WHOLE:
         step = await request.run("get_run_step", id=id, step=chosen)

@@ -80,7 +80,7 @@ class StepStatus:
         """Return the graph with the states of steps; started steps link to `link(key)`."""
         return outline.graph(lambda box: self._node(box, chosen, link))
 
-    def usual(self) -> str:
+    def default_step(self) -> str:
         """Return the step to show by default: a failed one, else an active one, else the run."""
         for state in ("failed", "waiting", "running"):
             found = [each for each in self.run.steps if each.state == state]
