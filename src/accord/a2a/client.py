@@ -43,8 +43,8 @@ from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
     AgentError,
     CallError,
-    CallRefusedError,
     MalformedAnswerError,
+    RefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.fields import VERSION, Verb, Wire
@@ -178,7 +178,7 @@ class Client:
         if self._reached is None:
             found = (await self.card(trace=trace)).interface()
             if found is None:
-                raise CallRefusedError("card", "the agent's card names no interface of JSON-RPC")
+                raise RefusedError("card", "the agent's card names no interface of JSON-RPC")
             interface, wire = found
             self._reached = Reached(_parse(interface.url), wire, interface.tenant)
         return self._reached
@@ -188,7 +188,7 @@ class Client:
         for place in places[:-1]:
             try:
                 return await self._get_card(place, trace)
-            except CallRefusedError as error:
+            except RefusedError as error:
                 if error.code != "http_404":
                     raise
         return await self._get_card(places[-1], trace)
@@ -398,7 +398,7 @@ class Client:
             return sent
         # The card is the agent's word: it must not redirect credentials to another origin.
         if _origin(reached.address) != _origin(self._address):
-            raise CallRefusedError(
+            raise RefusedError(
                 "card",
                 f"the agent's card sends requests to {reached.address}, elsewhere than where "
                 "its credentials are for: register that URL",
@@ -443,9 +443,9 @@ def _parse(url: str) -> WebAddress:
     try:
         address = parse_web_address(url)
     except ConnectError as error:
-        raise CallRefusedError("url", error.message) from error
+        raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):
-        raise CallRefusedError("url", f"agents are reached by http or https, not {address.scheme}")
+        raise RefusedError("url", f"agents are reached by http or https, not {address.scheme}")
     return address
 
 

@@ -1,4 +1,4 @@
-"""An agent to try things with: the first word of a message says what happens, failures included."""
+"""A demo agent: the first word of a message chooses what happens, failures included."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from accord.a2a.protocol.calls import (
 )
 from accord.a2a.protocol.errors import (
     CallError,
-    CallRefusedError,
     MalformedAnswerError,
+    RefusedError,
     UnknownOutcomeError,
     error_from_status,
 )
@@ -183,9 +183,9 @@ def call_error(error: RpcError) -> CallError:
     """Return the CallError for a transport error."""
     match error:
         case AddressRefusedError():
-            return CallRefusedError("address_refused", error.message)
+            return RefusedError("address_refused", error.message)
         case ConnectError(recoverable=False):
-            return CallRefusedError("unreachable", error.message)
+            return RefusedError("unreachable", error.message)
         case ConnectError():
             return UnknownOutcomeError("unreachable", error.message)
         case FramingError() | MessageTooLargeError():

@@ -1,7 +1,8 @@
-"""The pages as an application: who asks, which page answers, and what a failure looks like.
+"""The application of the pages: authentication, routing, CSRF checks and error pages.
 
-A request that changes something must come from a page of ours: browsers tell its origin, and every
-form repeats a token of its session. Whoever has not signed in is sent to where they can.
+A request that changes something must come from one of our pages: browsers send its origin, and
+every form contains a CSRF token of its session. Users without a session are redirected to the
+sign-in page.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import pytest
 from accord.a2a.protocol.calls import is_answer
 from accord.a2a.protocol.errors import (
     AgentError,
-    CallRefusedError,
+    RefusedError,
     UnknownOutcomeError,
     error_from_answer,
     error_from_status,
@@ -68,7 +68,7 @@ def test_codes_say_whether_it_may_have_happened(code: int, kind: type[Exception]
     ("status", "kind"),
     [
         *[(status, UnknownOutcomeError) for status in (408, 429, 500, 502, 503, 504)],
-        *[(status, CallRefusedError) for status in (301, 400, 401, 403, 404, 413, 422)],
+        *[(status, RefusedError) for status in (301, 400, 401, 403, 404, 413, 422)],
     ],
 )
 def test_statuses_say_whether_it_may_have_happened(status: int, kind: type[Exception]) -> None:

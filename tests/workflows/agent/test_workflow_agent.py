@@ -26,7 +26,7 @@ from accord.a2a import (
     call,
 )
 from accord.a2a.checker.checker import CheckOptions, check
-from accord.a2a.protocol.errors import CallRefusedError
+from accord.a2a.protocol.errors import RefusedError
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.model import ArtifactUpdate, StatusUpdate
 from accord.app.settings import Settings
@@ -511,7 +511,7 @@ async def test_the_card_names_workflows_to_those_who_may_see_them(world: Running
 @pytest.mark.parametrize("token", ["", "accord_pat_wrong"])
 async def test_nobody_is_not_let_in(world: Running, token: str) -> None:
     async with world.client(token, wire=Wire.V03) as client:
-        with pytest.raises(CallRefusedError) as refused:
+        with pytest.raises(RefusedError) as refused:
             await client.send("x", id="t-1", message_id="m-1")
     assert refused.value.code == "http_401"
 

@@ -37,7 +37,7 @@ from accord.a2a.checker.probes import (
 from accord.a2a.checker.rules import RULES, CheckReport, FindingCollector
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
-from accord.a2a.protocol.errors import CallRefusedError, UnknownOutcomeError
+from accord.a2a.protocol.errors import RefusedError, UnknownOutcomeError
 from accord.a2a.protocol.fields import Wire
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.transports.urls import WebAddress, parse_web_address
@@ -318,7 +318,7 @@ class _Checker:
     def _rpc_probe(self, wire: Wire, url: str | None) -> RpcProbe:
         address = self._address
         if url is not None:
-            with suppress(CallRefusedError):  # reported by the rules for cards
+            with suppress(RefusedError):  # reported by the rules for cards
                 address = _parse(url)
         # A card must not redirect credentials to another origin; any header may be one.
         ours = _origin(address) == _origin(self._address)
@@ -394,9 +394,9 @@ def _parse(url: str) -> WebAddress:
     try:
         address = parse_web_address(url)
     except ConnectError as error:
-        raise CallRefusedError("url", error.message) from error
+        raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):
-        raise CallRefusedError("url", f"agents are reached by http or https, not {address.scheme}")
+        raise RefusedError("url", f"agents are reached by http or https, not {address.scheme}")
     return address
 
 

@@ -1,8 +1,8 @@
 """Rules that an agent is checked by, how to fix what breaks one, and the report.
 
-What MUST hold is what Accord, or the specification, relies on: an agent without it cannot be
-called, or not safely. What SHOULD hold makes an agent a better one; without it work is repeated,
-or an error says less than it could.
+MUST rules are needed by Accord or the specification: an agent that breaks one cannot be called, or
+not safely. SHOULD rules make an agent better: without them work is repeated, or errors say less
+than they could.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Every exception of A2A, the codes that agents answer with, and what each means for a retry.
+"""Exceptions of A2A, the error codes of agents, and their meaning for retries. Pure.
 
     CallError                       a call of an agent gave no result; has `code` and `message`
-    ├── DefiniteError               it failed: only a new attempt, with a new message id, can help
-    │   ├── AgentError              the agent answered an error
-    │   ├── MalformedAnswerError    it answered something that is none; `body` is what it was
-    │   └── RefusedError            nothing was done: HTTP said so, or we did not even ask
-    └── UnknownOutcomeError         it may have run or not: ask again, with the same message id
+    ├── DefiniteError               the call failed: retry with a new message id, if at all
+    │   ├── AgentError              the agent answered with an error
+    │   ├── MalformedAnswerError    the answer is invalid; `body` has its beginning
+    │   └── RefusedError            nothing was done: by the HTTP status, or not even sent
+    └── UnknownOutcomeError         the work may have been done: retry with the same message id
 
-What a server raises is an `RpcError` of `failure`.
+Servers raise an `RpcError`, made by `failure`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class MalformedAnswerError(DefiniteError):
         super().__init__("malformed_answer", message, body=body)
 
 
-class CallRefusedError(DefiniteError):
+class RefusedError(DefiniteError):
     """The agent's server or this client refused the call: nothing was done."""
 
 
@@ -130,5 +130,5 @@ def error_from_status(
     status: int, message: str, *, body: bytes = b"", retry_after: float | None = None
 ) -> CallError:
     """Return the exception for an HTTP status without a JSON-RPC answer."""
-    kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else CallRefusedError
+    kind = UnknownOutcomeError if status >= 500 or status in RETRY_STATUSES else RefusedError
     return kind(f"http_{status}", message, body=body, retry_after=retry_after)

@@ -1,9 +1,8 @@
-"""The output in what an agent answered.
+"""Extraction of the output from an agent's answer. Pure.
 
-Text is looked for in this order, and the first place that has any is the output: the
-artifacts; the message of the status; the agent's latest message in the history; the parts of
-a direct message. Where there is no text anywhere, the whole result is the output, unchanged, with
-a warning. Data and files are kept beside it, wherever they were.
+The output is the first text found in: the artifacts; the message of the status; the agent's latest
+message in the history; the parts of a direct message. Without any text the whole result is the
+output, unchanged, with a warning. Data and files are collected from all these places.
 """
 
 from __future__ import annotations

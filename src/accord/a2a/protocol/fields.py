@@ -2,8 +2,8 @@
 
 A declaration has the members of both versions. `V03` and `V10` list, in the order of the wire, the
 members that each version has. The classes that msgspec encodes and decodes are built from the two.
-Member names are the attribute's in camel case; `attribute=name` is one that differs. A name with
-`!` refuses null, which agents otherwise write for a member without a value.
+A member is named like its attribute in camel case, or `attribute=name`. A name with `!` refuses
+null, which agents otherwise may write for a missing value.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""The wire format of a version: the model to the objects that are encoded, and back.
+"""The wire formats of 0.3 and 1.0: from the model to the encoded objects, and back. Pure.
 
-One walk through the model serves both versions; `fields` has the names that each of them uses.
-What they do differently apart from names:
+One walk through the model (`wire`) serves both versions; `fields` has the names of each version.
+Further differences:
 
                         0.3                                 1.0
-    what it is          the member `kind`                   the member that wraps it, or is there
+    kind of an object   the member `kind`                   the member that wraps it, or is present
     parts               by `kind`; files in a member        text, raw, url or data
     a webhook           beside the id of its task           has the id of its task
     lists of webhooks   an array                            in the member `configs`
     waiting             `blocking`                          its opposite, `returnImmediately`
     data                objects only (see COMPAT)           any value
 
-Answers are read strictly, but for null where there is no value; `tolerant` reads what breaks the
-format. Clients of 0.3 may leave out the `kind` of parts.
+Answers are read strictly, except that null is allowed for a missing value; `tolerant` reads answers
+that break the format. Clients of 0.3 may leave out the `kind` of parts.
 """
 
 from __future__ import annotations

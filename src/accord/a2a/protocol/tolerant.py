@@ -1,8 +1,8 @@
 """Tolerant reader: tasks, messages and events out of results that break their format.
 
-The readers of `formats` come first and are strict. What they refuse is read here, in
-either spelling, without giving up over a missing id, an unknown part or a member of another type.
-Every departure is a warning. What is no task and no message stays as it came (`Unrecognized`).
+The strict readers of `formats` come first. Results that they refuse are read here, with names of
+either version, despite missing ids, unknown parts or members of another type. Every departure is a
+warning. A result that is neither a task nor a message is kept raw (`Unrecognized`).
 """
 
 from __future__ import annotations

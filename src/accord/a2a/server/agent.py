@@ -9,8 +9,8 @@
 
     agent.run("http://127.0.0.1:9000/")
 
-It is served in both wire formats at one URL, with its card at /.well-known/agent-card.json.
-Tasks are kept in memory, and end with the program.
+It is served in both wire formats at one URL, with its card at /.well-known/agent-card.json. Tasks
+are in memory and lost when the program ends.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class WebhookSender:
                 self._queued -= 1
                 await self._post(config, payload)
         finally:
-            # No await since the queue was found empty, so `notify` cannot have added to it.
+            # No await before the `del`, or `notify` could add to a queue that is lost.
             self._queued -= len(queue)
             del self._queues[task_id]
 

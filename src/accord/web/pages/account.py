@@ -1,7 +1,7 @@
 """Sign-in, first steps and the account: passwords, theme, sessions.
 
-A password that somebody else chose must be replaced before anything else. The set-up then makes a
-token for an assistant and offers something to work on.
+A password chosen by somebody else must be replaced first. The set-up then creates a token for an
+assistant and offers a project to start with.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from accord.a2a.protocol.errors import (
     ERROR_KINDS,
     TASK_NOT_FOUND,
     CallError,
-    CallRefusedError,
+    RefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.formats import V10
@@ -186,9 +186,9 @@ class AgentCaller:
         """Return an active agent; raise RefusedError if it is unknown or inactive."""
         agent = await self._agents.get(name)
         if agent is None:
-            raise CallRefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
+            raise RefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
         if not agent.active:
-            raise CallRefusedError("inactive_agent", f"the agent {name!r} is not active")
+            raise RefusedError("inactive_agent", f"the agent {name!r} is not active")
         return agent
 
 

@@ -17,8 +17,8 @@ from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.calls import read_result
 from accord.a2a.protocol.errors import (
     CallError,
-    CallRefusedError,
     MalformedAnswerError,
+    RefusedError,
     UnknownOutcomeError,
     error_from_answer,
 )
@@ -117,7 +117,7 @@ def _params(input: Any) -> Any:
     if input is None:
         return UNSET
     if not isinstance(input, dict | list):
-        raise CallRefusedError("params", "the input of a method is an object or a list")
+        raise RefusedError("params", "the input of a method is an object or a list")
     return input
 
 
@@ -134,7 +134,7 @@ class ToolCaller:
 
     async def terms(self, target: str) -> Terms:
         if not target.startswith(("http://", "https://")):
-            raise CallRefusedError(
+            raise RefusedError(
                 "unknown_server", f"there is no MCP server {target[:80]!r}: name one by its URL"
             )
         web_address(target)

@@ -21,7 +21,7 @@ from accord.a2a.client import Client, Trace
 from accord.a2a.exchange import ApiKey, Auth, Bearer, Exchanger
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.calls import BOM, MAX_BODY_KEPT
-from accord.a2a.protocol.errors import CallRefusedError, MalformedAnswerError
+from accord.a2a.protocol.errors import MalformedAnswerError, RefusedError
 from accord.a2a.protocol.fields import Wire
 from accord.a2a.protocol.model import TERMINAL, TaskState, state_of
 from accord.a2a.protocol.outcome import ResultError, TaskResult
@@ -36,9 +36,9 @@ def web_address(url: str) -> WebAddress:
     try:
         address = parse_web_address(url)
     except ConnectError as error:
-        raise CallRefusedError("url", error.message) from error
+        raise RefusedError("url", error.message) from error
     if address.scheme not in ("http", "https"):
-        raise CallRefusedError("url", f"{address} is neither http nor https")
+        raise RefusedError("url", f"{address} is neither http nor https")
     return address
 
 
@@ -363,4 +363,4 @@ class ClientPool:
                 case _:
                     return None
         except SecretError as error:
-            raise CallRefusedError("secret", str(error)) from None
+            raise RefusedError("secret", str(error)) from None

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
     CallError,
-    CallRefusedError,
     DefiniteError,
+    RefusedError,
     UnknownOutcomeError,
 )
 from accord.operations.context import new_id
@@ -294,7 +294,7 @@ def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
 
     That an attempt was refused says nothing about the attempts before it.
     """
-    if isinstance(error, CallRefusedError):
+    if isinstance(error, RefusedError):
         return task.attempt > 1 or bool(task.command.resumes)
     return isinstance(error, UnknownOutcomeError | LateError)
 

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 
 from accord.a2a.exchange import AddressGuard, AddressRefusedError
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.errors import CallRefusedError
+from accord.a2a.protocol.errors import RefusedError
 from accord.operations.context import Action, Changed, Database, Effect, Hint, OperationContext
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, StaleError
 from accord.operations.operation import Rest
@@ -102,7 +102,7 @@ async def _check_address(work: OperationContext, arguments: Mapping[str, Any]) -
         return []
     try:
         await AddressGuard(work.service(AddressPolicy)).resolve(web_address(url))
-    except (AddressRefusedError, CallRefusedError) as error:
+    except (AddressRefusedError, RefusedError) as error:
         raise InvalidError("url", error.message) from None
     except OSError:
         return [Hint(code="unknown_host", message="its host has no address at the moment")]

@@ -1,6 +1,6 @@
 """Edits of an item: text in place with a preview, fields from menus, lint rules, deletion.
 
-An edit never overwrites what somebody else changed meanwhile: both are merged or shown.
+An edit never overwrites a later change by another user: both are merged or shown.
 """
 
 from __future__ import annotations
