@@ -73,7 +73,7 @@ TESTS: Final = (
 """What uses each dependency: a few minutes of tests."""
 
 TOLD_OTHERWISE: Final = (
-    "tests/jsonrpc/methods/test_msgspec_types.py::test_an_error_names_the_path_what_was_expected_and_what_came",
+    "tests/jsonrpc/methods/test_param_values_msgspec.py::test_an_error_names_the_path_what_was_expected_and_what_came",
     "tests/schema/test_types.py::test_type_is_described_the_same_way_as_parameter_and_as_result",
     "tests/schema/test_types.py::test_model_has_parts_that_only_pydantic_can_write",
 )

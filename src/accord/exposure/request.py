@@ -29,12 +29,7 @@ from accord.exposure.serialization import (
     plain,
     segment,
 )
-from accord.jsonrpc.methods.params_errors import (
-    ParamsProblem,
-    invalid_params,
-    json_kind,
-    unexpected,
-)
+from accord.jsonrpc.methods.param_values import ParamsProblem, invalid_params, json_kind, unexpected
 from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import DEFINITIONS, Schema
 

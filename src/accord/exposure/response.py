@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from accord.exposure.routes import Route, RouteParameter
 from accord.exposure.serialization import UnspellableError, plain
-from accord.jsonrpc.methods.params_errors import (
+from accord.jsonrpc.methods.param_values import (
     MAX_PROBLEMS,
     ParamsProblem,
     invalid_params,

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.structs import asdict
 
-from accord.jsonrpc.methods.params_errors import DuplicateMemberError, check_members
+from accord.jsonrpc.methods.param_values import DuplicateMemberError, check_members
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.codec import NestingError, check_nesting
 from accord.operations.choices import MAX_REPEATED, Choices, choices_of, corrected

@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from accord.jsonrpc.methods.binding import choose_type
-from accord.jsonrpc.methods.msgspec_types import MsgspecType
+from accord.jsonrpc.methods.param_values import MsgspecType
 from accord.jsonrpc.methods.signature import Parameter
 from accord.schema.bundle import Bundle
 from accord.schema.from_msgspec import describe

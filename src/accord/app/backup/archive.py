@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.store.store import Engine
 
 

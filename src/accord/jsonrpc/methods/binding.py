@@ -17,10 +17,12 @@ from msgspec import UNSET, Raw, Struct, UnsetType, defstruct, field
 from msgspec.structs import astuple
 
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.methods.msgspec_types import REFUSALS, Json, MsgspecType
-from accord.jsonrpc.methods.params_errors import (
+from accord.jsonrpc.methods.param_values import (
     MAX_DIAGNOSED_BYTES,
     MAX_PROBLEMS,
+    REFUSALS,
+    Json,
+    MsgspecType,
     ParamsProblem,
     ValueRefusedError,
     by_position_only,

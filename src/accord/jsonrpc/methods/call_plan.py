@@ -20,7 +20,7 @@ from msgspec.structs import asdict, astuple
 
 from accord.jsonrpc.methods.binding import Binder, Params
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.methods.signature import ContextPlace, Parameter, Signature
 
 Plan: TypeAlias = Callable[[Params, Context | None], Any]

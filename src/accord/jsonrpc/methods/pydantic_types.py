@@ -10,9 +10,10 @@ import msgspec
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS, Json
-from accord.jsonrpc.methods.params_errors import (
+from accord.jsonrpc.methods.param_values import (
     MAX_PROBLEMS,
+    REFUSALS,
+    Json,
     ParamsProblem,
     ValueRefusedError,
     expected,

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.protocol.messages import encode
 from accord.jsonrpc.runtime.calls import Call, decode_result

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType, to_builtins
 from msgspec.structs import replace
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import (
     AccordError,
     InvalidResultError,

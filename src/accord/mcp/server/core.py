@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from accord.jsonrpc.methods.call_plan import Plan
 from accord.jsonrpc.methods.context import Context as RpcContext
 from accord.jsonrpc.methods.method import raw_method
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
-from accord.jsonrpc.methods.params_errors import check_members
+from accord.jsonrpc.methods.param_values import REFUSALS, check_members
 from accord.jsonrpc.methods.router import Router
 from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.mcp.protocol.definitions import feature_of

@@ -20,9 +20,10 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.jsonrpc.methods.context import Context
-from accord.jsonrpc.methods.msgspec_types import REFUSALS, MsgspecType
-from accord.jsonrpc.methods.params_errors import (
+from accord.jsonrpc.methods.param_values import (
+    REFUSALS,
     DuplicateMemberError,
+    MsgspecType,
     ParamsProblem,
     ValueRefusedError,
     check_members,

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from accord.jsonrpc.methods.call_plan import Planner
 from accord.jsonrpc.methods.context import Context as RpcContext
 from accord.jsonrpc.methods.method import Mode, is_async, where
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.methods.signature import (
     ContextPlace,
     Parameter,

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.methods.method import where
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import Icon, Meta

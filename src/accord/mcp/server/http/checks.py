@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import RpcError, own_error
 from accord.jsonrpc.protocol.messages import encode_failure
 from accord.mcp.protocol.content import PROTOCOL_VERSION

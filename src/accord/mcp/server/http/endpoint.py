@@ -23,8 +23,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.methods.context import Observer
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
-from accord.jsonrpc.methods.params_errors import check_members
+from accord.jsonrpc.methods.param_values import REFUSALS, check_members
 from accord.jsonrpc.protocol.channel import MIB, ChannelInfo, Limits
 from accord.jsonrpc.protocol.codec import read, sort
 from accord.jsonrpc.protocol.diagnosis import is_id_fault, too_many_items

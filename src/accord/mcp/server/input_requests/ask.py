@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import RpcError
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.definitions import ClientCapabilities

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, o
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
-from accord.jsonrpc.methods.params_errors import ValueRefusedError
+from accord.jsonrpc.methods.param_values import REFUSALS, ValueRefusedError
 from accord.mcp.protocol.content import SamplingContent, TextContent
 from accord.mcp.protocol.definitions import ClientCapabilities, Tool
 from accord.mcp.protocol.input_requests import (

@@ -23,8 +23,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.methods.binding import choose_type
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
-from accord.jsonrpc.methods.params_errors import ValueRefusedError
+from accord.jsonrpc.methods.param_values import REFUSALS, ValueRefusedError
 from accord.jsonrpc.methods.signature import Parameter
 from accord.jsonrpc.protocol.errors import own_error
 from accord.jsonrpc.protocol.messages import encode

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.methods.call_plan import Plan
 from accord.jsonrpc.methods.context import Context as RpcContext
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import log_line
 from accord.mcp.protocol.content import SUBSCRIPTION_ID
 from accord.mcp.protocol.messages import (

@@ -25,7 +25,7 @@ from accord.exposure.routes import (
     name_routes,
     select,
 )
-from accord.jsonrpc.methods.msgspec_types import REFUSALS
+from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.protocol.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.protocol.messages import encode
 from accord.mcp.protocol.content import (

@@ -13,12 +13,7 @@ from hypothesis.strategies import booleans, lists, recursive, sampled_from, tupl
 from msgspec import Meta, Struct
 from msgspec.msgpack import Ext
 
-from accord.jsonrpc.methods.params_errors import (
-    DuplicateMemberError,
-    check_members,
-    expected,
-    steps,
-)
+from accord.jsonrpc.methods.param_values import DuplicateMemberError, check_members, expected, steps
 from tests.hostile.cost import assert_refused_cheaply
 from tests.hostile.messages import filled
 

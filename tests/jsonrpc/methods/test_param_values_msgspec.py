@@ -26,7 +26,7 @@ import pytest
 from msgspec import Meta, Raw, Struct, UnsetType
 
 from accord.jsonrpc.methods.method import make_method
-from accord.jsonrpc.methods.params_errors import MAX_PROBLEMS, MAX_TEXT
+from accord.jsonrpc.methods.param_values import MAX_PROBLEMS, MAX_TEXT
 from accord.jsonrpc.protocol.errors import InvalidParamsError
 
 T = TypeVar("T")
