@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.openrpc.linter import MOST_FINDINGS, lint
+from accord.openrpc.linter import MAX_FINDINGS, lint
 from accord.openrpc.linter_rules import RULES, DocumentFinding
 
 
@@ -401,7 +401,7 @@ def test_further_values_of_a_variadic_param_are_known() -> None:
 
 
 def test_a_flood_of_faults_is_cut_off() -> None:
-    assert len(lint(document(methods=[None] * (MOST_FINDINGS + 10)))) == MOST_FINDINGS
+    assert len(lint(document(methods=[None] * (MAX_FINDINGS + 10)))) == MAX_FINDINGS
 
 
 def test_deep_schemas_are_looked_at_to_the_bottom() -> None:

@@ -155,7 +155,7 @@ def _path(steps: Iterable[Any]) -> str:
 
 _NO_CONTENT: Final = frozenset({204, 205, 304})
 _WRONG_VALUES: Final = frozenset({400, 422})
-_LONGEST_HEADER: Final = 2_048
+_MAX_HEADER: Final = 2_048
 """Maximum part of a header in an error's data."""
 _DETAILS: Final = ("detail", "message", "title", "error")
 """Members with an explanation in one sentence: FastAPI, RFC 9457 and common ones."""
@@ -340,10 +340,10 @@ def _hints(status: int, head: _Head) -> dict[str, Any]:
     hints: dict[str, Any] = {}
     location, later = head.get(b"location"), head.get(b"retry-after")
     if status < 400 and location:
-        hints["location"] = location[:_LONGEST_HEADER]
+        hints["location"] = location[:_MAX_HEADER]
     if later:
         seconds = later.isascii() and later.isdigit() and len(later) < 10
-        hints["retryAfter"] = int(later) if seconds else later[:_LONGEST_HEADER]
+        hints["retryAfter"] = int(later) if seconds else later[:_MAX_HEADER]
     return hints
 
 

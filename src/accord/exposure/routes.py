@@ -157,7 +157,7 @@ def check_name(name: Any, place: str) -> str:
 
 Naming: TypeAlias = Literal["path", "method", "operation"] | Callable[[Route], str]
 
-_MOST_SHOWN = 5
+_MAX_SHOWN = 5
 _SEPARATORS = re.compile(r"[^\w]+")
 
 
@@ -222,9 +222,9 @@ def _check_collisions(named: dict[str, list[Route]]) -> None:
     ]
     if not clashes:
         return
-    more = f"; and {len(clashes) - _MOST_SHOWN} more" if len(clashes) > _MOST_SHOWN else ""
+    more = f"; and {len(clashes) - _MAX_SHOWN} more" if len(clashes) > _MAX_SHOWN else ""
     raise RegistrationError(
-        f"{'; '.join(clashes[:_MOST_SHOWN])}{more}: give one of them a name of its own with "
+        f"{'; '.join(clashes[:_MAX_SHOWN])}{more}: give one of them a name of its own with "
         "rpc_name or x-rpc-name, leave it out with rpc_hidden or exclude=…, or choose another "
         "naming"
     )
@@ -340,7 +340,7 @@ def _hint(chosen: Select, routes: list[Route]) -> str:
         there = sorted({route.method for route in routes})
     if not there:
         return "; there are no routes" if not routes else "; no route has one"
-    near = get_close_matches(given, there, n=_MOST_SHOWN, cutoff=0.4) or there[:_MOST_SHOWN]
+    near = get_close_matches(given, there, n=_MAX_SHOWN, cutoff=0.4) or there[:_MAX_SHOWN]
     return f"; there are {', '.join(near)}{'' if len(near) == len(there) else ', …'}"
 
 

@@ -28,7 +28,7 @@ from accord.transports.asgi.scope import Event, Receive, Scope, Send
 from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
 
-LONGEST_PLACE: Final = 1024
+MAX_PLACE_CHARACTERS: Final = 1024
 """Maximum length in characters; a longer URL is left out of the document."""
 
 # RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 one in brackets.
@@ -49,7 +49,7 @@ def place_of(scope: MutableMapping[str, Any], path: str) -> str:
         return ""
     folder = quote(scope.get("root_path", "").rstrip("/") + path.rstrip("/"), safe="/~")
     place = f"{scope.get('scheme', 'http')}://{hosts[0]}{folder}/"
-    return place if len(place) <= LONGEST_PLACE else ""
+    return place if len(place) <= MAX_PLACE_CHARACTERS else ""
 
 
 def _hosts(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:

@@ -70,7 +70,7 @@ class Description(Struct, frozen=True, kw_only=True):
     route: HttpRoute | None = None
 
 
-MOST_REMEMBERED: Final = 1024
+MAX_CACHED_ANNOTATIONS: Final = 1024
 """Maximum number of annotations whose schemas are cached."""
 
 _VARIADIC: Final[dict[Kind, str]] = {
@@ -168,7 +168,7 @@ def _memoized(describe: Callable[[Any], Schema], annotation: Any) -> Schema:
     return _remember(describe, annotation)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
+@lru_cache(maxsize=MAX_CACHED_ANNOTATIONS)
 def _remember(describe: Callable[[Any], Schema], annotation: Any) -> Schema:
     return describe(annotation)
 
@@ -262,7 +262,7 @@ def describe_route(method: Method, route: Route) -> Description:
         params=tuple(_route_param(method, described(route, each)) for each in route.parameters),
         structure="by-name",
         result=ANYTHING if success is None else _result(success),
-        result_description=about.result or _said(success),
+        result_description=about.result or _description_of(success),
         errors=read_errors(method) + tuple(_errors(route)),
         links=about.links,
         examples=about.examples,
@@ -284,7 +284,7 @@ def _result(response: RouteResponse) -> Schema:
     return ANYTHING if is_json or not response.media_type else _FILE
 
 
-def _said(response: RouteResponse | None) -> str:
+def _description_of(response: RouteResponse | None) -> str:
     """Return the description of the response, unless it is FastAPI's default."""
     if response is None or response.description == _BOILERPLATE:
         return ""
@@ -296,7 +296,7 @@ def _errors(route: Route) -> Iterator[ErrorAbout]:
     by_name: dict[str, dict[int, str]] = {}
     for response in route.responses:
         if response.status is not None and response.status >= 300 and response.status != 304:
-            said = _said(response) or _phrase(response.status)
+            said = _description_of(response) or _phrase(response.status)
             by_name.setdefault(error_name(response.status), {})[response.status] = said
     for name, statuses in by_name.items():
         message = " or ".join(dict.fromkeys(statuses.values()))

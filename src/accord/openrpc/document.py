@@ -31,7 +31,7 @@ from accord.schema.schema import Json, Schema
 from accord.transports.pages import Page, etag_of
 
 _BREAK = re.compile(r"[^a-z0-9]+")
-_LONGEST_KEY = 60
+_MAX_KEY_CHARACTERS = 60
 
 
 class Components:
@@ -135,7 +135,7 @@ def _says_more(tag: Tag) -> bool:
 
 
 def _key(text: str) -> str:
-    return _BREAK.sub("_", text.lower())[:_LONGEST_KEY].strip("_")
+    return _BREAK.sub("_", text.lower())[:_MAX_KEY_CHARACTERS].strip("_")
 
 
 def _free(key: str, taken: dict[str, Any]) -> str:
@@ -283,7 +283,7 @@ def _without_empty(value: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[st
 OPENRPC: Final = "1.3.2"
 """The default version of the specification."""
 
-MOST_PLACES: Final = 32
+MAX_CACHED_URLS: Final = 32
 """Maximum number of server URLs for which a document is cached, ready to be sent."""
 
 _KNOWN_VERSION = re.compile(r"1\.[34]\.\d+")
@@ -377,7 +377,7 @@ class _RenderedDocument:
     def page(self, place: str) -> Page:
         page = self._pages.get(place)
         if page is None:
-            while len(self._pages) >= MOST_PLACES:
+            while len(self._pages) >= MAX_CACHED_URLS:
                 del self._pages[next(iter(self._pages))]
             self._pages[place] = page = self._make(place)
         return page

@@ -38,7 +38,7 @@ from accord.openrpc.linter_rules import (
     walk,
 )
 
-MOST_FINDINGS: Final = 1000
+MAX_FINDINGS: Final = 1000
 """Maximum number of findings: nobody reads more."""
 
 _VERSION: Final = re.compile(r"1\.[0-4]\.\d+(-rc\d+)?")
@@ -49,7 +49,7 @@ _URLS: Final = {"info": "termsOfService", "contact": "url", "license": "url", "d
 
 def lint(document: Any) -> list[DocumentFinding]:
     """Return the findings in a document that was decoded from JSON; empty if there are none."""
-    return list(islice(_Linter(document).run(), MOST_FINDINGS))
+    return list(islice(_Linter(document).run(), MAX_FINDINGS))
 
 
 class _Linter:

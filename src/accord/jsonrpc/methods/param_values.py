@@ -280,7 +280,7 @@ def _tags(types: tuple[m.Type, ...], step: Step) -> m.Type | None:
 _decode: Final = msgspec.json.Decoder().decode
 _decode_out_of_range: Final = msgspec.json.Decoder(float_hook=len).decode
 _encode: Final = msgspec.json.Encoder().encode
-_MOST: Final = 32
+_MAX_SEARCHED: Final = 32
 """Maximum number of values to search for a duplicate member: each takes a microsecond."""
 
 
@@ -316,7 +316,10 @@ def check_members(data: bytes | Raw) -> None:
 
 def _is_small(data: bytes) -> bool:
     """Return whether reading `data` again is cheap enough for a refusal."""
-    return len(data) <= MAX_DIAGNOSED_BYTES and sum(map(data.count, (b",", b"[", b"{"))) <= _MOST
+    return (
+        len(data) <= MAX_DIAGNOSED_BYTES
+        and sum(map(data.count, (b",", b"[", b"{"))) <= _MAX_SEARCHED
+    )
 
 
 class _Twice:
@@ -388,7 +391,7 @@ class MsgspecType:
         return _MsgspecFault(self.annotation, data, name, path, said).problem()
 
 
-_LONGEST: Final = 4 * MAX_TEXT
+_MAX_READ: Final = 4 * MAX_TEXT
 """Maximum length read at both ends of an error message of msgspec."""
 _AT = re.compile(r"(?P<what>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
 _EXPECTED_GOT = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`")
@@ -412,8 +415,8 @@ class _MsgspecFault:
         self._data = data
         self._name = name
         self._path = path
-        if len(message) > 2 * _LONGEST:  # it contains a name of the caller; the path is at the end
-            message = f"{message[:_LONGEST]}…{message[-_LONGEST:]}"
+        if len(message) > 2 * _MAX_READ:  # it contains a name of the caller; the path is at the end
+            message = f"{message[:_MAX_READ]}…{message[-_MAX_READ:]}"
         located = _AT.fullmatch(message)
         self._what = located["what"] if located else message
         self._inner = located["path"] if located else ""

@@ -23,7 +23,7 @@ from accord.jsonrpc.methods.param_values import (
 from accord.jsonrpc.protocol.errors import RegistrationError
 
 _SHOULD_BE = "Input should be "
-_MOST_LISTED = 1_000
+_MAX_LISTED = 1_000
 """Maximum number of faults to list: half a million take pydantic a second and 300 MB."""
 
 
@@ -55,7 +55,7 @@ class PydanticType:
 
     def _problems(self, error: ValidationError, name: str, path: str) -> list[ParamsProblem]:
         count = error.error_count()
-        if count > _MOST_LISTED:
+        if count > _MAX_LISTED:
             text = f"{count:,} faults, too many to list"
             return [ParamsProblem(name, path, expected(self.annotation), f"{count:,} faults", text)]
         faults = error.errors(include_url=False, include_context=False)[:MAX_PROBLEMS]

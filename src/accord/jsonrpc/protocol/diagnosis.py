@@ -76,7 +76,7 @@ _DETAILED: Final = 8
 error."""
 _LONGEST_VERSION: Final = 20
 """A longer string cannot be "2.0", not even in escapes."""
-_LONGEST_NUMBER: Final = 4_400
+_MAX_NUMBER_LENGTH: Final = 4_400
 """Longer numbers are not read again: the first reading accepted those in range."""
 
 
@@ -259,7 +259,7 @@ def _readable_id(raw: Raw | None) -> tuple[Id, str]:
     if raw is None:
         return None, ""
     came = json_type(raw)
-    if came != "a number" or memoryview(raw).nbytes <= _LONGEST_NUMBER:
+    if came != "a number" or memoryview(raw).nbytes <= _MAX_NUMBER_LENGTH:
         try:
             return _decode_id(raw), ""
         except msgspec.ValidationError:

@@ -31,7 +31,7 @@ from accord.openrpc.clients.resolution import (
 )
 from accord.openrpc.clients.schemas import Schemas, description
 
-MOST_METHODS: Final = 20_000
+MAX_METHODS: Final = 20_000
 
 
 def read_api(content: Any) -> ApiModel:
@@ -67,10 +67,8 @@ class _Reader:
     def methods(self) -> tuple[ApiMethod, ...]:
         found: dict[str, ApiMethod] = {}
         listed = expect(self._content.get("methods"), list, "#/methods", "methods are an array")
-        if len(listed) > MOST_METHODS:
-            raise DocumentError(
-                f"#/methods: {len(listed):,} methods, the most are {MOST_METHODS:,}"
-            )
+        if len(listed) > MAX_METHODS:
+            raise DocumentError(f"#/methods: {len(listed):,} methods, the most are {MAX_METHODS:,}")
         for index, entry in enumerate(listed):
             where = below("#", "methods", index)
             method = self._method(self._object(entry, where, "a method"), where)

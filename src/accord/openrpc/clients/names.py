@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from accord.openrpc.clients.model import ApiMethod
 
-LONGEST: Final = 40
+MAX_IDENTIFIER: Final = 40
 """Longer identifiers are cut; numbers distinguish those that become equal."""
 
 _WORD_ENDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
@@ -20,7 +20,7 @@ _WORD_ENDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])
 
 def words(text: str) -> list[str]:
     """Return the words in a name in any style: `userName`, `user-name`, `user.name`."""
-    known = "".join(map(_kept, normalize("NFKC", text[: 4 * LONGEST])))
+    known = "".join(map(_kept, normalize("NFKC", text[: 4 * MAX_IDENTIFIER])))
     return [word for part in known.split() for word in _WORD_ENDS.split(part) if word]
 
 
@@ -43,7 +43,7 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
 
 def camel(text: str, otherwise: str) -> str:
     """Return `userName`; a name that is an identifier already is unchanged."""
-    if _IDENTIFIER.fullmatch(text) and len(text) <= LONGEST:
+    if _IDENTIFIER.fullmatch(text) and len(text) <= MAX_IDENTIFIER:
         return text
     first, *others = words(text) or [""]
     joined = first[:1].lower() + first[1:] + "".join(word[:1].upper() + word[1:] for word in others)
@@ -76,7 +76,7 @@ def _kept(character: str) -> str:
 
 
 def _identifier(name: str, before_digit: str, otherwise: str) -> str:
-    name = normalize("NFKC", name)[:LONGEST].rstrip("_")
+    name = normalize("NFKC", name)[:MAX_IDENTIFIER].rstrip("_")
     if name and not name.isidentifier():
         name = before_digit + name
     return name if name.isidentifier() else otherwise
@@ -113,7 +113,7 @@ def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)
 
 
-DEEPEST: Final = 8
+MAX_NAMESPACES: Final = 8
 """Maximum number of dots of a name that make namespaces; the rest is one name."""
 
 
@@ -154,7 +154,7 @@ def build_namespaces(
 
 
 def _parts(name: str) -> list[str]:
-    parts = [part for part in name.split(".", DEEPEST) if part]
+    parts = [part for part in name.split(".", MAX_NAMESPACES) if part]
     return parts or [name]
 
 

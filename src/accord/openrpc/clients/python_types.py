@@ -101,7 +101,7 @@ _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
 """Names that types are made of, and that a member of a class may hide."""
-LONGEST: Final = 60
+MAX_INLINE_TYPE: Final = 60
 """Maximum length of a type that is written inline."""
 
 _STRINGS: Final[dict[str, tuple[str, Any]]] = {
@@ -173,7 +173,7 @@ class PythonTypes:
         """Return the type, at a place where `hidden` names of `BUILTINS` have another meaning."""
         pieces = self._pieces(type, hint, hidden)
         text = " | ".join(map(str, pieces))
-        if len(text) > LONGEST or not self._is_native(type):
+        if len(text) > MAX_INLINE_TYPE or not self._is_native(type):
             return self.alias(type, hint)
         return text
 
@@ -229,7 +229,7 @@ class PythonTypes:
             return [self._piece(members[0], hint, hidden)]
         found = [self._piece(member, hint, hidden) for member in members]
         for index, piece in enumerate(found):
-            if len(str(piece)) > LONGEST:
+            if len(str(piece)) > MAX_INLINE_TYPE:
                 found[index] = Piece(self.alias(members[index], (*hint, "variant", str(index + 1))))
         return [*dict.fromkeys(found)]
 

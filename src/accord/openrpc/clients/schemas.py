@@ -48,12 +48,12 @@ from accord.openrpc.clients.resolution import (
 )
 from accord.schema import schema
 
-MOST_STEPS: Final = 1_000_000
+MAX_STEPS: Final = 1_000_000
 """Maximum work for the schemas of one document."""
-MOST_ALTERNATIVES: Final = 256
+MAX_ALTERNATIVES: Final = 256
 """Maximum product of the alternatives of `allOf`, `anyOf` and `oneOf`; beyond it, anything is
 allowed."""
-MOST_DEPTH: Final = 64
+MAX_DEPTH: Final = 64
 """Maximum depth of nested schemas without a reference."""
 
 Hint: TypeAlias = tuple[str, ...]
@@ -202,7 +202,7 @@ class Schemas:
     def _product(
         self, left: Sequence[tuple[P, ...]], right: Sequence[tuple[P, ...]]
     ) -> list[tuple[P, ...]]:
-        if len(left) * len(right) > MOST_ALTERNATIVES:
+        if len(left) * len(right) > MAX_ALTERNATIVES:
             raise _TooManyError
         both = [(*first, *second) for first in left for second in right]
         self._work(sum(map(len, both)))
@@ -309,8 +309,8 @@ class Schemas:
 
     @contextmanager
     def _deeper(self, where: str) -> Iterator[None]:
-        if self._depth >= MOST_DEPTH:
-            raise DocumentError(f"{where}: schemas are nested more than {MOST_DEPTH} deep")
+        if self._depth >= MAX_DEPTH:
+            raise DocumentError(f"{where}: schemas are nested more than {MAX_DEPTH} deep")
         self._work(1)
         self._depth += 1
         try:
@@ -320,8 +320,8 @@ class Schemas:
 
     def _work(self, steps: int) -> None:
         self._steps += steps
-        if self._steps > MOST_STEPS:
-            raise DocumentError(f"the schemas take more than {MOST_STEPS:,} steps to read")
+        if self._steps > MAX_STEPS:
+            raise DocumentError(f"the schemas take more than {MAX_STEPS:,} steps to read")
 
 
 class _Place(Struct, frozen=True):

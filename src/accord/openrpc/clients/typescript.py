@@ -113,7 +113,7 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\u{{{code:x}}}"
 
 
-LONGEST: Final = 60
+MAX_INLINE_TYPE: Final = 60
 """Maximum length of a type that is written inline."""
 
 Hint = tuple[str, ...]
@@ -162,7 +162,7 @@ class TypescriptTypes:
     def expression(self, type: Type, hint: Hint) -> str:
         """Return the type, for the place where it is used."""
         text = " | ".join(self._members(type, hint))
-        return text if len(text) <= LONGEST else self._alias(type, hint)
+        return text if len(text) <= MAX_INLINE_TYPE else self._alias(type, hint)
 
     def _alias(self, type: Type, hint: Hint) -> str:
         if isinstance(type, TypeReference):

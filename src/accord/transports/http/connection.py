@@ -77,7 +77,7 @@ class Site:
         self.closing = False
         self.leaving = False
         """True while every answer ends its connection, and announces it."""
-        self._patience = _patience(options)
+        self._patience = _timeouts(options)
         self._shortest = min(self._patience.values())
         self._loop = asyncio.get_running_loop()
         self._interval = min(1.0, max(0.01, self._shortest / 4))
@@ -175,7 +175,7 @@ class CallSite(Site):
         )
 
 
-def _patience(options: Options) -> dict[Wait, float]:
+def _timeouts(options: Options) -> dict[Wait, float]:
     """Return the timeout of a connection for each kind of wait, in seconds."""
     limits = options.server_limits
     return {
