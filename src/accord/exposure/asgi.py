@@ -141,9 +141,9 @@ class Exchange:
             return
         self.correlation_id = secrets.token_hex(8)
         log.error("%s failed [%s]", self._route, self.correlation_id, exc_info=error)
-        told = own_error("internal_error", None, correlationId=self.correlation_id)
-        told.__cause__ = error
-        self._settle(told)
+        failure = own_error("internal_error", None, correlationId=self.correlation_id)
+        failure.__cause__ = error
+        self._settle(failure)
 
 
 class Lifespan:
@@ -206,9 +206,11 @@ class Lifespan:
             case "lifespan.startup.complete" if not self._started.done():
                 self._started.set_result(None)
             case "lifespan.startup.failed" if not self._started.done():
-                said = str(event.get("message", "")).strip().rpartition("\n")[2]
+                reason = str(event.get("message", "")).strip().rpartition("\n")[2]
                 self._started.set_exception(
-                    RuntimeError(f"the application did not start: {said or 'it does not say why'}")
+                    RuntimeError(
+                        f"the application did not start: {reason or 'it does not say why'}"
+                    )
                 )
             case "lifespan.shutdown.failed":
                 log.error("the application did not end well: %s", event.get("message", ""))

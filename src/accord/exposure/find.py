@@ -106,18 +106,18 @@ def plain_name(parameter: RouteParameter) -> str:
 
 
 def _unique(parameters: list[RouteParameter]) -> list[str]:
-    wanted = [plain_name(each) for each in parameters]
+    chosen = [plain_name(each) for each in parameters]
     ranked = sorted(range(len(parameters)), key=lambda n: _RANKS.index(parameters[n].location))
     owners: dict[str, int] = {}
     for number in ranked:
-        owners.setdefault(wanted[number], number)
+        owners.setdefault(chosen[number], number)
     names = dict.fromkeys(owners)
     for number in ranked:
-        if owners[wanted[number]] != number:
-            wanted[number] = _next_free(wanted[number], parameters[number], names)
-            owners[wanted[number]] = number
-            names[wanted[number]] = None
-    return wanted
+        if owners[chosen[number]] != number:
+            chosen[number] = _next_free(chosen[number], parameters[number], names)
+            owners[chosen[number]] = number
+            names[chosen[number]] = None
+    return chosen
 
 
 def _next_free(name: str, parameter: RouteParameter, taken: Iterable[str]) -> str:

@@ -142,16 +142,16 @@ def _members(
 def _member(
     document: Document, name: str, value: Any, place: str, *, required: bool
 ) -> RouteParameter:
-    said = value if isinstance(value, Mapping) else {}
+    source = value if isinstance(value, Mapping) else {}
     return RouteParameter(
         name=name,
         wire_name=name,
         location="body",
         schema=document.schema(value, place),
         required=required,
-        default=said.get("default", UNSET),
-        description=expect_text(said.get("description", ""), f"{place}.description"),
-        deprecated=said.get("deprecated") is True,
+        default=source.get("default", UNSET),
+        description=expect_text(source.get("description", ""), f"{place}.description"),
+        deprecated=source.get("deprecated") is True,
     )
 
 
@@ -233,33 +233,33 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 def read_operation(document: Document, entry: Entry) -> Operation:
     """Return the operation of `entry`. Raises `RegistrationError` if it is invalid."""
-    said, place = entry.operation, entry.place
-    tags = expect_array(said.get("tags", []), f"{place}.tags")
+    source, place = entry.operation, entry.place
+    tags = expect_array(source.get("tags", []), f"{place}.tags")
     return Operation(
         method=entry.method,
         path=entry.path,
         parameters=_parameters(document, entry),
         body=(
-            read_body(document, said["requestBody"], f"{place}.requestBody")
-            if "requestBody" in said
+            read_body(document, source["requestBody"], f"{place}.requestBody")
+            if "requestBody" in source
             else NO_BODY
         ),
-        responses=_responses(document, said.get("responses", {}), f"{place}.responses"),
-        operation_id=expect_text(said.get("operationId", ""), f"{place}.operationId"),
-        mark=_mark(said, place),
-        security=read_security(document, said, place),
+        responses=_responses(document, source.get("responses", {}), f"{place}.responses"),
+        operation_id=expect_text(source.get("operationId", ""), f"{place}.operationId"),
+        mark=_mark(source, place),
+        security=read_security(document, source, place),
         tags=tuple(expect_text(tag, f"{place}.tags") for tag in tags),
-        summary=expect_text(said.get("summary", ""), f"{place}.summary"),
-        description=expect_text(said.get("description", ""), f"{place}.description"),
-        deprecated=said.get("deprecated") is True,
+        summary=expect_text(source.get("summary", ""), f"{place}.summary"),
+        description=expect_text(source.get("description", ""), f"{place}.description"),
+        deprecated=source.get("deprecated") is True,
     )
 
 
-def _mark(said: Mapping[str, Any], place: str) -> Mark:
-    name = said.get("x-rpc-name", "")
-    if "x-rpc-name" in said:
+def _mark(source: Mapping[str, Any], place: str) -> Mark:
+    name = source.get("x-rpc-name", "")
+    if "x-rpc-name" in source:
         check_name(name, f"{place}.x-rpc-name")
-    return Mark(name=name, hidden=said.get("x-rpc-hidden") is True)
+    return Mark(name=name, hidden=source.get("x-rpc-hidden") is True)
 
 
 def _parameters(document: Document, entry: Entry) -> tuple[RouteParameter, ...]:
@@ -276,41 +276,41 @@ def _parameters(document: Document, entry: Entry) -> tuple[RouteParameter, ...]:
 
 
 def _parameter(document: Document, value: Any, place: str) -> RouteParameter:
-    said = document.resolve(value, place)
-    name = expect_text(said.get("name"), f"{place}.name")
-    location: Any = said.get("in")
+    source = document.resolve(value, place)
+    name = expect_text(source.get("name"), f"{place}.name")
+    location: Any = source.get("in")
     if not isinstance(location, str) or location not in _STYLES:
         raise wrong(place, f"'in' is one of {', '.join(_STYLES)}, not {shown(location)}")
-    schema, style = _schema(document, said, place)
-    style = style or _style(said, location, place)
+    schema, style = _schema(document, source, place)
+    style = style or _style(source, location, place)
     return RouteParameter(
         name=name,
         wire_name=name,
         location=location,
         schema=schema,
-        required=location == "path" or said.get("required") is True,
-        default=_default(said),
-        description=expect_text(said.get("description", ""), f"{place}.description"),
-        deprecated=said.get("deprecated") is True,
+        required=location == "path" or source.get("required") is True,
+        default=_default(source),
+        description=expect_text(source.get("description", ""), f"{place}.description"),
+        deprecated=source.get("deprecated") is True,
         style=style,
-        explode=said.get("explode", _is_apart(document, location, style)) is True,
+        explode=source.get("explode", _is_apart(document, location, style)) is True,
     )
 
 
-def _schema(document: Document, said: Mapping[str, Any], place: str) -> tuple[Schema, str]:
+def _schema(document: Document, source: Mapping[str, Any], place: str) -> tuple[Schema, str]:
     """Return the schema, and the style `json` if the value is sent as JSON text."""
-    if "schema" in said:
-        return document.schema(said["schema"], f"{place}.schema"), ""
-    for media_type, value in expect_object(said.get("content", {}), f"{place}.content").items():
+    if "schema" in source:
+        return document.schema(source["schema"], f"{place}.schema"), ""
+    for media_type, value in expect_object(source.get("content", {}), f"{place}.content").items():
         here = f"{place}.content.{media_type}"
         schema = expect_object(value, here).get("schema", {})
         return document.schema(schema, here), "json" if is_json(media_type) else ""
     return ANYTHING, ""
 
 
-def _style(said: Mapping[str, Any], location: Location, place: str) -> str:
+def _style(source: Mapping[str, Any], location: Location, place: str) -> str:
     allowed = _STYLES[location]
-    style = expect_text(said.get("style", allowed[0]), f"{place}.style")
+    style = expect_text(source.get("style", allowed[0]), f"{place}.style")
     if style not in allowed:
         raise wrong(place, f"style {shown(style)} is not for the {location}: {', '.join(allowed)}")
     return style
@@ -320,29 +320,29 @@ def _is_apart(document: Document, location: Location, style: str) -> bool:
     return style == "form" or (location == "header" and document.header_lines)
 
 
-def _default(said: Mapping[str, Any]) -> Any:
-    schema = said.get("schema")
+def _default(source: Mapping[str, Any]) -> Any:
+    schema = source.get("schema")
     return schema.get("default", UNSET) if isinstance(schema, Mapping) else UNSET
 
 
 def _responses(document: Document, value: Any, place: str) -> tuple[RouteResponse, ...]:
     responses = expect_object(value, place)
     return tuple(
-        _response(document, code, said, f"{place}.{code}")
-        for code, said in responses.items()
+        _response(document, code, source, f"{place}.{code}")
+        for code, source in responses.items()
         if not code.startswith("x-")
     )
 
 
 def _response(document: Document, code: str, value: Any, place: str) -> RouteResponse:
-    said = document.resolve(value, place)
-    content = expect_object(said.get("content", {}), f"{place}.content")
+    source = document.resolve(value, place)
+    content = expect_object(source.get("content", {}), f"{place}.content")
     media_type = min(content, key=lambda each: not is_json(each), default="")
     schema = None
     if media_type and is_json(media_type):
         inside = expect_object(content[media_type], f"{place}.content.{media_type}")
         schema = document.schema(inside.get("schema", {}), f"{place}.content.{media_type}.schema")
-    description = expect_text(said.get("description", ""), f"{place}.description")
+    description = expect_text(source.get("description", ""), f"{place}.description")
     return RouteResponse(_status(code, place), description, schema, media_type)
 
 

@@ -343,9 +343,9 @@ def _is_single(schema: Schema) -> bool:
         target = schema.definitions.get(reference.removeprefix(DEFINITIONS), True)
         is_plain = isinstance(target, dict) and not {"$ref", "anyOf", "oneOf"} & target.keys()
         return is_plain and _is_single(replace(schema, value=target))
-    said = value.get("type")
-    if said is not None:
-        return not {"array", "object"}.intersection([said] if isinstance(said, str) else said)
+    types = value.get("type")
+    if types is not None:
+        return not {"array", "object"}.intersection([types] if isinstance(types, str) else types)
     choices = [*value.get("anyOf", ()), *value.get("oneOf", ())]
     return bool(choices) and all(_is_single(replace(schema, value=each)) for each in choices)
 
@@ -353,7 +353,7 @@ def _is_single(schema: Schema) -> bool:
 def _expected(schema: Schema) -> str:
     if is_file(schema):
         return "a file"
-    said = schema.value.get("type") if isinstance(schema.value, dict) else None
-    names = said if isinstance(said, list) else [said]
+    types = schema.value.get("type") if isinstance(schema.value, dict) else None
+    names = types if isinstance(types, list) else [types]
     known = [_TYPES[name] for name in names if name in _TYPES]
     return " | ".join(known) or "a value"

@@ -257,8 +257,8 @@ class Select(Struct, frozen=True, kw_only=True):
         )
 
     def __str__(self) -> str:
-        given = ((field, _several(getattr(self, field))) for field in self.__struct_fields__)
-        shown = (f"{field} {' or '.join(map(repr, values))}" for field, values in given if values)
+        pairs = ((field, _several(getattr(self, field))) for field in self.__struct_fields__)
+        shown = (f"{field} {' or '.join(map(repr, values))}" for field, values in pairs if values)
         return ", ".join(shown)
 
 
@@ -324,24 +324,24 @@ def _parsed(text: str, purpose: str) -> Select:
 def _hint(chosen: Select, routes: list[Route]) -> str:
     """Return the available alternatives, nearest first."""
     if chosen.path and chosen.method:
-        given = f"{_several(chosen.method)[0]} {_several(chosen.path)[0]}"
-        there = sorted(map(str, routes))
+        pattern = f"{_several(chosen.method)[0]} {_several(chosen.path)[0]}"
+        known = sorted(map(str, routes))
     elif chosen.path:
-        given = _several(chosen.path)[0]
-        there = sorted({route.path for route in routes})
+        pattern = _several(chosen.path)[0]
+        known = sorted({route.path for route in routes})
     elif chosen.name:
-        given = _several(chosen.name)[0]
-        there = sorted({name for route in routes for name in _names(route) if name})
+        pattern = _several(chosen.name)[0]
+        known = sorted({name for route in routes for name in _names(route) if name})
     elif chosen.tag:
-        given = _several(chosen.tag)[0]
-        there = sorted({tag for route in routes for tag in route.tags})
+        pattern = _several(chosen.tag)[0]
+        known = sorted({tag for route in routes for tag in route.tags})
     else:
-        given = _several(chosen.method)[0]
-        there = sorted({route.method for route in routes})
-    if not there:
+        pattern = _several(chosen.method)[0]
+        known = sorted({route.method for route in routes})
+    if not known:
         return "; there are no routes" if not routes else "; no route has one"
-    near = get_close_matches(given, there, n=_MAX_SHOWN, cutoff=0.4) or there[:_MAX_SHOWN]
-    return f"; there are {', '.join(near)}{'' if len(near) == len(there) else ', …'}"
+    near = get_close_matches(pattern, known, n=_MAX_SHOWN, cutoff=0.4) or known[:_MAX_SHOWN]
+    return f"; there are {', '.join(near)}{'' if len(near) == len(known) else ', …'}"
 
 
 def _names(route: Route) -> tuple[str, ...]:

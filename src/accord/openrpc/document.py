@@ -121,10 +121,10 @@ def external_docs(docs: ExternalDocs) -> Json:
 
 def _tag_object(tag: Tag) -> Json:
     # The meta-schema has no summary for tags, though the text of OpenRPC 1.3.2 has.
-    said = "\n\n".join(part for part in (tag.summary, tag.description) if part)
+    text = "\n\n".join(part for part in (tag.summary, tag.description) if part)
     value: dict[str, Any] = {"name": tag.name}
-    if said:
-        value["description"] = said
+    if text:
+        value["description"] = text
     if tag.external_docs is not None:
         value["externalDocs"] = external_docs(tag.external_docs)
     return value

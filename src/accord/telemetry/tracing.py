@@ -142,11 +142,11 @@ class _ServerSpan:
         current.detach(self._token)
 
     def _record(self, error: BaseException) -> None:
-        said = {
+        attributes = {
             "exception.message": self._clean(str(error)),
             "exception.stacktrace": self._clean("".join(traceback.format_exception(error))),
         }
-        self._span.record_exception(error, attributes=said)
+        self._span.record_exception(error, attributes=attributes)
 
 
 class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).call(…)`

@@ -67,6 +67,8 @@ class MemoryChannel:
     def _deliver(self) -> None:
         self._scheduled = False
         assert self._receiver is not None
+        # Messages that arrive during the delivery wait for the next turn of the loop: otherwise two
+        # ends that answer each other would never let others run.
         inbox, self._inbox = self._inbox, []
         self._inbox_bytes = 0
         if not self._other.writable:

@@ -28,7 +28,7 @@ class PipeTransport(asyncio.Transport):
         for fd in self._blocking:
             if _can_wait(fd):
                 os.set_blocking(fd, False)
-        self._wanted = False  # whether the channel wants to read
+        self._reading_enabled = False  # whether the channel reads
         self._turn: asyncio.Handle | None = None  # next read of a file that epoll cannot watch
         self._input_ended = False
         self._buffer = bytearray()
@@ -42,12 +42,12 @@ class PipeTransport(asyncio.Transport):
     # Reading
 
     def is_reading(self) -> bool:
-        return self._wanted
+        return self._reading_enabled
 
     def pause_reading(self) -> None:
-        if not self._wanted:
+        if not self._reading_enabled:
             return
-        self._wanted = False
+        self._reading_enabled = False
         if self._turn is None:
             self._loop.remove_reader(self._reading)
         else:
@@ -55,9 +55,9 @@ class PipeTransport(asyncio.Transport):
             self._turn = None
 
     def resume_reading(self) -> None:
-        if self._wanted or self._closing or self._input_ended:
+        if self._reading_enabled or self._closing or self._input_ended:
             return
-        self._wanted = True
+        self._reading_enabled = True
         try:
             self._loop.add_reader(self._reading, self._read)
         except PermissionError:  # from epoll: a regular file, which is always ready

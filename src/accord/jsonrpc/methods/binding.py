@@ -104,10 +104,10 @@ class ParamsForm:
         pairs = zip(self._names or (), values, strict=True)
         return {name: value for name, value in pairs if value is not UNSET}
 
-    def _problem(self, said: str, error: Exception) -> ParamsProblem:
-        if found := _UNKNOWN.match(said):
+    def _problem(self, message: str, error: Exception) -> ParamsProblem:
+        if found := _UNKNOWN.match(message):
             return self._unexpected(found[1])
-        if said.startswith("Expected `array`") and self._places is not None:
+        if message.startswith("Expected `array`") and self._places is not None:
             return too_many(self._places, None)
         return undecodable("params", "params", "array or object", error)
 
@@ -262,13 +262,13 @@ class Binder:
                 return self._whole.decode(params, self._rest, self._rest), {}
             except ValueRefusedError as refused:
                 raise invalid_params(refused.problems) from None
-        given, rest, others = self._assign(self._form.read(params), faults)
-        args = [self._value(each, given, faults) for each in self._positional]
+        named, rest, others = self._assign(self._form.read(params), faults)
+        args = [self._value(each, named, faults) for each in self._positional]
         args += [
             self._decode(self._rest, raw, f"{self._rest}[{index}]", faults)
             for index, raw in enumerate(rest)
         ]
-        kwargs = {each.name: self._value(each, given, faults) for each in self._keyword}
+        kwargs = {each.name: self._value(each, named, faults) for each in self._keyword}
         for name, raw in others.items():
             kwargs[name] = self._decode(self._others, raw, name, faults)
         faults.check()
@@ -287,8 +287,8 @@ class Binder:
         """
         if not is_large(params):
             return
-        said = str(error)
-        found = _AT_VALUE.fullmatch(said) if len(said) <= MAX_DIAGNOSED_BYTES else None
+        message = str(error)
+        found = _AT_VALUE.fullmatch(message) if len(message) <= MAX_DIAGNOSED_BYTES else None
         parameter = None if found is None else self._parameter_at(found, params)
         if found is None or parameter is None:
             return
@@ -316,29 +316,29 @@ class Binder:
     ) -> tuple[dict[str, Raw], list[Raw], dict[str, Raw]]:
         """Split params into those for named parameters, `*args` and `**kwargs`."""
         if isinstance(form, dict):
-            given = {name: raw for name, raw in form.items() if name in self._named}
-            others = {name: raw for name, raw in form.items() if name not in given}
+            named = {name: raw for name, raw in form.items() if name in self._named}
+            others = {name: raw for name, raw in form.items() if name not in named}
             refused = [name for name in others if not self._others or name in self._reserved]
             # Finding a similar name is slow, so it is done for one name and not for thousands.
             suggest = len(refused) == 1
             faults.extend(self._unexpected(name, suggest=suggest) for name in refused)
-            return given, [], {} if refused else others
+            return named, [], {} if refused else others
         places = len(self._positional)
         rest = form[places:]
         if rest and not self._rest:
             faults.extend([too_many(places, len(form))])
             rest = []
-        given = {each.name: raw for each, raw in zip(self._positional, form, strict=False)}
-        return given, rest, {}
+        named = {each.name: raw for each, raw in zip(self._positional, form, strict=False)}
+        return named, rest, {}
 
     def _unexpected(self, name: str, *, suggest: bool) -> ParamsProblem:
         if any(each.name == name for each in self._positional):
             return by_position_only(name)
         return unexpected(name, self._names, suggest=suggest)
 
-    def _value(self, parameter: Parameter, given: dict[str, Raw], faults: _Faults) -> Any:
+    def _value(self, parameter: Parameter, named: dict[str, Raw], faults: _Faults) -> Any:
         name = parameter.name
-        raw = given.get(name)
+        raw = named.get(name)
         if raw is not None:
             return self._decode(name, raw, name, faults)
         if parameter.required:

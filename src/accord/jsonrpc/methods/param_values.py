@@ -386,9 +386,9 @@ class MsgspecType:
             problem = undecodable(name, path, expected(self.annotation), error)
         raise ValueRefusedError([problem])
 
-    def problem(self, data: Json, name: str, path: str, said: str) -> ParamsProblem:
+    def problem(self, data: Json, name: str, path: str, message: str) -> ParamsProblem:
         """Return the problem of the parameter `name` from an error message about `data`."""
-        return _MsgspecFault(self.annotation, data, name, path, said).problem()
+        return _MsgspecFault(self.annotation, data, name, path, message).problem()
 
 
 _MAX_READ: Final = 4 * MAX_TEXT

@@ -48,8 +48,8 @@ class RpcError(AccordError):
         Several failures may share a code; then `data.reason`, which Accord sends, identifies the
         failure.
         """
-        said = self.data.get("reason") if isinstance(self.data, dict) else None
-        return CATALOGUE.find(self.code, self.reason if said is None else said)
+        reason = self.data.get("reason") if isinstance(self.data, dict) else None
+        return CATALOGUE.find(self.code, self.reason if reason is None else reason)
 
 
 class ParseError(RpcError):

@@ -171,7 +171,7 @@ class Calls:
             return
         match response:
             case Failure(id=id):
-                self._fail(id, _told(response))
+                self._fail(id, _remote_error(response))
             case Invalid(id=id, error=fault):
                 counts = self._session.statistics
                 counts.answers_broken += 1
@@ -182,7 +182,7 @@ class Calls:
 
     def settle_sent(self, sent: bytes, response: Failure) -> None:
         """Fail the calls in the message `sent`, which was answered by one error."""
-        self.fail_sent(sent, _told(response))
+        self.fail_sent(sent, _remote_error(response))
 
     def fail_sent(self, sent: bytes, error: RpcError) -> None:
         """Fail the calls in an outgoing message that are still pending."""
@@ -204,7 +204,7 @@ class Calls:
     def abandon(self, call: PendingCall) -> None:
         """Give up a call that no task waits for any more."""
         if self._session.abandon(call.id):
-            self._tell_abandoned(call)
+            self._notify_abandoned(call)
 
     def lose(self, error: Callable[[], RpcError], *, keep_resendable: bool = False) -> None:
         """Fail all calls of a lost connection, optionally except those to send again."""
@@ -220,7 +220,7 @@ class Calls:
             why = f"no answer to {pending.method} within {pending.timeout:g} s"
             log.warning("%s", log_line(why))
             _settle(pending, own_error("timeout", why))
-            self._tell_abandoned(pending)
+            self._notify_abandoned(pending)
         deadline = self._session.next_deadline()
         if deadline is not None:
             self._alarm.set(max(deadline, now + SWEEP_SECONDS))
@@ -238,7 +238,7 @@ class Calls:
         if pending is not None:
             _settle(pending, error)
 
-    def _tell_abandoned(self, call: PendingCall) -> None:
+    def _notify_abandoned(self, call: PendingCall) -> None:
         if self.on_abandoned is not None:
             self.on_abandoned(call.id, call.method)
 
@@ -263,11 +263,11 @@ def _settle(pending: PendingCall, error: RpcError) -> None:
         pending.token.set_exception(error)
 
 
-def _told(response: Failure) -> RpcError:
+def _remote_error(response: Failure) -> RpcError:
     error = response.error
-    told = from_wire(error.code, error.message, decode_data(error.data))
-    told.remote = True
-    return told
+    raised = from_wire(error.code, error.message, decode_data(error.data))
+    raised.remote = True
+    return raised
 
 
 class BatchSender(Protocol):

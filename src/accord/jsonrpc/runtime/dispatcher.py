@@ -584,8 +584,8 @@ class Dispatcher:
         correlation_id = ""
         if not is_expected(error, strict=self._strict):
             correlation_id = log_unexpected(method, error)
-        told = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
-        return encode_failure(id, told)
+        sent = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
+        return encode_failure(id, sent)
 
     def _refuse(
         self, id: Id | UnsetType, error: RpcError, seen: Observation | None

@@ -107,7 +107,7 @@ class _Reader:
                 name,
                 self._schema(described, at, (method, name)),
                 described.get("required") is True,
-                _told(described),
+                _param_doc(described),
                 described.get("deprecated") is True,
                 described.get("x-variadic") is True,
             )
@@ -118,7 +118,7 @@ class _Reader:
             return None, ""
         at = below(where, "result")
         described = self._object(entry["result"], at, "a result")
-        return self._schema(described, at, (method, "result")), _told(described)
+        return self._schema(described, at, (method, "result")), _param_doc(described)
 
     def _schema(self, described: Json, where: str, hint: tuple[str, ...]) -> Type:
         if "schema" not in described:
@@ -164,7 +164,7 @@ def _text(entry: Json, word: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _told(described: Json) -> str:
+def _param_doc(described: Json) -> str:
     return (
         _text(described, "description")
         or _text(described, "summary")

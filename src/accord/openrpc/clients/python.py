@@ -193,8 +193,8 @@ class _Writer:
         if len(f"{STEP}{name}: {written} | UnsetType{ending}") > WIDTH:
             written = self._types.alias(field.type, hint)
         before = f"{name}: {written if field.required else _optional(written)}{ending}"
-        said = [paragraph(field.doc, STEP), ["Deprecated."] if field.deprecated else []]
-        doc = docstring(said, STEP)
+        texts = [paragraph(field.doc, STEP), ["Deprecated."] if field.deprecated else []]
+        doc = docstring(texts, STEP)
         if field.name == name:
             return [f"{STEP}{before}", *doc]
         return [*bracketed(STEP, before, options, ")"), *doc]
@@ -259,8 +259,8 @@ class _Writer:
             for error in method.errors:
                 messages.setdefault(error.code, error.message)
         for code, name in self._errors.items():
-            said = line(messages[code])
-            doc = paragraph(f"Error {code}: {said}" if said else f"Error {code}.", STEP)
+            message = line(messages[code])
+            doc = paragraph(f"Error {code}: {message}" if message else f"Error {code}.", STEP)
             yield [
                 f"class {name}(RpcError):",
                 *docstring([doc], STEP),
@@ -373,12 +373,12 @@ class _Writer:
         yield paragraph(method.summary or named, indent)
         yield paragraph(method.description, indent)
         yield ["Deprecated."] if method.deprecated else []
-        said = []
+        texts = []
         for each in method.parameters:
             text = f"{'Deprecated. ' if each.deprecated else ''}{line(each.doc)}".strip()
             if text:
-                said += _hanging(f"- `{names[each.name]}`: {text}", indent)
-        yield said
+                texts += _hanging(f"- `{names[each.name]}`: {text}", indent)
+        yield texts
         yield paragraph(f"Returns: {line(method.result_doc)}" if method.result_doc else "", indent)
         if method.errors:
             raised = ", ".join(map(self._raises, method.errors))

@@ -300,10 +300,10 @@ class _Writer:
         return [*block, "}"]
 
     def _member(self, field: RecordField | ApiParameter, hint: tuple[str, ...]) -> Block:
-        said = [paragraph(field.doc, STEP), ["@deprecated"] if field.deprecated else []]
+        texts = [paragraph(field.doc, STEP), ["@deprecated"] if field.deprecated else []]
         optional = "" if field.required else "?"
         written = self._types.expression(field.type, hint)
-        return [*comment(said, STEP), f"{STEP}{member(field.name)}{optional}: {written};"]
+        return [*comment(texts, STEP), f"{STEP}{member(field.name)}{optional}: {written};"]
 
     def _error_codes(self) -> Iterator[Block]:
         scope, names = IdentifierScope(between=""), dict[int, str]()

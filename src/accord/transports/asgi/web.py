@@ -116,7 +116,7 @@ class StopSignals:
         """The handlers of the server, by signal."""
         self._closes: list[Close] = []
         self._closing: asyncio.Task[None] | None = None
-        self._told = False
+        self._signalled = False
 
     def install(self) -> None:
         for number in SIGNALS:
@@ -131,10 +131,11 @@ class StopSignals:
         self._closes.append(close)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._told or not self.loop.is_running():  # whoever asks twice does not want to wait
+        # A second signal means: do not wait for the applications to close.
+        if self._signalled or not self.loop.is_running():
             self._servers[number](number, frame)
             return
-        self._told = True
+        self._signalled = True
         self.loop.call_soon_threadsafe(self._begin, number)
 
     def _begin(self, number: int) -> None:

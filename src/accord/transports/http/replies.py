@@ -165,9 +165,9 @@ class Starts:
     def __init__(self, date: str, always: Mapping[bytes, bytes] = NOTHING) -> None:
         self.date = date
         self.always = always
-        told = _JSON + lacking(_JSON, always)
-        self.answer = start(200, date) + told
-        self.refused = start(400, date) + told
+        lines = _JSON + lacking(_JSON, always)
+        self.answer = start(200, date) + lines
+        self.refused = start(400, date) + lines
         self.nothing = start(204, date) + lacking(b"", always)
         self._of_length: dict[int, bytes] = {}
         self.known = self._of_length.get
