@@ -55,7 +55,7 @@ def test_three_calls_try_whether_it_works_again() -> None:
     assert breaker.state(OPEN_SECONDS - 0.1) == "open"
     assert (breaker.state(OPEN_SECONDS), breaker.room(OPEN_SECONDS)) == ("trial", HALF_OPEN_CALLS)
     for left in (2, 1, 0):
-        breaker.began()
+        breaker.call_started()
         assert breaker.room(OPEN_SECONDS) == left
     for state in ("trial", "trial", "closed"):
         breaker.succeeded(OPEN_SECONDS + 1.0)
@@ -64,7 +64,7 @@ def test_three_calls_try_whether_it_works_again() -> None:
 
 def test_one_failed_trial_opens_it_again() -> None:
     breaker = opened()
-    breaker.began()
+    breaker.call_started()
     assert breaker.failed(OPEN_SECONDS + 1.0)
     assert breaker.state(OPEN_SECONDS + 2.0) == "open"
     assert breaker.state(2 * OPEN_SECONDS + 1.0) == "trial"
@@ -73,8 +73,8 @@ def test_one_failed_trial_opens_it_again() -> None:
 def test_a_trial_that_tells_nothing_makes_room_for_another() -> None:
     breaker = opened()
     for _ in range(3):
-        breaker.began()
-    breaker.left()
+        breaker.call_started()
+    breaker.call_dropped()
     assert breaker.room(OPEN_SECONDS) == 1
 
 
@@ -94,7 +94,7 @@ def test_it_always_closes_once_everything_works(calls: list[tuple[bool, float]])
     for works, pause in calls:
         now += pause
         if breaker.room(now) != 0:
-            breaker.began()
+            breaker.call_started()
             if works:
                 breaker.succeeded(now)
             else:
@@ -102,6 +102,6 @@ def test_it_always_closes_once_everything_works(calls: list[tuple[bool, float]])
     for _ in range(4):
         now += OPEN_SECONDS
         while (room := breaker.room(now)) is not None and room > 0:
-            breaker.began()
+            breaker.call_started()
             breaker.succeeded(now)
     assert breaker.state(now) == "closed"

@@ -1,4 +1,4 @@
-"""Successes that a bus tells by itself: what becomes of the rows of their tasks. PostgreSQL, as such
+"""Successes that a bus sends without a transaction: the rows of their tasks. PostgreSQL, as such
 a bus needs it."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Crier(EmbeddedBus):
         self.afters: list[Callable[[bool], None]] = []
         self.takes = True
 
-    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
+    def send_success(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         if not self.takes:
             return 0
         self.told.append(message)

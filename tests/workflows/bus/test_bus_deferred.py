@@ -49,7 +49,7 @@ async def give(carrying: Carrying, bus: KafkaBus, hands: Any, *tasks: NewTask) -
 
     async def work(db: Transaction) -> None:
         await insert_owned(db, claimed, hands.owner)
-        await bus.dispatch(db, [], given=claimed)
+        await bus.dispatch(db, [], owned=claimed)
 
     await carrying.store.transact(work, lane="test-executor")
     hands.give(claimed)

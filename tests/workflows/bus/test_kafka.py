@@ -56,12 +56,14 @@ async def test_a_success_is_told_at_once_and_ends_its_task_where_it_arrives(
     await carrying.dispatch(bus, task("r", "ask", time.time()))
     await carrying.until_states({"r/ask": "ready"})
     told: list[bool] = []
-    assert bus.tell(answer("r", "ask", "LOUD"), told.append) > 0
+    assert bus.send_success(answer("r", "ask", "LOUD"), told.append) > 0
     await carrying.until_inbox("r/ask/1")
     await carrying.until_states({"r/ask": "done"})
     await carrying.until(lambda: told == [True])
-    assert bus.tell(answer("r", "large", "x" * 1_000_001), told.append) == 0
-    assert bus.tell(RunMessage("m", "r", CancelRequested(at=2.5, by="ann")), told.append) == 0
+    assert bus.send_success(answer("r", "large", "x" * 1_000_001), told.append) == 0
+    assert (
+        bus.send_success(RunMessage("m", "r", CancelRequested(at=2.5, by="ann")), told.append) == 0
+    )
 
 
 async def test_every_outcome_arrives_as_it_was(carrying: Carrying) -> None:

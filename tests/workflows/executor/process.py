@@ -44,10 +44,10 @@ class StoppingBus(EmbeddedBus):
         tasks: Sequence[NewTask],
         decisions: Sequence[RunAnnouncement] = (),
         *,
-        given: Sequence[NewTask] = (),
+        owned: Sequence[NewTask] = (),
     ) -> None:
         stop()
-        await super().dispatch(db, tasks, decisions, given=given)
+        await super().dispatch(db, tasks, decisions, owned=owned)
 
 
 async def main(url: str, lease: float, how: str) -> None:

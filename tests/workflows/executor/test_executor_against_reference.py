@@ -151,7 +151,7 @@ def test_any_run_through_the_tables_comes_to_what_the_reference_says(
             await save(store, case.definition)
             await save(store, CHILD, version=2)
             driver = Driver(store, world)
-            async with executing(store, now=driver.clock, held=RunCache(runs=held)) as executor:
+            async with executing(store, now=driver.clock, cache=RunCache(runs=held)) as executor:
                 await driver.run(case)
             assert executor.metrics.undecided == executor.metrics.fenced == 0
             state = (await load(store, RUN)).state

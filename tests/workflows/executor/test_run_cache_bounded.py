@@ -91,7 +91,7 @@ def test_runs_of_shards_that_others_have_are_dropped() -> None:
 
 async def test_runs_that_are_not_held_go_on_all_the_same(store: Store) -> None:
     await save(store, WAIT)
-    async with executing(store, held=RunCache(runs=3)) as executor:
+    async with executing(store, cache=RunCache(runs=3)) as executor:
         runs = await begin(store, "wait", "x" * 1000, count=20)
         for run in runs:
             await until_status(store, run, "waiting")
@@ -111,7 +111,7 @@ async def test_large_messages_are_read_a_few_at_a_time(store: Store) -> None:
     payload = "x" * 1_000_000
     for run in runs:
         await send(store, run, SignalReceived(at=time(), name="s", id="1", payload=payload))
-    async with executing(store, held=RunCache(bytes=8_000_000)) as executor:
+    async with executing(store, cache=RunCache(bytes=8_000_000)) as executor:
         await until_finished(store, runs)
     assert executor.metrics.decided == 12
     assert 0 < executor.metrics.held < 12  # the others do not fit

@@ -1,8 +1,8 @@
 """Workflows as an agent over HTTP: the card, JSON-RPC in both formats, and runs as tasks.
 
     a message               starts a run, whose id follows from the caller and the message's id
-    one with a task's id    is a signal, an answer to an agent that asks, or a decision
-    get, cancel, follow     a run as it is, its end, its history while it happens
+    a message to a task     is a signal, an answer to an agent's question, or an approval
+    get, cancel, follow     read a run, cancel it, stream its history
 
 Everything is done by operations, so rights, limits and records are those of other adapters.
 """
@@ -415,7 +415,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         return entered if isinstance(entered, Reply) else AgentHead(request, entered)
 
     def _card_url(self, request: WebRequest) -> str | None:
-        """Return the URL for the card; None for a host that anybody could have made up."""
+        """Return the URL for the card; None for a host that a client could have made up."""
         if self._url:
             return self._url
         host = request.fields.get("host", "")

@@ -78,7 +78,7 @@ MAX_PROMPT: Final = 1_000
 
 
 class OpenWait(Struct, frozen=True, kw_only=True):
-    """Something that a run waits for."""
+    """A wait of a run that a message can end."""
 
     kind: Literal["approval", "signal", "question"]
     step: str
@@ -236,7 +236,7 @@ _STATES: Final[dict[RunStatus, TaskState]] = {
     "failed": TaskState.FAILED,
     "cancelled": TaskState.CANCELED,
 }
-"""A run that waits for somebody needs input; one that waits for a time works."""
+"""The task states of runs without open waits; a run with open waits requires input."""
 
 
 def task_of(task: A2ATask) -> Task:

@@ -71,7 +71,7 @@ class AttemptRunner:
     def start(self, entry: InFlightTask, target: CallTarget) -> None:
         """Start an attempt, also above the target's concurrency."""
         target.busy += 1
-        target.breaker.began()
+        target.breaker.call_started()
         entry.started = time.monotonic()
         entry.job = asyncio.create_task(self._work(entry, target))
         self._jobs.add(entry.job)
@@ -104,7 +104,7 @@ class AttemptRunner:
         finally:
             target.busy -= 1
             if not entry.reached:
-                target.breaker.left()
+                target.breaker.call_dropped()
             self._freed(target)
 
     async def _call(self, entry: InFlightTask, target: CallTarget) -> Outcome | CallError:
@@ -137,7 +137,7 @@ class AttemptRunner:
         return outcome
 
     async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
-        """Store the remote id of a task; cancel the job if the task is not to go on."""
+        """Store the remote id of a task; cancel the job if the task was cancelled or lost."""
         if not await self._outcomes.store_remote_id(entry, remote_task, remote_context):
             log.warning("task %s was taken by another", entry.task.id)
             self._metrics.lost += 1

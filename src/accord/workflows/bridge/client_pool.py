@@ -171,7 +171,7 @@ class PlainClient:
         return read_plain_answer(body, task_id)
 
     async def ping(self) -> None:
-        """Check that something answers a GET, whatever its status. Raise CallError."""
+        """Check that the address answers a GET, with any status. Raise CallError."""
         await self._exchanger.ask("GET", self._address, {**self._auth, "accept": "*/*"})
 
 

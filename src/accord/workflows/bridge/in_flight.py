@@ -41,7 +41,7 @@ class InFlightTask:
         self.started = 0.0
         self.job: asyncio.Task[None] | None = None
 
-    def began(self, remote_task: str, remote_context: str) -> None:
+    def set_remote(self, remote_task: str, remote_context: str) -> None:
         """Note that the other side works on the task, and has all its input."""
         self.task = replace(
             self.task,
@@ -53,7 +53,7 @@ class InFlightTask:
 
     def start_over(self) -> None:
         """Forget the remote task, because it is over or unknown to the other side."""
-        self.began("", "")
+        self.set_remote("", "")
 
     def stop(self) -> None:
         """Cancel the job of the task."""
@@ -140,12 +140,12 @@ class Breaker:
             return None
         return HALF_OPEN_CALLS - self._trials if self.state(now) == "trial" else 0
 
-    def began(self) -> None:
+    def call_started(self) -> None:
         """Record the start of a call, for which there was room."""
         if self._opened is not None:
             self._trials += 1
 
-    def left(self) -> None:
+    def call_dropped(self) -> None:
         """Record the end of a call that says nothing about the target's health."""
         if self._opened is not None and self._trials > 0:
             self._trials -= 1
@@ -227,8 +227,9 @@ class CallTarget:
         """
         if self.terms.breaks and self.breaker.state(now) != "closed":
             return self.room(now) - len(self.waiting)
-        places = self.terms.concurrency
-        return places + places // 2 - self.busy - len(self.waiting)
+        # Half as many again wait in the queue, so that a free slot is filled without a query.
+        slots = self.terms.concurrency
+        return slots + slots // 2 - self.busy - len(self.waiting)
 
     def is_full(self, now: float) -> bool:
         return self.spare(now) <= 0
@@ -294,8 +295,8 @@ class Breakers:
 class LocalHandoff:
     """The `LocalWorker` of this process.
 
-    `is_open` tells if tasks may begin now; `begin_tasks` and `begin_rows` are called with recorded
-    tasks.
+    `is_open` returns True if tasks may begin now; `begin_tasks` and `begin_rows` are called with
+    recorded tasks.
     """
 
     def __init__(
@@ -325,7 +326,7 @@ class LocalHandoff:
         """The number of claimed tasks by target."""
 
     def __contains__(self, id: str) -> bool:
-        """Return True if a task was claimed, but not given yet."""
+        """Return True if a task was claimed, but did not begin yet."""
         return id in self._coming
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:
@@ -338,6 +339,7 @@ class LocalHandoff:
         ]
 
     def give(self, tasks: Sequence[NewTask]) -> None:
+        # Without an await in between: a claimed task is always either expected or in flight.
         self.drop(tasks)
         if tasks:
             self._begin_tasks([claimed_task(task) for task in tasks])

@@ -170,7 +170,7 @@ class Outcomes:
 
         Raise DefiniteError for an id that the database will not take.
         """
-        entry.began(remote_task, remote_context)
+        entry.set_remote(remote_task, remote_context)
         try:
             return await self._writer.add(_change(entry, "running", owner=self._owner))
         except StoreError:
@@ -196,7 +196,9 @@ class Outcomes:
         """Send a success by the bus alone, if possible; recording it then ends the task."""
         size = 0
         if self._unrecorded.has_room:
-            size = self._bus.tell(message, lambda done: self._sent(entry, change.id, is_done=done))
+            size = self._bus.send_success(
+                message, lambda done: self._sent(entry, change.id, is_done=done)
+            )
         if size:
             entry.ending = True
             self._unrecorded.add(change, message, size)
@@ -221,7 +223,7 @@ class Outcomes:
     def _ask(self, entry: InFlightTask, outcome: TaskQuestion) -> None:
         task = entry.task
         log_question(task, outcome.prompt)
-        entry.began(outcome.remote_task, outcome.remote_context)
+        entry.set_remote(outcome.remote_task, outcome.remote_context)
         event = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
         self._metrics.ended(task.kind, "asked")
         message = _message(entry, f"asked/{task.continued}", event)

@@ -82,7 +82,7 @@ class UnrecordedSuccesses:
             self._size -= found.size
         return found
 
-    def late(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
+    def overdue(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
         """Yield those that were sent too long ago, and restart their clock."""
         now = self._clock()
         for id in ids:

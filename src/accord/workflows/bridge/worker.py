@@ -389,7 +389,7 @@ class TaskWorker:
         for id in sent:
             if id not in rows:
                 self._unrecorded.take(id)
-        for answer in self._unrecorded.late(sent):
+        for answer in self._unrecorded.overdue(sent):
             self._outcomes.write(answer)
         for id in rows.keys() - {entry.task.id for entry in before}:
             if id in self.handoff or id in self._unrecorded or self._in_flight.get(id) is not None:

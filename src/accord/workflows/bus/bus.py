@@ -94,7 +94,7 @@ class LocalExecutor(Protocol):
         """Decide on results of tasks; return the ids of messages that are recorded.
 
         Their tasks are recorded as ended too. Other messages may go to the inbox of their run, or
-        come again.
+        be offered again.
         """
 
 
@@ -131,26 +131,27 @@ class Bus(Protocol):
         tasks: Sequence[NewTask],
         decisions: Sequence[RunAnnouncement] = (),
         *,
-        given: Sequence[NewTask] = (),
+        owned: Sequence[NewTask] = (),
     ) -> None:
-        """Have tasks done by a bridge, and announce decisions.
+        """Give tasks to bridges, and announce decisions.
 
-        Tasks in `given` have an owner already, and are only announced.
+        Tasks in `owned` have an owner already, and are only announced.
         """
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
-        """Tell bridges that these tasks are cancelled, also before they have them."""
+        """Cancel these tasks at their bridges, also before a bridge has them."""
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
         """Offer successes to the executor of this process; return the ids it recorded.
 
-        The ends of their tasks are recorded too. Send the other messages with `answer` or `tell`.
+        The ends of their tasks are recorded too. Send the other messages with `answer` or
+        `send_success`.
         """
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
         """Send results of tasks to executors."""
 
-    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
+    def send_success(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         """Send a success to executors without a transaction, if the bus can.
 
         Return its size in characters, or 0 if the bus cannot. `after` is called with True once the
@@ -186,7 +187,7 @@ class EmbeddedBus:
         tasks: Sequence[NewTask],
         decisions: Sequence[RunAnnouncement] = (),
         *,
-        given: Sequence[NewTask] = (),
+        owned: Sequence[NewTask] = (),
     ) -> None:
         """Insert the tasks; observers read the history."""
         if tasks:
@@ -206,7 +207,7 @@ class EmbeddedBus:
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
         await deliver(db, messages)
 
-    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
+    def send_success(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         return 0
 
     async def start(self) -> None:
@@ -223,9 +224,9 @@ BEGIN_ANYWAY_SECONDS: Final = 5.0
 class DeferredHandoff:
     """A `LocalWorker` for a bus with a broker: tasks begin when their messages arrive.
 
-    The tasks are recorded as the worker's own at once, so nobody has to take them; if a message
-    takes long, its task begins without it. `is_read_here` tells if all messages of tasks arrive in
-    this process; operations have none. Belongs to the event loop.
+    The tasks are recorded as the worker's own at once, so no worker has to take them; if a message
+    takes long, its task begins without it. `is_read_here` returns True if all messages of tasks
+    arrive in this process; operations have none. Belongs to the event loop.
     """
 
     def __init__(self, local_worker: LocalWorker, is_read_here: Callable[[], bool]) -> None:

@@ -62,7 +62,7 @@ def requested_run_id(message_id: str) -> str:
 async def fulfil_request(
     db: Transaction, definitions: Definitions, request: RunRequest, at: float
 ) -> bool:
-    """Do what a message asks; return False if it was done before. Raise EnvelopeError."""
+    """Fulfil a request; return False if it was fulfilled before. Raise EnvelopeError."""
     match request:
         case StartRun():
             return await _start_run(db, definitions, request, at)
@@ -268,7 +268,7 @@ class Intake:
     async def _store_messages(
         self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
     ) -> None:
-        """Store messages, as soon as the database is there. Raise the error of a bad one."""
+        """Store messages, once the database is reachable. Raise the error of a bad one."""
         if not read and not letters:
             return
         delay, max_delay = DELAYS

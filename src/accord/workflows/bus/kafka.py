@@ -164,7 +164,7 @@ class KafkaBus:
         tasks: Sequence[NewTask],
         decisions: Sequence[RunAnnouncement] = (),
         *,
-        given: Sequence[NewTask] = (),
+        owned: Sequence[NewTask] = (),
     ) -> None:
         small: list[NewTask] = []
         large: list[NewTask] = []
@@ -176,7 +176,7 @@ class KafkaBus:
                 sent.append(message)
             else:
                 large.append(task)
-        for task in given:
+        for task in owned:
             message = outbox_message(self._names.tasks, envelope.task_sent(task))
             if _fits(message.message):
                 sent.append(message)
@@ -215,7 +215,7 @@ class KafkaBus:
         await deliver(db, direct)
         await outbox.put_separately(db, small)
 
-    def tell(self, message: RunMessage, after: Callable[[bool], None]) -> int:
+    def send_success(self, message: RunMessage, after: Callable[[bool], None]) -> int:
         answered = envelope.task_answered(message)
         if answered is None or self._result_publisher is None or not self._result_publisher.is_open:
             return 0
@@ -237,7 +237,7 @@ class KafkaBus:
     # Start and close
 
     async def start(self) -> None:
-        """Begin to publish and to receive, as soon as the broker is there.
+        """Begin to publish and to receive, once the broker is reachable.
 
         Raise BusError for options or topics that cannot be used.
         """

@@ -176,7 +176,7 @@ MAX_CACHED_ROWS: Final = 50
 class OutboxCache:
     """Batches by the id of their row; the oldest is dropped first.
 
-    Batches of rolled-back transactions are harmless: nobody finds their rows.
+    Batches of rolled-back transactions are harmless: no query returns their rows.
     """
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ MAX_SWEPT: Final = 1_000
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
-    """Send again what did not arrive within `seconds`; return the number.
+    """Send again the messages that did not arrive within `seconds`; return their number.
 
     Tasks are published in `topic`.
     """

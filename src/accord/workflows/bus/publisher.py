@@ -91,7 +91,7 @@ class Publisher:
         return await loop.run_in_executor(self._thread, self._publish, messages)
 
     async def close(self) -> None:
-        """Abort what is under way, without blocking."""
+        """Abort publishing under way, without blocking."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 

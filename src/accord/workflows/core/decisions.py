@@ -367,7 +367,7 @@ class _Decider:
         return RoundStarted(at=self.now, key=step.key), []
 
     def continue_task(self, step: StepRun) -> _Decided:
-        """Give an agent the input that it asked for."""
+        """Send an agent the input that it requested."""
         payload = self.state.signals[step.key][0]
         command = ContinueTask(task=step.task, payload=payload)
         return TaskContinued(at=self.now, key=step.key), [command]

@@ -1,6 +1,6 @@
 """Reads a JSON value as a definition, field by field, and reports all problems at once.
 
-Each field has a reader. An invalid field is left out or replaced by something harmless, so that the
+Each field has a reader. An invalid field is left out or replaced by a harmless value, so that the
 rest can still be checked; `rules` checks how the steps fit together.
 """
 

@@ -146,7 +146,7 @@ class StepSettled(_Event, frozen=True, tag="step_settled"):
 
 
 class TaskContinued(_Event, frozen=True, tag="task_continued"):
-    """An agent got the input that it asked for."""
+    """An agent got the input that it requested."""
 
     key: str
 
@@ -276,7 +276,7 @@ class RequestApproval(_Command, frozen=True, tag="request_approval"):
 
 
 class ContinueTask(_Command, frozen=True, tag="continue_task"):
-    """Give an agent the input that it asked for."""
+    """Send an agent the input that it requested."""
 
     payload: Any = None
 

@@ -2,11 +2,11 @@
 
     program = compile_program(definition)
     state = fold(program, history)                      # or a stored state, and the events since
-    event = receive(program, state, arrival)            # something arrived: record the event
-    decision = decide(program, state, now)              # what follows, already applied
+    event = receive(program, state, arrival)            # a message arrived: record the event
+    decision = decide(program, state, now)              # its consequences, already applied
 
 The caller records the event and `decision.events` in this order, sends `decision.commands` in the
-same transaction, and decides again when something arrives or at `state.next_timer`.
+same transaction, and decides again when a message arrives or at `state.next_timer`.
 
 Arrivals are measured here and cut to what a run stores. Limits are applied here and in `decisions`
 only, so a history keeps its meaning when they change. The machine ignores and counts requests that

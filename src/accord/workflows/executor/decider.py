@@ -87,7 +87,7 @@ class Decider:
 
     @property
     def pause(self) -> float:
-        """Return the number of seconds until something is due, as far as is known."""
+        """The number of seconds until the next timer, as far as is known."""
         return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
@@ -97,7 +97,7 @@ class Decider:
         self._agenda.forget()
 
     def wake(self) -> None:
-        """Note that something is in the inbox."""
+        """Note that a message is in the inbox."""
         self._is_woken = True
 
     def offer(self, messages: Sequence[RunMessage]) -> asyncio.Future[set[str]]:

@@ -85,7 +85,7 @@ class Children:
     ) -> list[NewRun | RunMessage]:
         """Return a new run or a message for each command to start a child, in order.
 
-        A message continues a child that exists, or tells the parent that neither is possible.
+        A message continues a child that exists, or reports to the parent that neither is possible.
         """
         return [
             await self._begin(parent, command, now)
@@ -155,7 +155,7 @@ def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
     return RunMessage(f"{child}/{name}", child, event)
 
 
-def tell_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
+def notify_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
     """Return the message to the parent of a run that ended; None without a parent.
 
     A retried run ends again, so the number of the event is part of the message's id.
@@ -241,9 +241,9 @@ def begin_decision(cached: CachedRun, messages: Sequence[InboxMessage]) -> RunDe
 
 
 def decide_run(decision: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
-    """Decide on arrivals in order, and on what is due.
+    """Decide on arrivals in order, and on due timers.
 
-    Yield now and then, so that other work on the event loop can run.
+    Yield after each part of a long decision, so that the event loop can do other work.
     """
     for arrival in arrivals:
         _receive(decision, arrival)
@@ -341,7 +341,7 @@ def compose_writes(
         writes.updates.append((run_id, *changed))
     _compose_commands(writes, iter(children), groups, now)
     if decision.outcome is not None:
-        message = tell_parent(row, state, decision.outcome)
+        message = notify_parent(row, state, decision.outcome)
         writes.messages += [] if message is None else [message]
     return writes
 
@@ -447,7 +447,7 @@ async def _hand_over(
         operations = [each for each in operations if each.id not in owned.ids]
     decisions = [_announcement(writes, entry) for writes in batch for entry in writes.entries]
     if calls or local or decisions:
-        await bus.dispatch(db, calls, decisions, given=local)
+        await bus.dispatch(db, calls, decisions, owned=local)
     await insert_tasks(db, operations, "ready")
     # In the order of ids, as every statement on many tasks, so that transactions cannot deadlock.
     continues = sorted(_flatten(writes.continues for writes in batch))

@@ -53,7 +53,7 @@ class Executor:
         now: Callable[[], float] = time.time,
         definitions: Definitions | None = None,
         metrics: ExecutorMetrics | None = None,
-        held: RunCache | None = None,
+        cache: RunCache | None = None,
         local_worker: LocalWorker | None = None,
         spans: SpanRecorder | None = None,
     ) -> None:
@@ -68,7 +68,7 @@ class Executor:
             lane=f"executor-{membership.id}",
             definitions=Definitions() if definitions is None else definitions,
             metrics=self.metrics,
-            cached=RunCache() if held is None else held,
+            cached=RunCache() if cache is None else cache,
             now=now,
             local_worker=local_worker,
             spans=spans,

@@ -49,7 +49,7 @@ class Agenda:
 
     @property
     def pause(self) -> float:
-        """Return the number of seconds until something is due, as far as is known."""
+        """The number of seconds until the next timer, as far as is known."""
         if self._next_due is None:
             return CHECK_SECONDS
         return min(max(self._next_due - self._now(), 0.0), CHECK_SECONDS)

@@ -1,4 +1,4 @@
-"""Agents as they are registered: rows, and what is in them. Where a secret is, never what it is."""
+"""Rows of registered agents. A row has a reference to a secret, never the secret itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accord.store.store import Row
 from accord.workflows.core.definition import Retry
 
 AGENTS_WAKE: Final = "agents"
-"""The channel on which those who keep agents hear that one changed."""
+"""The notification channel for changes of agents."""
 
 AgentWire: TypeAlias = Literal["auto", "a2a-0.3", "a2a-1.0", "plain"]
 Health: TypeAlias = Literal["unknown", "healthy", "unhealthy"]
@@ -92,12 +92,12 @@ class AgentRow(Struct, frozen=True, kw_only=True):
     wire: AgentWire
     auth: AgentAuth
     timeout: float
-    """Of one request, in seconds."""
+    """The timeout of one request, in seconds."""
     retry: Retry
     max_concurrency: int
     active: bool
     card: Any
-    """As it was read last, or None."""
+    """The agent's card as it was read last; None if it was not."""
     health: Health
     health_detail: str
     checked_at: str | None

@@ -138,7 +138,7 @@ async def read_postponed(db: ReadTransaction, run_id: str) -> list[InboxMessage]
 async def read_due(
     db: ReadTransaction, engine: Engine, shards: Iterable[int], until: float
 ) -> dict[str, float]:
-    """Return the runs of these shards in which something may be due, and when."""
+    """Return the runs of these shards with timers that are due until a time, and their times."""
     rows = await db.fetch(_READ_DUE[engine], as_parameter(shards), until)
     return {row["id"]: row["next_timer"] for row in rows}
 
@@ -146,7 +146,7 @@ async def read_due(
 async def delete_messages(
     db: Transaction, engine: Engine, messages: Iterable[InboxMessage]
 ) -> None:
-    """Delete messages that were decided on, or given up."""
+    """Delete messages that were decided on, or became dead letters."""
     ids = [each.id for each in messages if each.id]
     if ids:
         await db.execute(_DELETE_MESSAGES[engine], as_parameter(ids))

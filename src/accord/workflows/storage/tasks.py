@@ -253,7 +253,7 @@ async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
 
 
 async def continue_tasks(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Give input to tasks that ask for it; a row has the id of a task and its input as JSON."""
+    """Store the input of tasks that ask for it; a row is the id of a task and the input as JSON."""
     if rows:
         await db.execute_many(_CONTINUE, rows)
 
@@ -420,7 +420,7 @@ class TaskRows:
         return await db.fetch(_RECORD, owner, sorted(ids))
 
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
-        """Take tasks of members whose lease is over. Raise StoreError."""
+        """Take over tasks of members whose lease has expired. Raise StoreError."""
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
 
     async def regain(self, owner: str, id: str, fence: int) -> list[Row]:

@@ -138,7 +138,7 @@ class BadSignatureError(ServiceError):
     def __init__(self, webhook: str = "") -> None:
         super().__init__("there is no such webhook, or the signature is missing, old or wrong")
         self.webhook = webhook
-        """The webhook, for the record; empty where there is none of this name."""
+        """The webhook, for the audit record; empty if there is none of this name."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
