@@ -108,6 +108,7 @@ MOVED: Final[Mapping[str, str]] = {
     "accord.workflows.core.evaluation": "accord.workflows.core.expressions.evaluation",
     "accord.workflows.core.functions": "accord.workflows.core.expressions.functions",
     "accord.workflows.core.joins": "accord.workflows.core.outputs",
+    "accord.workflows.core.limits": "accord.workflows.core.errors",
     "accord.workflows.core.parser": "accord.workflows.core.expressions.parser",
     "accord.workflows.core.places": "accord.workflows.core.definition",
     "accord.workflows.core.requests": "accord.workflows.core.machine",

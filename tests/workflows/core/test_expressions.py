@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accord.workflows.core.errors import CoreError, EvaluationError, ExpressionError
+from accord.workflows.core.errors import MAX_EXPRESSION, CoreError, EvaluationError, ExpressionError
 from accord.workflows.core.expressions.evaluation import evaluate
 from accord.workflows.core.expressions.functions import Budget
 from accord.workflows.core.expressions.parser import parse
 from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
-from accord.workflows.core.limits import MAX_EXPRESSION
 
 OUTPUTS: dict[str, Any] = {
     "load": {"score": 9, "tags": ["a", "b"]},

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
-from accord.workflows.core.limits import MAX_OUTPUT_BYTES
+from accord.workflows.core.errors import MAX_OUTPUT_BYTES
 from tests.workflows.operations.office import ECHO, GATE, Office
 
 NEEDS = {**GATE, "name": "needs", "input": {"type": "object", "required": ["text"]}}

@@ -13,7 +13,7 @@ from accord.operations.arguments import convert
 from accord.operations.context import Caller
 from accord.operations.errors import ServiceError
 from accord.telemetry.metrics import Exposition
-from accord.workflows.core.limits import MAX_CHAIN
+from accord.workflows.core.errors import MAX_CHAIN
 from accord.workflows.triggers.events import Events
 from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site

@@ -21,7 +21,15 @@ from accord.workflows.core.definition import (
     WaitStep,
     WorkflowStep,
 )
-from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.errors import (
+    MAX_CHILD_DEPTH,
+    MAX_DECISION_EVENTS,
+    MAX_RUN_BYTES,
+    MAX_SECONDS,
+    MAX_SHOWN_BYTES,
+    MAX_STEP_RUNS,
+    EvaluationError,
+)
 from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
@@ -45,14 +53,6 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.expressions.evaluation import render, render_truth
 from accord.workflows.core.expressions.functions import Budget, as_text, is_number, type_name
-from accord.workflows.core.limits import (
-    MAX_CHILD_DEPTH,
-    MAX_DECISION_EVENTS,
-    MAX_RUN_BYTES,
-    MAX_SECONDS,
-    MAX_SHOWN_BYTES,
-    MAX_STEP_RUNS,
-)
 from accord.workflows.core.outputs import (
     RunScope,
     WhileScope,

@@ -30,15 +30,16 @@ from accord.workflows.core.definition import (
     WaitStep,
     WorkflowStep,
 )
-from accord.workflows.core.errors import CronError, Problem
-from accord.workflows.core.expressions.functions import type_name
-from accord.workflows.core.limits import (
+from accord.workflows.core.errors import (
     MAX_ITERATIONS,
     MAX_NESTING,
     MAX_SECONDS,
     MAX_STEPS,
     MAX_TRIGGERS,
+    CronError,
+    Problem,
 )
+from accord.workflows.core.expressions.functions import type_name
 from accord.workflows.core.triggers import read_cron, read_time
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from accord.workflows.core.decisions import Decision, decide
-from accord.workflows.core.errors import RefusedError
+from accord.workflows.core.errors import MAX_SIGNAL_IDS, MAX_SIGNALS, RefusedError
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
@@ -35,7 +35,6 @@ from accord.workflows.core.events import (
     TaskFailed,
     TaskSucceeded,
 )
-from accord.workflows.core.limits import MAX_SIGNAL_IDS, MAX_SIGNALS
 from accord.workflows.core.outputs import size_problem
 from accord.workflows.core.program import Program, asks_approval, compile_program, find_active
 from accord.workflows.core.retry import retry_problem

@@ -20,8 +20,8 @@ from accord.workflows.core.definition import (
     StepType,
     type_of,
 )
+from accord.workflows.core.errors import MAX_OUTPUT_BYTES
 from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
-from accord.workflows.core.limits import MAX_OUTPUT_BYTES
 from accord.workflows.core.program import HANDLER, MAIN, Block, Plan, Program, frames_in
 from accord.workflows.core.state import (
     Failure,

@@ -14,8 +14,13 @@ from msgspec import DecodeError, ValidationError, convert, json
 from accord.jsonrpc.protocol.codec import NestingError, decode_json
 from accord.workflows.core.definition import Definition, PluginStep
 from accord.workflows.core.definition_fields import TYPES, Shape
-from accord.workflows.core.errors import DefinitionError, Problem
-from accord.workflows.core.limits import MAX_DEFINITION_BYTES, MAX_PROBLEMS, MAX_VALUE_DEPTH
+from accord.workflows.core.errors import (
+    MAX_DEFINITION_BYTES,
+    MAX_PROBLEMS,
+    MAX_VALUE_DEPTH,
+    DefinitionError,
+    Problem,
+)
 from accord.workflows.core.rules import Known, find_problems
 
 _TAG: Final = PluginStep.__struct_config__.tag

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from accord.workflows.core.errors import DefinitionError, Problem
-from accord.workflows.core.limits import MAX_VALUE_DEPTH
+from accord.workflows.core.errors import MAX_VALUE_DEPTH, DefinitionError, Problem
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -17,9 +17,8 @@ from accord.operations.pages import Cursor, Limit, Page, cursor_keys, map_page, 
 from accord.operations.registry import Registry
 from accord.store.store import Row
 from accord.workflows.bridge.task import is_callable, message_id_of, read_claimed, unreadable_task
-from accord.workflows.core.errors import NewerSchemaError
+from accord.workflows.core.errors import MAX_CHAIN, NewerSchemaError
 from accord.workflows.core.events import StepStarted
-from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.run_views import (

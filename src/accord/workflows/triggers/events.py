@@ -21,8 +21,7 @@ from accord.operations.context import Effect, OperationContext
 from accord.operations.operation import RecordedChange
 from accord.store.store import Row, Store, StoreError
 from accord.telemetry.metrics import Exposition
-from accord.workflows.core.errors import EvaluationError
-from accord.workflows.core.limits import MAX_CHAIN
+from accord.workflows.core.errors import MAX_CHAIN, EvaluationError
 from accord.workflows.core.triggers import applies
 from accord.workflows.storage.definitions import EVENT_TRIGGERS, TRIGGER_EVENT_NAMES, TRIGGERS_WAKE
 from accord.workflows.storage.runs import chain_after, starter_of

@@ -11,8 +11,7 @@ from typing import Any, Final, NoReturn
 
 from msgspec import json
 
-from accord.workflows.core.errors import EvaluationError
-from accord.workflows.core.limits import MAX_EVALUATION_STEPS, MAX_EVALUATION_TEXT
+from accord.workflows.core.errors import MAX_EVALUATION_STEPS, MAX_EVALUATION_TEXT, EvaluationError
 
 
 class Budget:

@@ -19,7 +19,11 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Final
 
-from accord.workflows.core.errors import ExpressionError
+from accord.workflows.core.errors import (
+    MAX_EXPRESSION_DEPTH,
+    MAX_EXPRESSION_NESTING,
+    ExpressionError,
+)
 from accord.workflows.core.expressions.syntax import (
     Binary,
     Call,
@@ -42,7 +46,6 @@ from accord.workflows.core.expressions.syntax import (
     text_value,
     walk,
 )
-from accord.workflows.core.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NESTING
 
 FUNCTIONS: Final = {"size": 1, "string": 1, "int": 1, "double": 1}
 """The number of arguments by function."""

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.workflows.core.errors import ExpressionError
-from accord.workflows.core.limits import MAX_EXPRESSION
+from accord.workflows.core.errors import MAX_EXPRESSION, ExpressionError
 
 TokenKind: TypeAlias = Literal["step", "name", "int", "double", "text", "sign", "end"]
 
