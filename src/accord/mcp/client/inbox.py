@@ -258,7 +258,7 @@ class Inbox:
         """Return a router with the methods that the server can call."""
         router = Router(request_errors=_request_error)
         plans: dict[str, Plan] = {
-            "ping": lambda params, context: {},
+            "ping": lambda _params, _context: {},
             "notifications/progress": self._progressed,
             "notifications/message": self._logged,
             "notifications/cancelled": self._cancelled,
@@ -338,7 +338,7 @@ class Inbox:
             context.peer.cancel_incoming(cancelled.request_id)
 
 
-def _request_error(fault: RequestFault, params: Any, context: Context) -> RpcError:
+def _request_error(fault: RequestFault, params: Any, _context: Context) -> RpcError:
     of = params if isinstance(params, RpcError) else None
     return request_error(fault, era=Era.HANDSHAKE, profile="standard", of=of)
 

@@ -336,7 +336,7 @@ class HttpChannel:
             headers = {**self._session_headers(), **headers}
         task = self._loop.create_task(self._post(call, data, {**_ACCEPT, **headers}))
         self._posts[call.id] = task
-        task.add_done_callback(lambda task: self._posts.pop(call.id, None))
+        task.add_done_callback(lambda _task: self._posts.pop(call.id, None))
 
     def abandon(self, id: Id, method: str) -> None:
         """Cancel a request that has no waiting caller any more."""
@@ -373,7 +373,7 @@ class HttpChannel:
             self._listening.cancel()
         self._heard.clear()
         self._listening = self._loop.create_task(self._listen(self.session))
-        self._listening.add_done_callback(lambda task: self._heard.set())
+        self._listening.add_done_callback(lambda _task: self._heard.set())
 
     async def listening(self) -> None:
         """Wait a limited time until the stream of announcements is open or refused."""

@@ -259,7 +259,7 @@ class Listening:
                     decode_result(raw, Result, "subscriptions/listen")
                     self._changes.end()
                     return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the reader of the changes gets it
             self._changes.end(error)
 
     async def _open_again(self, error: TransportError) -> None:

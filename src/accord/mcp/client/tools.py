@@ -274,7 +274,7 @@ class FinishedTask(RunningTask[T]):
     """A call that was answered without a task."""
 
     def __init__(self, conversation: Conversation, result: ToolResult[T]) -> None:
-        super().__init__(conversation, "", lambda raw: result)
+        super().__init__(conversation, "", lambda _raw: result)
         self.status = "completed"
         self._result = result
 

@@ -126,22 +126,25 @@ _INFO: Final = ChannelInfo(scheme="memory", address="memory:")
 
 
 class DirectChannel:
-    """One end of a pair of channels; implements `Channel`."""
+    """One end of a pair of channels; implements `Channel`.
+
+    Names without an underscore, besides those of `Channel`, are for the other end.
+    """
 
     __slots__ = (
-        *("_ended", "_ending", "_inbox", "_loop", "_most", "_receiver", "_since", "_taking"),
-        "other",
+        *("_ended", "_loop", "_most", "_receiver"),
+        *("ending", "inbox", "other", "since", "taking"),
     )
 
     def __init__(self, limits: Limits) -> None:
         self.other: DirectChannel = self
         self._most = limits.max_message_bytes
         self._receiver: Receiver | None = None
-        self._inbox: deque[bytes] = deque()
-        self._taking = False
+        self.inbox: deque[bytes] = deque()
+        self.taking = False
         """True while messages are delivered, or will be in the next turn."""
-        self._since = 0
-        self._ending = self._ended = False
+        self.since = 0
+        self.ending = self._ended = False
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -156,42 +159,42 @@ class DirectChannel:
         self._receiver = receiver
 
     def send(self, data: bytes) -> None:
-        if self._ending:
+        if self.ending:
             return
         other = self.other
-        other._inbox.append(data)
-        if other._taking:
+        other.inbox.append(data)
+        if other.taking:
             return
-        other._taking = True
-        other._since += 1
-        if other._since < PATIENCE:
-            other._take()
+        other.taking = True
+        other.since += 1
+        if other.since < PATIENCE:
+            other.take()
         else:
-            other._since = 0
-            self._loop.call_soon(other._take)
+            other.since = 0
+            self._loop.call_soon(other.take)
 
     def close(self) -> None:
-        if not self._ending:
-            self._ending = self.other._ending = True
-            self._loop.call_soon(self._end)
-            self._loop.call_soon(self.other._end)
+        if not self.ending:
+            self.ending = self.other.ending = True
+            self._loop.call_soon(self.end)
+            self._loop.call_soon(self.other.end)
 
     abort = close
 
-    def _take(self) -> None:
+    def take(self) -> None:
         receiver = self._receiver
         assert receiver is not None
         try:
-            while self._inbox:
-                data = self._inbox.popleft()
+            while self.inbox:
+                data = self.inbox.popleft()
                 if self._most is None or len(data) <= self._most:
                     receiver.message_received(data)
                 else:
                     receiver.message_refused(_too_large(len(data), self._most))
         finally:
-            self._taking = False
+            self.taking = False
 
-    def _end(self) -> None:
+    def end(self) -> None:
         if not self._ended and self._receiver is not None:
             self._ended = True
             self._receiver.connection_lost(None)

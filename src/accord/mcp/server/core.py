@@ -288,29 +288,12 @@ class Core:
 
     def _plan(self, name: str, row: MethodRow) -> Plan:
         read_refused, admit = self._admission.read_refused, self._admission.admit
-        kind, serve, eras = row.kind, row.serve, row.eras
-        server, feature = self.server, feature_of(name)
+        kind, serve = row.kind, row.serve
         guards, has_middleware = self.server.guards, self.server.middlewares
         decode = self.readers[name] = msgspec.json.Decoder(kind).decode
+        gate = _MethodGate(name, row.eras, self.server)
 
-        is_there = feature is None
-
-        def check(incoming: Incoming) -> None:
-            nonlocal is_there
-            if eras is not BOTH:
-                check_era(incoming, eras)
-            # A feature stays served once it existed: a client may still know its components.
-            is_there = is_there or (feature is not None and server.has(feature))
-            if not is_there:
-                raise failure(
-                    "method_not_supported",
-                    f"Method not found: {name}: the server does not declare {feature}",
-                    era=incoming.era,
-                    profile=server.codes,
-                    method=name,
-                    capability=feature,
-                )
-
+        # One function, not one per step: each step would cost every request a call.
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
             if context.id is UNSET:
@@ -325,10 +308,10 @@ class Core:
                     check_members(data)  # a gateway may read duplicate members differently
                     found = decode(data)
                 except REFUSALS:
-                    found = read_refused(kind, data, context, check)
+                    found = read_refused(kind, data, context, gate.check)
             incoming = admit(found.meta, context)
-            if not is_there or eras is not BOTH:
-                check(incoming)
+            if not gate.is_open:
+                gate.check(incoming)
             if guards:
                 waiting = [wait for guard in guards if (wait := guard(incoming)) is not None]
                 if waiting:
@@ -386,6 +369,40 @@ class Core:
             return result
 
         return await self.runner.answer(proceed(), context, incoming, make)
+
+
+class _MethodGate:
+    """The check that a method is served: in the era of the request, and by this server."""
+
+    __slots__ = ("_eras", "_feature", "_is_there", "_name", "_server", "is_open")
+
+    def __init__(self, name: str, eras: tuple[Era, ...], server: ServerState) -> None:
+        self._name = name
+        self._eras = eras
+        self._server = server
+        self._feature = feature_of(name)
+        self._is_there = self._feature is None
+        self.is_open = self._is_there and eras is BOTH
+        """True once every request passes, so that there is nothing left to check."""
+
+    def check(self, incoming: Incoming) -> None:
+        """Raise RpcError unless the method is served to the client of this request."""
+        if self._eras is not BOTH:
+            check_era(incoming, self._eras)
+        if not self._is_there:
+            feature = self._feature
+            # A feature stays served once it existed: a client may still know its components.
+            self._is_there = feature is not None and self._server.has(feature)
+            if not self._is_there:
+                raise failure(
+                    "method_not_supported",
+                    f"Method not found: {self._name}: the server does not declare {feature}",
+                    era=incoming.era,
+                    profile=self._server.codes,
+                    method=self._name,
+                    capability=feature,
+                )
+        self.is_open = self._eras is BOTH
 
 
 class ServableServer(ServerState, Protocol):

@@ -162,7 +162,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
     def _watch(self, peer: Peer) -> None:
         """Close the server at the end of the connection, over stdio."""
 
-        def changed(state: State, error: object) -> None:
+        def changed(state: State, _error: object) -> None:
             if state in (State.CLOSING, State.CLOSED):
                 self._server.closing.set()
 

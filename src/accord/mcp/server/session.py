@@ -199,7 +199,7 @@ class DuplexLink:
     announce = notify
 
     def at_end(self, callback: Callable[[], None]) -> None:
-        def ended(state: State, error: TransportError | None) -> None:
+        def ended(state: State, _error: TransportError | None) -> None:
             if state is State.CLOSED:
                 callback()
 

@@ -232,7 +232,7 @@ class Tasks:
                 record, most=settings.max_tasks, most_of_owner=settings.max_tasks_per_owner
             )
         except asyncio.CancelledError:
-            self._spawn(self.store.remove(record.id))  # no process would ever run it
+            self.spawn(self.store.remove(record.id))  # no process would ever run it
             raise
         if not is_kept:
             raise failure(
@@ -246,7 +246,7 @@ class Tasks:
         )
         if ends_with_session(owner) and owner not in self._sessions:
             self._sessions.add(owner)
-            incoming.link.at_end(lambda: self._spawn(self._forget_owner(owner)))
+            incoming.link.at_end(lambda: self.spawn(self._forget_owner(owner)))
         return record
 
     def _ttl(self, params: CallToolParams) -> int:
@@ -280,7 +280,7 @@ class Tasks:
         except asyncio.CancelledError:
             running.is_ending = True
             await self._end(id, "cancelled", message="The task was cancelled.")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a tool's function may raise anything
             running.is_ending = True
             wire_error = self._wire_error(id, error)
             message = wire_error.message[:MAX_MESSAGE]
@@ -429,7 +429,7 @@ class Tasks:
             if running.work is not None:
                 running.work.cancel()
 
-    def _spawn(self, chore: Coroutine[Any, Any, Any]) -> None:
+    def spawn(self, chore: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the background, and keep a reference until it is done."""
         work = asyncio.ensure_future(chore)
         self._chores.add(work)
@@ -472,7 +472,7 @@ def _expire(tasks: ref[Tasks], id: str) -> None:
     """
     found = tasks()
     if found is not None:
-        found._spawn(found.forget(id))
+        found.spawn(found.forget(id))
 
 
 async def _result(call: Callable[[], Any]) -> Any:

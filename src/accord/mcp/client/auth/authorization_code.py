@@ -92,7 +92,7 @@ class RedirectListener:
     @staticmethod
     def handled(uri: str, handler: RedirectHandler) -> RedirectListener:
         """Return a redirect that the application handles."""
-        return RedirectListener(uri, lambda url, state: handler(url))
+        return RedirectListener(uri, lambda url, _state: handler(url))
 
     async def authorize(self, url: str, state: str, seconds: float) -> dict[str, str]:
         """Open `url`, and return the parameters of the response with the same state.

@@ -243,7 +243,7 @@ def belong_to(peer: Peer, principal: Principal) -> None:
         return
     timer = asyncio.get_running_loop().call_later(principal.seconds_left, peer.abort)
 
-    def changed(state: State, error: TransportError | None) -> None:
+    def changed(state: State, _error: TransportError | None) -> None:
         if state is State.CLOSED:
             timer.cancel()
 

@@ -149,7 +149,7 @@ def output_of(annotation: Any, *, structured: bool = True) -> Output:
     if annotation is str:
         return Output(_convert_text)
     if not structured or annotation in (bytes, NoneType, None) or _is_blocks(annotation):
-        return Output(lambda value, era: content_result(value))
+        return Output(lambda value, _era: content_result(value))
     if annotation is Any:
         return Output(_convert_any)
     schema = schema_of_results(annotation)
@@ -205,13 +205,13 @@ def error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
-def _convert_text(value: Any, era: Era) -> CallToolResult:
+def _convert_text(value: Any, _era: Era) -> CallToolResult:
     if type(value) is str:  # as it should be; the rest is for those who return something else
         return CallToolResult(content=[TextContent(text=value)])
     return content_result(value)
 
 
-def _convert_object(value: Any, era: Era) -> CallToolResult:
+def _convert_object(value: Any, _era: Era) -> CallToolResult:
     if isinstance(value, CallToolResult):
         return value
     data = encode(value)

@@ -288,7 +288,7 @@ class Handler:
             raise RegistrationError("it runs inline, where nothing can stop it at a timeout")
 
 
-def _call(bound: Callable[[], Any], context: Context | None) -> Any:
+def _call(bound: Callable[[], Any], _context: Context | None) -> Any:
     return bound()
 
 

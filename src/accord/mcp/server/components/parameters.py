@@ -355,5 +355,5 @@ def _described(value: Any, parameter: Parameter, otherwise: str) -> Any:
         return value
     try:
         return {**value, "default": msgspec.json.decode(encode(parameter.default))}
-    except Exception:  # whatever a foreign object's encoder raises
+    except Exception:  # noqa: BLE001 - whatever a foreign object's encoder raises
         return value

@@ -182,8 +182,8 @@ class ComponentRegistry(Generic[T]):
 
         Raises `RegistrationError` if the name is taken, here or where this is included.
         """
-        self._check(name, thing)
-        self._put(name, thing)
+        self.check_free(name, thing)
+        self.put(name, thing)
 
     def remove(self, name: str) -> None:
         """Remove a component.
@@ -193,7 +193,7 @@ class ComponentRegistry(Generic[T]):
         thing = self._things.get(name)
         if thing is None:
             raise RegistrationError(f"there is no {self._noun} '{name}'")
-        self._drop(name, thing)
+        self.drop(name, thing)
 
     def replace(self, name: str, thing: T) -> None:
         """Put `thing` in the place of the component called `name`, or add it."""
@@ -208,41 +208,45 @@ class ComponentRegistry(Generic[T]):
 
     def check_room(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
         """Raise `RegistrationError` if `include_in` would fail."""
-        if self is other or any(it is self for it in other._ancestors()):
+        if self is other or any(it is self for it in other.ancestors()):
             raise RegistrationError("a server cannot be mounted in itself, nor in one inside it")
         for name, thing in self._things.items():
-            other._check(*place(name, thing))
+            other.check_free(*place(name, thing))
 
     def include_in(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
         """Mirror this registry in `other` from now on, as `place` says."""
         self._above.append((other, place))
         for name, thing in self._things.items():
-            other._put(*place(name, thing))
+            other.put(*place(name, thing))
 
-    def _ancestors(self) -> Iterator[ComponentRegistry[T]]:
+    def ancestors(self) -> Iterator[ComponentRegistry[T]]:
+        """Yield the registries that include this one, directly or not."""
         for registry, _ in self._above:
             yield registry
-            yield from registry._ancestors()
+            yield from registry.ancestors()
 
-    def _check(self, name: str, thing: T) -> None:
+    def check_free(self, name: str, thing: T) -> None:
+        """Raise `RegistrationError` if the name is taken, here or where this is included."""
         if name in self._things:
             raise RegistrationError(f"there is a {self._noun} '{name}' already")
         for registry, place in self._above:
-            registry._check(*place(name, thing))
+            registry.check_free(*place(name, thing))
 
-    def _put(self, name: str, thing: T) -> None:
+    def put(self, name: str, thing: T) -> None:
+        """Add a component under a free name, here and where this is included."""
         self._things[name] = thing
         self._last += 1
         self._numbers[name] = self._last
         self._changed()
         for registry, place in self._above:
-            registry._put(*place(name, thing))
+            registry.put(*place(name, thing))
 
-    def _drop(self, name: str, thing: T) -> None:
+    def drop(self, name: str, thing: T) -> None:
+        """Remove a component, here and where this is included."""
         del self._things[name], self._numbers[name]
         self._changed()
         for registry, place in self._above:
-            registry._drop(*place(name, thing))
+            registry.drop(*place(name, thing))
 
     def _changed(self) -> None:
         self.version += 1

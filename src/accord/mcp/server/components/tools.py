@@ -320,7 +320,7 @@ class FunctionTool(ServedTool):
             else:
                 value = bound if self._handler.is_direct else self._handler.begin(bound, context)
             return self._finish(value, era)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a tool's function may raise anything
             return self._failed(error)
 
     call_alone = call
@@ -328,7 +328,7 @@ class FunctionTool(ServedTool):
     async def _finish(self, value: Awaitable[Any], era: Era) -> CallToolResult:
         try:
             return self.output.convert(await value, era)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a tool's function may raise anything
             return self._failed(error)
 
     def _check(self, schema: JsonSchema, arguments: Raw | UnsetType) -> None:

@@ -215,7 +215,7 @@ class PlainRpc:
             arrival.accept()
 
     def _hear(self, arrival: AdmittedRequest, method: str, params: Any) -> None:
-        call = PlainCall(arrival, lambda data: None)
+        call = PlainCall(arrival, lambda _data: None)
         self._endpoint.dispatcher.serve(UNSET, method, params, call)
 
 

@@ -56,7 +56,7 @@ def lifecycle_methods(core: Core) -> dict[str, MethodRow]:
     lifecycle = _Lifecycle(core)
     return {
         "initialize": MethodRow(InitializeParams, lifecycle.initialize, HANDSHAKE),
-        "ping": MethodRow(Params, lambda params, incoming: Result(), HANDSHAKE),
+        "ping": MethodRow(Params, lambda _params, _incoming: Result(), HANDSHAKE),
         "logging/setLevel": MethodRow(SetLevelParams, lifecycle.set_level, HANDSHAKE),
         "server/discover": MethodRow(Params, lifecycle.discover, STATELESS),
     }
@@ -67,7 +67,7 @@ def lifecycle_notifications(core: Core) -> dict[str, Plan]:
     return {
         "notifications/initialized": lifecycle.initialized,
         "notifications/cancelled": _cancelled,
-        "notifications/roots/list_changed": lambda params, context: None,
+        "notifications/roots/list_changed": lambda _params, _context: None,
     }
 
 

@@ -111,7 +111,7 @@ class RouteTool(ServedTool):
             return refused_arguments(error, era, profile)
         except RpcError as error:
             return error_result(_error_text(error))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the application may raise anything
             return failed_result(self.definition.name, error)
 
     def _result(self, value: Any, era: Era) -> CallToolResult:

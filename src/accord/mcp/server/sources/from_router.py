@@ -113,7 +113,7 @@ class MethodTool(ServedTool):
             return refused_arguments(error, era, profile)
         except (RpcError, ToolError) as error:
             return error_result(str(error) if isinstance(error, ToolError) else error.message)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a method may raise anything
             if isinstance(error, TimeoutError) and isinstance(self.timeout, int | float):
                 return late_result(self.timeout)
             return failed_result(self.definition.name, error)

@@ -72,7 +72,7 @@ class Proxy:
         self._watched: set[str] = set()
         self._watching: set[asyncio.Task[None]] = set()
         if isinstance(target, Client):
-            self.upstream = Upstream(lambda asks: target, per_session=False)
+            self.upstream = Upstream(lambda _asks: target, per_session=False)
             return
         own = per_session if per_session is not None else not _is_program(target)
         credentials = StaticAuth.bearer(auth) if isinstance(auth, str) else auth

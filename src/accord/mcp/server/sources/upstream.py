@@ -278,7 +278,7 @@ class Upstream:
     async def _close(self, task: asyncio.Task[Connection]) -> None:
         try:
             connection = await task
-        except Exception:
+        except Exception:  # noqa: BLE001 - a connection that could not be made needs no closing
             return
         await connection.client.close()
 
