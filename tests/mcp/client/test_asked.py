@@ -17,7 +17,7 @@ from accord.mcp.protocol.input_requests import (
     CreateMessageResult,
     ElicitForm,
     ElicitResult,
-    ElicitUrl,
+    ElicitUrlParams,
 )
 from tests.mcp.client.scripted import complete, legacy, modern, text, watched_server
 
@@ -71,9 +71,9 @@ both = pytest.mark.parametrize("ask", [asked_in_a_handshake, asked_in_a_result])
 @pytest.mark.req("M-06")
 @both
 async def test_a_form_is_filled_in_and_defaults_are_kept(ask: Any) -> None:
-    forms: list[ElicitForm | ElicitUrl] = []
+    forms: list[ElicitForm | ElicitUrlParams] = []
 
-    async def fill_in(form: ElicitForm | ElicitUrl) -> dict[str, Any]:
+    async def fill_in(form: ElicitForm | ElicitUrlParams) -> dict[str, Any]:
         forms.append(form)
         return {"name": "anna", "age": 8}
 
@@ -97,8 +97,8 @@ async def test_a_form_is_declined_or_cancelled(ask: Any) -> None:
 async def test_a_page_is_opened_or_not(ask: Any) -> None:
     pages = []
 
-    def consent(page: ElicitForm | ElicitUrl) -> dict[str, Any]:
-        assert isinstance(page, ElicitUrl)
+    def consent(page: ElicitForm | ElicitUrlParams) -> dict[str, Any]:
+        assert isinstance(page, ElicitUrlParams)
         pages.append(page.url)
         return {}
 

@@ -8,7 +8,7 @@ import pytest
 
 from accord import Peer, Router, RpcError, State
 from accord.jsonrpc.protocol.channel import Limits
-from accord.mcp.client.wire import PATIENCE, direct_pair
+from accord.mcp.client.wire import MAX_DIRECT_DELIVERIES, direct_pair
 
 
 async def test_an_answer_is_there_when_the_call_has_been_sent() -> None:
@@ -35,7 +35,7 @@ async def test_others_get_a_turn() -> None:
 
     async with Peer(far, router), Peer(near) as peer:
         task = asyncio.create_task(count())
-        for _ in range(10 * PATIENCE):
+        for _ in range(10 * MAX_DIRECT_DELIVERIES):
             await peer.call("one")
         task.cancel()
     assert turns >= 10
@@ -61,7 +61,7 @@ async def test_messages_keep_their_order_and_the_stack_stays_flat() -> None:
 
     async with Peer(far, theirs) as server, Peer(near, ours) as client:
         client.post("ping", [0])
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(MAX_DIRECT_DELIVERIES):
             await done.wait()
     assert heard == list(range(5_001))
 

@@ -12,14 +12,19 @@ import pytest
 from accord import RpcError
 from accord.mcp import Client, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.protocol.input_requests import CreateMessage, ElicitForm, ElicitResult, ElicitUrl
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrlParams,
+)
 from tests.mcp.server.task_demo import Demo
 from tests.mcp.server.test_asking import demo as asking_demo
 
 MODES = pytest.mark.parametrize("mode", ["legacy", "modern"])
 
 
-def elicit(asked: ElicitForm | ElicitUrl) -> ElicitResult:
+def elicit(asked: ElicitForm | ElicitUrlParams) -> ElicitResult:
     if asked.message == "What?":
         return ElicitResult(action="accept", content={"name": "cup"})
     return ElicitResult(action="accept", content={"value": asked.message[0]})

@@ -17,7 +17,7 @@ from accord.mcp.protocol.input_requests import (
     CreateMessage,
     CreateMessageResult,
     ElicitForm,
-    ElicitUrl,
+    ElicitUrlParams,
 )
 from accord.mcp.protocol.messages import LogParams, ProgressParams
 from tests.patience import PATIENCE
@@ -122,8 +122,8 @@ async def test_progress_and_log_messages_are_passed_on(mode: Mode, behind: Mode)
     assert told == [(1.0, 2.0, "half"), ("warning", "careful")]
 
 
-def elicit(asked: ElicitForm | ElicitUrl) -> dict[str, Any]:
-    return {} if isinstance(asked, ElicitUrl) else {"value": "Ada"}
+def elicit(asked: ElicitForm | ElicitUrlParams) -> dict[str, Any]:
+    return {} if isinstance(asked, ElicitUrlParams) else {"value": "Ada"}
 
 
 def sample(asked: CreateMessage) -> CreateMessageResult:

@@ -18,7 +18,7 @@ from accord.jsonrpc.protocol.errors import InvalidResultError, RpcError, Transpo
 from accord.jsonrpc.protocol.messages import encode
 from accord.jsonrpc.runtime.calls import Call, decode_result
 from accord.mcp.client.inbox import Inbox, InputHandlers, ProgressHandler
-from accord.mcp.client.wire import Agreement, ClientIdentity, Wire
+from accord.mcp.client.wire import Agreement, ClientIdentity, ClientWire
 from accord.mcp.protocol.content import Meta
 from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.protocol.messages import (
@@ -133,7 +133,7 @@ class _Kind(msgspec.Struct):
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
-class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
+class McpCallOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of one request; an UNSET one is that of the client."""
 
     timeout: float | None | UnsetType = UNSET
@@ -142,7 +142,7 @@ class CallOptions(msgspec.Struct, frozen=True, kw_only=True):
     meta: Meta | None = None
 
 
-DEFAULT: Final = CallOptions()
+DEFAULT: Final = McpCallOptions()
 
 
 class CallOutcome(msgspec.Struct, frozen=True):
@@ -160,7 +160,7 @@ class Conversation:
 
     def __init__(
         self,
-        wire: Wire,
+        wire: ClientWire,
         agreement: Agreement,
         identity: ClientIdentity,
         inbox: Inbox,
@@ -168,7 +168,7 @@ class Conversation:
         *,
         timeout: float | None,
         longest: float | None,
-        renew: Callable[[Wire], Awaitable[Agreement]],
+        renew: Callable[[ClientWire], Awaitable[Agreement]],
     ) -> None:
         self.wire = wire
         self.agreement = agreement
@@ -213,7 +213,7 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: CallOptions = DEFAULT,
+        options: McpCallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request, and return its result as raw JSON.
@@ -244,7 +244,7 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: CallOptions,
+        options: McpCallOptions,
         headers: Mapping[str, str] | None,
     ) -> Any:
         timeout = self._timeout if options.timeout is UNSET else options.timeout
@@ -261,7 +261,7 @@ class Conversation:
         finally:
             self.inbox.untrack(token)
 
-    def _put_meta(self, params: dict[str, Any], options: CallOptions) -> Any:
+    def _put_meta(self, params: dict[str, Any], options: McpCallOptions) -> Any:
         """Set `_meta` in `params`, and return its progress token, if any."""
         meta: dict[str, Any] = {**(options.meta or {}), **self._meta}
         token = None
@@ -290,7 +290,7 @@ class Conversation:
         self,
         method: str,
         params: dict[str, Any],
-        options: CallOptions = DEFAULT,
+        options: McpCallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallOutcome:
         """Send a request, and repeat it with answers while its result asks for input."""
@@ -302,7 +302,7 @@ class Conversation:
         method: str,
         params: dict[str, Any],
         raw: Any,
-        options: CallOptions = DEFAULT,
+        options: McpCallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallOutcome:
         """Repeat a request with answers while its result `raw` asks for input."""

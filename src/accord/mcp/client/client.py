@@ -21,7 +21,7 @@ import accord
 from accord.jsonrpc.protocol.errors import ConnectionClosedError
 from accord.jsonrpc.runtime.calls import decode_result
 from accord.mcp.client.auth_hook import Auth, StaticAuth
-from accord.mcp.client.calls import DEFAULT, Cache, CallOptions, Conversation, all_items
+from accord.mcp.client.calls import DEFAULT, Cache, Conversation, McpCallOptions, all_items
 from accord.mcp.client.connection import ClientTransportOptions, Connector, Target
 from accord.mcp.client.inbox import (
     ElicitationHandler,
@@ -535,7 +535,7 @@ def _options(
     longest: float | None | UnsetType,
     progress: Callable[..., Any] | None,
     meta: Meta | None,
-) -> CallOptions:
+) -> McpCallOptions:
     if timeout is UNSET and longest is UNSET and progress is None and meta is None:
         return DEFAULT
-    return CallOptions(timeout=timeout, longest=longest, progress=progress, meta=meta)
+    return McpCallOptions(timeout=timeout, longest=longest, progress=progress, meta=meta)

@@ -16,7 +16,7 @@ from accord.mcp.client.auth_hook import Auth
 from accord.mcp.client.calls import Conversation
 from accord.mcp.client.inbox import Inbox, InputHandlers
 from accord.mcp.client.negotiation import begin_as, probe, shake_hands
-from accord.mcp.client.wire import Agreement, ClientIdentity, DuplexWire, Wire, direct_pair
+from accord.mcp.client.wire import Agreement, ClientIdentity, ClientWire, DuplexWire, direct_pair
 from accord.mcp.protocol.messages import LogLevel
 from accord.mcp.protocol.versions import (
     LATEST,
@@ -164,7 +164,7 @@ class Connector:
             renew=self._renew,
         )
 
-    async def _reach(self) -> tuple[Wire, Agreement]:
+    async def _reach(self) -> tuple[ClientWire, Agreement]:
         if is_web(self._target):
             return await self._reach_web(self._target)
         wire = await open_duplex(self._target, self._inbox.router(), self._options)
@@ -174,8 +174,8 @@ class Connector:
             await wire.close()
             raise
 
-    async def _reach_web(self, url: str) -> tuple[Wire, Agreement]:
-        from accord.mcp.client.http_transports import reach
+    async def _reach_web(self, url: str) -> tuple[ClientWire, Agreement]:
+        from accord.mcp.client.http_transports import connect_http
         from accord.mcp.client.streamable_http import Endpoint
 
         def make_endpoint() -> Endpoint:
@@ -187,7 +187,7 @@ class Connector:
                 credentials_changed=self._credentials_changed,
             )
 
-        return await reach(
+        return await connect_http(
             make_endpoint,
             self._inbox.router(),
             self._identity,
@@ -196,12 +196,12 @@ class Connector:
             limits=self._options.limits,
         )
 
-    async def _agree(self, wire: Wire) -> Agreement:
+    async def _agree(self, wire: ClientWire) -> Agreement:
         if self._version is not None:
             return await begin_as(wire, self._identity, self._version, timeout=self._timeout)
         return await probe(wire, self._identity, seconds=self._probe_seconds, timeout=self._timeout)
 
-    async def _renew(self, wire: Wire) -> Agreement:
+    async def _renew(self, wire: ClientWire) -> Agreement:
         """Begin a new session, because the last one is gone."""
         version = self._version or LATEST_HANDSHAKE
         agreement = await shake_hands(wire, self._identity, version, timeout=self._timeout)

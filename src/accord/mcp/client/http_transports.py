@@ -37,11 +37,11 @@ from accord.mcp.client.streamable_http import (
     EVENTS,
     JSON,
     Endpoint,
-    HttpChannel,
+    StreamableHttpChannel,
     is_stream,
     refusal,
 )
-from accord.mcp.client.wire import Agreement, ClientIdentity, DuplexWire, Wire
+from accord.mcp.client.wire import Agreement, ClientIdentity, ClientWire, DuplexWire
 from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE, Era, era
 from accord.transports.http.requester import Response
 from accord.transports.urls import WebAddress, host_and_port, parse_web_address
@@ -56,7 +56,7 @@ MAX_QUEUED: Final = 1_000
 MAX_BODY: Final = 64 * 1024
 
 
-async def open_old_sse(endpoint: Endpoint) -> OldSseChannel:
+async def open_legacy_sse(endpoint: Endpoint) -> SseClientChannel:
     """Return a channel to the old server with a stream at `endpoint`.
 
     Raises TransportError.
@@ -73,7 +73,7 @@ async def open_old_sse(endpoint: Endpoint) -> OldSseChannel:
         raise ConnectError("the server did not say where messages go") from None
 
 
-async def _begin(endpoint: Endpoint, response: Response) -> OldSseChannel:
+async def _begin(endpoint: Endpoint, response: Response) -> SseClientChannel:
     if not is_stream(response):
         raise refusal(response, await response.read(MAX_BODY))
     limit = endpoint.max_bytes
@@ -88,7 +88,7 @@ async def _begin(endpoint: Endpoint, response: Response) -> OldSseChannel:
     if events[0].event != "endpoint":
         raise ConnectError("the server's stream does not begin with an endpoint")
     target = _target(endpoint.address, events[0].data)
-    return OldSseChannel(endpoint, target, response, decoder, events[1:])
+    return SseClientChannel(endpoint, target, response, decoder, events[1:])
 
 
 def _target(address: WebAddress, data: bytes) -> WebAddress:
@@ -100,7 +100,7 @@ def _target(address: WebAddress, data: bytes) -> WebAddress:
     return target
 
 
-class OldSseChannel:
+class SseClientChannel:
     """One session with an old server; implements `Channel`."""
 
     def __init__(
@@ -213,7 +213,7 @@ class HttpWire:
     mirrors = True
 
     def __init__(self, endpoint: Endpoint, router: Router, limits: Limits) -> None:
-        self._channel = HttpChannel(endpoint)
+        self._channel = StreamableHttpChannel(endpoint)
         self._peer = Peer(self._channel, router, limits=limits)
         self._peer.on_abandoned = self._channel.abandon
 
@@ -254,7 +254,7 @@ OLD_STATUSES: Final = frozenset((400, 404, 405))
 """2026-07-28, Streamable HTTP: statuses of old servers for a POST to the URL of their stream."""
 
 
-async def reach(
+async def connect_http(
     make_endpoint: Callable[[], Endpoint],
     router: Router,
     identity: ClientIdentity,
@@ -262,7 +262,7 @@ async def reach(
     version: str | None,
     timeout: float | None,
     limits: Limits,
-) -> tuple[Wire, Agreement]:
+) -> tuple[ClientWire, Agreement]:
     """Return a wire to the server, and the agreement on it.
 
     Raises RpcError.
@@ -272,9 +272,11 @@ async def reach(
         return wire, await _agree(wire, identity, version, timeout)
     except TransportError as error:
         await wire.close()
-        if not _may_be_old(error, version):
+        if not _may_be_legacy(error, version):
             raise
-        return await _reach_old(make_endpoint(), router, identity, version, timeout, limits, error)
+        return await _connect_legacy_sse(
+            make_endpoint(), router, identity, version, timeout, limits, error
+        )
     except BaseException:
         await wire.close()
         raise
@@ -291,7 +293,7 @@ async def _agree(
         return await shake_hands(wire, identity, LATEST_HANDSHAKE, timeout=timeout)
 
 
-async def _reach_old(
+async def _connect_legacy_sse(
     endpoint: Endpoint,
     router: Router,
     identity: ClientIdentity,
@@ -299,9 +301,9 @@ async def _reach_old(
     timeout: float | None,
     limits: Limits,
     refused: TransportError,
-) -> tuple[Wire, Agreement]:
+) -> tuple[ClientWire, Agreement]:
     try:
-        channel = await open_old_sse(endpoint)
+        channel = await open_legacy_sse(endpoint)
     except RpcError as error:
         endpoint.close()
         raise refused from error
@@ -314,7 +316,7 @@ async def _reach_old(
         raise
 
 
-def _may_be_old(error: TransportError, version: str | None) -> bool:
+def _may_be_legacy(error: TransportError, version: str | None) -> bool:
     if version is not None and era(version) is Era.STATELESS:
         return False
     status = error.data.get("status") if isinstance(error.data, dict) else None

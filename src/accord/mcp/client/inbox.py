@@ -27,13 +27,18 @@ from accord.jsonrpc.methods.router import RequestFault, Router
 from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
 from accord.jsonrpc.runtime.calls import Call
 from accord.mcp.protocol.content import SUBSCRIPTION_ID, ProgressToken, TextContent
-from accord.mcp.protocol.definitions import ClientCapabilities, Elicitation, ListFeature, Sampling
+from accord.mcp.protocol.definitions import (
+    ClientCapabilities,
+    Elicitation,
+    ListFeature,
+    SamplingCapability,
+)
 from accord.mcp.protocol.input_requests import (
     CreateMessage,
     CreateMessageResult,
     ElicitForm,
     ElicitResult,
-    ElicitUrl,
+    ElicitUrlParams,
     InputRequest,
     ListRootsResult,
     Root,
@@ -50,7 +55,7 @@ ElicitationMode: TypeAlias = Literal["form", "url"]
 SamplingHandler: TypeAlias = Callable[[CreateMessage], MaybeAwaitable[CreateMessageResult | str]]
 """Runs a model; a plain string becomes an assistant message."""
 ElicitationHandler: TypeAlias = Callable[
-    [ElicitForm | ElicitUrl], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
+    [ElicitForm | ElicitUrlParams], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
 ]
 """Asks the user: a dict is the content of the completed form, None declines."""
 RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path]]]
@@ -98,7 +103,7 @@ class InputHandlers:
             roots=None if self._roots is None else ListFeature(list_changed=callable(self._roots)),
             sampling=None
             if self._sampling is None
-            else Sampling(tools={} if self._sampling_tools else None),
+            else SamplingCapability(tools={} if self._sampling_tools else None),
             elicitation=None
             if self._elicitation is None
             else Elicitation(
@@ -133,15 +138,15 @@ class InputHandlers:
         if mode not in self._modes:
             # 2025-11-25, elicitation: -32602 for a mode that was not declared.
             raise own_error("invalid_params", f"Invalid params: no elicitation by {mode[:40]}")
-        asked: ElicitForm | ElicitUrl
-        asked = _read(params, ElicitUrl) if mode == "url" else _read(params, ElicitForm)
+        asked: ElicitForm | ElicitUrlParams
+        asked = _read(params, ElicitUrlParams) if mode == "url" else _read(params, ElicitForm)
         result: ElicitResult | dict[str, Any] | None
         result = await _settled(self._elicitation(asked))
         if result is None:
             return ElicitResult(action="decline")
         if isinstance(result, dict):
             result = ElicitResult(action="accept", content=result)
-        if result.action != "accept" or isinstance(asked, ElicitUrl):
+        if result.action != "accept" or isinstance(asked, ElicitUrlParams):
             return replace(result, content=None)
         return replace(result, content={**defaults_in(asked), **(result.content or {})})
 
@@ -194,7 +199,7 @@ LIST_CHANGES = (
 TASK_CHANGES = ("notifications/tasks", "notifications/tasks/status")
 
 
-class NewsMeta(Struct, frozen=True):
+class NotificationMeta(Struct, frozen=True):
     subscription: int | str | UnsetType = field(name=SUBSCRIPTION_ID, default=UNSET)
 
 
@@ -205,7 +210,7 @@ class News(Struct, frozen=True):
     task: str = field(name="taskId", default="")
     status: str = ""
     notifications: Raw | UnsetType = UNSET
-    meta: NewsMeta = field(name="_meta", default=NewsMeta())
+    meta: NotificationMeta = field(name="_meta", default=NotificationMeta())
 
 
 class NotificationReader(Protocol):

@@ -23,7 +23,7 @@ from accord.jsonrpc.protocol.errors import (
     TransportError,
 )
 from accord.jsonrpc.runtime.calls import Call, decode_result
-from accord.mcp.client.wire import Agreement, ClientIdentity, Wire
+from accord.mcp.client.wire import Agreement, ClientIdentity, ClientWire
 from accord.mcp.protocol.content import SERVER_INFO, Meta
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.messages import DiscoverResult, InitializeResult
@@ -50,7 +50,7 @@ class _SupportedVersions(msgspec.Struct):
 
 
 async def discover(
-    wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
     """Negotiate a version of the stateless era, starting with `version`.
 
@@ -65,7 +65,7 @@ async def discover(
 
 
 def begin_discover(
-    wire: Wire, identity: ClientIdentity, version: str, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, version: str, timeout: float | None
 ) -> Call:
     wire.agreed(version)
     return wire.begin("server/discover", {"_meta": identity.meta(version)}, timeout=timeout)
@@ -126,7 +126,7 @@ def _supported_in(error: RpcError) -> list[str]:
 
 
 async def probe(
-    wire: Wire, identity: ClientIdentity, *, seconds: float, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, *, seconds: float, timeout: float | None
 ) -> Agreement:
     """Negotiate with a server that may leave an unknown probe unanswered.
 
@@ -164,7 +164,7 @@ def _found(probing: asyncio.Future[Agreement]) -> Agreement | None:
 
 
 async def shake_hands(
-    wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
     """Begin a session of the handshake era."""
     agreement = await begin_handshake(wire, identity, version, timeout=timeout)
@@ -173,7 +173,7 @@ async def shake_hands(
 
 
 async def begin_handshake(
-    wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
     params = {
         "protocolVersion": version,
@@ -198,13 +198,13 @@ async def begin_handshake(
     )
 
 
-async def finish_handshake(wire: Wire, agreement: Agreement) -> None:
+async def finish_handshake(wire: ClientWire, agreement: Agreement) -> None:
     wire.agreed(agreement.version)
     await wire.tell("notifications/initialized", UNSET)
 
 
 async def begin_as(
-    wire: Wire, identity: ClientIdentity, version: str, *, timeout: float | None
+    wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
     """Negotiate `version`, or another version of its era."""
     if era(version) is Era.HANDSHAKE:

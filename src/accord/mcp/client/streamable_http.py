@@ -225,7 +225,7 @@ log = logging.getLogger("accord.mcp")
 
 CLOSE_SECONDS: Final = 2.0
 """The timeout for ending the session at the server."""
-TELL_SECONDS: Final = 30.0
+SEND_SECONDS: Final = 30.0
 LISTEN_SECONDS: Final = 1.0
 """The maximum wait for the stream of announcements. Some servers open it only with the first
 message."""
@@ -240,12 +240,12 @@ EXTEND_SECONDS: Final = 1.0
 MAX_SENDING: Final = 64
 """The limit of messages in flight to the server; beyond it no more messages are read."""
 
-_NOBODYS: Final = b'{"jsonrpc":"2.0","id":null,'
+_NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'
 
 _ACCEPT: Final = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
 
 
-class HttpChannel:
+class StreamableHttpChannel:
     """The channel of a peer; `post` sends requests, `send` all other messages."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -283,7 +283,7 @@ class HttpChannel:
         """Send a message without an answer: a response or a notification."""
         # 2026-07-28, Streamable HTTP: a client must not send responses. An error without an id,
         # about a malformed message, helps no server and would cost a POST each time.
-        if not self._closing and not self.stateless and not data.startswith(_NOBODYS):
+        if not self._closing and not self.stateless and not data.startswith(_NULL_ID):
             self._run(self._send(data))
 
     def close(self) -> None:
@@ -353,7 +353,7 @@ class HttpChannel:
         Raises TransportError.
         """
         try:
-            async with asyncio.timeout(TELL_SECONDS):
+            async with asyncio.timeout(SEND_SECONDS):
                 headers = {**_ACCEPT, **self._session_headers()}
                 response = await self._endpoint.request("POST", headers, data)
                 try:
@@ -441,7 +441,7 @@ class HttpChannel:
 
     async def _follow(self, call: Call, response: Response) -> None:
         """Read a request's stream until its answer arrives; resume it if possible."""
-        place = _Place()
+        place = _StreamPosition()
         lost = await self._read(response, place, call)
         failures = 0
         while not call.done:
@@ -461,7 +461,9 @@ class HttpChannel:
             finally:
                 response.close()
 
-    async def _read(self, response: Response, place: _Place, call: Call | None) -> TransportError:
+    async def _read(
+        self, response: Response, place: _StreamPosition, call: Call | None
+    ) -> TransportError:
         """Deliver the messages of a stream, and return the reason for its end.
 
         Also returns after the answer to `call`; the reason means nothing then.
@@ -497,7 +499,7 @@ class HttpChannel:
         )
 
     async def _listen(self, session: str) -> None:
-        place = _Place()
+        place = _StreamPosition()
         failures = 0
         while failures < MAX_FAILURES and session == self.session:
             try:
@@ -540,7 +542,7 @@ class HttpChannel:
         return headers
 
 
-class _Place:
+class _StreamPosition:
     """The position in a stream, across all of its connections."""
 
     __slots__ = ("events", "last_id", "retry_ms")

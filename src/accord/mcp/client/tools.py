@@ -30,7 +30,7 @@ from accord.jsonrpc.protocol.errors import (
     own_error,
 )
 from accord.jsonrpc.runtime.calls import decode_result
-from accord.mcp.client.calls import CallOptions, CallOutcome, Conversation
+from accord.mcp.client.calls import CallOutcome, Conversation, McpCallOptions
 from accord.mcp.client.wire import lacking
 from accord.mcp.protocol.content import Content, Meta, TextContent
 from accord.mcp.protocol.definitions import Tool
@@ -42,10 +42,10 @@ from accord.mcp.protocol.tasks import (
     CreateTaskResult,
     DetailedTask,
     FailedTask,
+    GetTaskResult,
     InputRequiredTask,
     Task,
     TaskCreated,
-    TaskResult,
     TaskStatus,
     is_over,
 )
@@ -253,7 +253,7 @@ class LegacyTask(RunningTask[T]):
 
     async def refresh(self) -> TaskStatus:
         raw = await self._conversation.ask("tasks/get", {"taskId": self.id})
-        task: TaskResult = decode_result(raw, TaskResult, "tasks/get")
+        task: GetTaskResult = decode_result(raw, GetTaskResult, "tasks/get")
         self._note(task.status, task.status_message, task.poll_interval, task.ttl)
         return self.status
 
@@ -264,7 +264,7 @@ class LegacyTask(RunningTask[T]):
         if self.status == "cancelled":
             raise self._cancelled()
         raw = await self._conversation.ask(
-            "tasks/result", {"taskId": self.id}, CallOptions(timeout=None)
+            "tasks/result", {"taskId": self.id}, McpCallOptions(timeout=None)
         )
         self.status = "completed"
         return self._read(raw)
@@ -347,7 +347,7 @@ class Tools:
         return replace(listed, tools=usable)
 
     async def call(
-        self, name: str, arguments: Any, into: Any, options: CallOptions
+        self, name: str, arguments: Any, into: Any, options: McpCallOptions
     ) -> ToolResult[Any]:
         """Call a tool and wait for its result, even if the call becomes a task."""
         params = _params(name, arguments)
@@ -365,7 +365,7 @@ class Tools:
         return self._result(name, answered, into)
 
     async def start(
-        self, name: str, arguments: Any, into: Any, options: CallOptions, ttl: float | None
+        self, name: str, arguments: Any, into: Any, options: McpCallOptions, ttl: float | None
     ) -> RunningTask[Any]:
         """Call a tool as a task."""
         conversation = self._conversation()
@@ -391,7 +391,7 @@ class Tools:
 
     # Requests
 
-    async def _ask(self, name: str, params: dict[str, Any], options: CallOptions) -> CallOutcome:
+    async def _ask(self, name: str, params: dict[str, Any], options: McpCallOptions) -> CallOutcome:
         conversation = self._conversation()
         try:
             headers = self._headers(name, params)

@@ -31,7 +31,7 @@ from accord.mcp.protocol.definitions import (
     Elicitation,
     Implementation,
     ListFeature,
-    Sampling,
+    SamplingCapability,
     ServerCapabilities,
 )
 from accord.mcp.protocol.messages import CancelledParams, LogLevel
@@ -44,7 +44,7 @@ _NOT_CANCELLED = frozenset(("initialize", "server/discover"))
 because a server without the stateless era expects no notification before a handshake."""
 
 
-class Wire(Protocol):
+class ClientWire(Protocol):
     """A way to the server; `close` ends all waiting on it."""
 
     mirrors: bool
@@ -119,7 +119,7 @@ class DuplexWire:
             self._peer.post("notifications/cancelled", CancelledParams(request_id=id))
 
 
-PATIENCE: Final = 64
+MAX_DIRECT_DELIVERIES: Final = 64
 """The number of messages in a row after which the event loop runs other tasks."""
 
 _INFO: Final = ChannelInfo(scheme="memory", address="memory:")
@@ -167,7 +167,7 @@ class DirectChannel:
             return
         other.taking = True
         other.since += 1
-        if other.since < PATIENCE:
+        if other.since < MAX_DIRECT_DELIVERIES:
             other.take()
         else:
             other.since = 0
@@ -233,7 +233,9 @@ class ClientIdentity:
             return replace(can, roots=can.roots and ListFeature())
         if version < V2025_11_25:
             can = replace(
-                can, sampling=can.sampling and Sampling(), elicitation=_plain(can, version)
+                can,
+                sampling=can.sampling and SamplingCapability(),
+                elicitation=_plain(can, version),
             )
         return replace(can, extensions=None)
 

@@ -71,14 +71,14 @@ class Elicitation(Struct, frozen=True, omit_defaults=True):
         return self.form is not None or self.url is None
 
 
-class Sampling(Struct, frozen=True, omit_defaults=True):
+class SamplingCapability(Struct, frozen=True, omit_defaults=True):
     context: Settings | None = None
     tools: Settings | None = None
 
 
 class ClientCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     roots: ListFeature | None = None
-    sampling: Sampling | None = None
+    sampling: SamplingCapability | None = None
     elicitation: Elicitation | None = None
     tasks: Settings | None = None
     """2025-11-25 only."""

@@ -46,7 +46,7 @@ def _url() -> Literal["url"]:
     return "url"
 
 
-class ElicitUrl(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class ElicitUrlParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Params of `elicitation/create` with a page that the user opens.
 
     For data that the client must not see.

@@ -68,7 +68,7 @@ class CreateTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, re
     task: Task
 
 
-class TaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class GetTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Result of `tasks/get` and `tasks/cancel`: the members of a task.
 
     Also the params of `notifications/tasks/status`.

@@ -55,7 +55,7 @@ OPERATORS: Final = {
 }
 
 
-class Variable(Struct, frozen=True):
+class TemplateVariable(Struct, frozen=True):
     """A variable as one expression uses it."""
 
     name: str
@@ -65,7 +65,7 @@ class Variable(Struct, frozen=True):
 
 class Expression(Struct, frozen=True):
     operator: Operator
-    variables: tuple[Variable, ...]
+    variables: tuple[TemplateVariable, ...]
 
 
 Part: TypeAlias = str | Expression
@@ -127,7 +127,7 @@ def _expression(template: str, text: str) -> Expression:
     operator = OPERATORS.get(text[:1], OPERATORS[""])
     found = [_VARIABLE.fullmatch(it) for it in text[len(operator.symbol) :].split(",")]
     variables = [
-        Variable(it[1], explode=it[2] is not None, prefix=int(it[3]) if it[3] else None)
+        TemplateVariable(it[1], explode=it[2] is not None, prefix=int(it[3]) if it[3] else None)
         for it in found
         if it is not None
     ]
@@ -182,7 +182,7 @@ class Matcher:
         `rests` has two bit sets per step: the positions from which the rest can match, and those
         from which it can match with the next step present.
         """
-        found: list[tuple[Variable, Value]] = []
+        found: list[tuple[TemplateVariable, Value]] = []
         position = 0
         for step, (after, preferred) in zip(self._steps, rests, strict=True):
             end = step.end(uri, position, after, preferred)
@@ -211,7 +211,7 @@ class _Literal:
     def end(self, uri: str, position: int, after: int, preferred: int) -> int:
         return position + len(self._text)
 
-    def values(self, text: str) -> list[tuple[Variable, Value]]:
+    def values(self, text: str) -> list[tuple[TemplateVariable, Value]]:
         return []
 
 
@@ -247,7 +247,7 @@ class _Hole:
         ends = after & (((2 << longest.end()) - 1) ^ ((1 << least) - 1))
         return ((ends & preferred) or ends or 1 << position).bit_length() - 1
 
-    def values(self, text: str) -> list[tuple[Variable, Value]] | None:
+    def values(self, text: str) -> list[tuple[TemplateVariable, Value]] | None:
         """Return the variables of a match; None if the text is invalid."""
         if not text:
             return []
@@ -277,8 +277,8 @@ class _Hole:
             found |= ((1 << ends.bit_length()) - 1) << run.start()
         return found
 
-    def _listed(self, texts: list[str]) -> list[tuple[Variable, Value]] | None:
-        found: list[tuple[Variable, Value]] = []
+    def _listed(self, texts: list[str]) -> list[tuple[TemplateVariable, Value]] | None:
+        found: list[tuple[TemplateVariable, Value]] = []
         for index, variable in enumerate(self._variables):
             if variable.explode and texts:
                 later = len(self._variables) - index - 1
@@ -290,10 +290,10 @@ class _Hole:
                 texts = texts[1:]
         return None if texts else found
 
-    def _named(self, text: str) -> list[tuple[Variable, Value]] | None:
+    def _named(self, text: str) -> list[tuple[TemplateVariable, Value]] | None:
         separator = self._operator.separator
         pairs = [it.partition("=")[::2] for it in text.split(separator) if it]
-        found: list[tuple[Variable, Value]] = []
+        found: list[tuple[TemplateVariable, Value]] = []
         for variable in self._variables:
             own = [unescape(value) for name, value in pairs if name == variable.name]
             pairs = [pair for pair in pairs if pair[0] != variable.name]
@@ -330,10 +330,10 @@ def _is_query(expression: Expression) -> bool:
     return expression.operator.symbol in ("?", "&")
 
 
-def _agreed(found: Iterable[tuple[Variable, Value]]) -> Values | None:
+def _agreed(found: Iterable[tuple[TemplateVariable, Value]]) -> Values | None:
     """Return the values by name; None if two of them differ."""
     values: Values = {}
-    prefixes: list[tuple[Variable, Value]] = []
+    prefixes: list[tuple[TemplateVariable, Value]] = []
     for variable, value in found:
         if variable.prefix is not None:
             prefixes.append((variable, value))
@@ -396,7 +396,7 @@ def _expanded(expression: Expression, values: Mapping[str, Expandable]) -> str:
     return operator.first + operator.separator.join(texts) if texts else ""
 
 
-def _texts(operator: Operator, variable: Variable, value: Expandable) -> Iterator[str]:
+def _texts(operator: Operator, variable: TemplateVariable, value: Expandable) -> Iterator[str]:
     """Yield a variable's texts, to be joined by the operator's separator."""
     if value is None:
         return

@@ -54,7 +54,7 @@ from accord.mcp.server.session import (
     Incoming,
     RequestAdmission,
     check_era,
-    check_heard,
+    check_notification,
 )
 from accord.mcp.server.task_runner import Tasks
 
@@ -284,7 +284,7 @@ class Core:
         for name, row in served.methods.items():
             self.router.put(raw_method(self._plan(name, row), name))
         for name, hear in served.notifications.items():
-            self.router.put(raw_method(_only_heard(hear), name))
+            self.router.put(raw_method(_notification_plan(hear), name))
 
     def _plan(self, name: str, row: MethodRow) -> Plan:
         read_refused, admit = self._admission.read_refused, self._admission.admit
@@ -414,7 +414,7 @@ class ServableServer(ServerState, Protocol):
     def router(self) -> Router: ...
 
 
-def _only_heard(hear: Plan) -> Plan:
+def _notification_plan(hear: Plan) -> Plan:
     """Return a plan for a notification.
 
     A request with the name of a notification asks for a method that does not exist.
@@ -424,7 +424,7 @@ def _only_heard(hear: Plan) -> Plan:
         if context is not None and context.id is not UNSET:
             message = f"Method not found: {context.method} is a notification"
             raise own_error("method_not_found", message, method=context.method)
-        check_heard(params)
+        check_notification(params)
         return hear(params, context)
 
     return plan

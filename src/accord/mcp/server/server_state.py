@@ -93,7 +93,7 @@ class ServerLifespan:
 
     def __init__(self, make: MakeLifespan) -> None:
         self._make = make
-        self._run: _Run | None = None
+        self._run: _LifespanRun | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:
@@ -103,7 +103,7 @@ class ServerLifespan:
         """
         run = self._run
         if run is None or run.is_ending or run.loop is not asyncio.get_running_loop():
-            run = self._run = _Run(self._make)
+            run = self._run = _LifespanRun(self._make)
         run.users += 1
         try:
             await run.ready()
@@ -116,7 +116,7 @@ class ServerLifespan:
                     self._run = None
 
 
-class _Run:
+class _LifespanRun:
     """One run, from start to end."""
 
     def __init__(self, make: MakeLifespan) -> None:
@@ -173,7 +173,7 @@ class Request(Struct, frozen=True):
     """The context that the handler gets too."""
 
 
-class Proceed(Protocol):
+class NextHandler(Protocol):
     """The next middleware, or the method itself."""
 
     def __call__(self, params: Params | None = None) -> Awaitable[Any]:
@@ -184,7 +184,7 @@ class Proceed(Protocol):
         """
 
 
-Middleware: TypeAlias = Callable[[Request, Proceed], Coroutine[Any, Any, Any]]
+Middleware: TypeAlias = Callable[[Request, NextHandler], Coroutine[Any, Any, Any]]
 
 
 def check_middleware(function: Middleware) -> None:

@@ -374,7 +374,7 @@ def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
         )
 
 
-def check_heard(params: Any) -> None:
+def check_notification(params: Any) -> None:
     """Raise RpcError for a notification with duplicate members in one object."""
     if params is UNSET:
         return

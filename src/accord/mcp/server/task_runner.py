@@ -31,8 +31,8 @@ from accord.mcp.server.input_requests.request_state import Once
 from accord.mcp.server.session import ClientLink, Incoming
 from accord.mcp.server.task_store import (
     MIN_TTL_MS,
-    Hear,
     MemoryTaskStore,
+    RecordObserver,
     TaskInputChannel,
     TaskLink,
     TaskRecord,
@@ -75,7 +75,7 @@ MAX_MESSAGE = 200
 """The limit of a failure's text in a status message."""
 
 
-class TaskRun:
+class TaskExecution:
     """A task that this process runs."""
 
     __slots__ = ("asking", "context", "incoming", "is_ending", "link", "work")
@@ -104,10 +104,10 @@ class Tasks:
         self._server = runner.server
         settings = self._settings = runner.server.task_settings
         self.store: TaskStore
-        self._running: dict[str, TaskRun] = {}
+        self._running: dict[str, TaskExecution] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
-        self._listeners: dict[str, set[Hear]] = {}
+        self._listeners: dict[str, set[RecordObserver]] = {}
         self._sessions: set[str] = set()
         self._chores: set[asyncio.Task[Any]] = set()
         self._closer: asyncio.Task[None] | None = None
@@ -269,12 +269,12 @@ class Tasks:
         asking = TaskInputChannel(record.id, moved, self.store, self._server.codes, once)
         context.move(incoming=moved, asking=asking)
         context.is_held = True
-        running = self._running[record.id] = TaskRun(moved, incoming.link, context, asking)
+        running = self._running[record.id] = TaskExecution(moved, incoming.link, context, asking)
         running.work = asyncio.create_task(self._run(record.id, running, call))
         if self._closer is None:
             self._closer = asyncio.create_task(self._close_with_server())
 
-    async def _run(self, id: str, running: TaskRun, call: Callable[[], Any]) -> None:
+    async def _run(self, id: str, running: TaskExecution, call: Callable[[], Any]) -> None:
         try:
             await self._conclude(id, running, await _result(call))
         except asyncio.CancelledError:
@@ -293,7 +293,7 @@ class Tasks:
                 self._closer.cancel()
                 self._closer = None
 
-    async def _conclude(self, id: str, running: TaskRun, result: CallToolResult) -> None:
+    async def _conclude(self, id: str, running: TaskExecution, result: CallToolResult) -> None:
         running.is_ending = True
         incoming = running.incoming
         if incoming.era is Era.STATELESS:
@@ -366,12 +366,12 @@ class Tasks:
         waiting.add_done_callback(lambda done: self._stop_waiting(id, done))
         return waiting
 
-    def listen(self, ids: Iterable[str], hear: Hear) -> None:
+    def listen(self, ids: Iterable[str], hear: RecordObserver) -> None:
         """Call `hear` with the records of these tasks when they change."""
         for id in ids:
             self._listeners.setdefault(id, set()).add(hear)
 
-    def stop_listening(self, ids: Iterable[str], hear: Hear) -> None:
+    def stop_listening(self, ids: Iterable[str], hear: RecordObserver) -> None:
         for id in ids:
             hearing = self._listeners.get(id, set())
             hearing.discard(hear)

@@ -27,11 +27,11 @@ from accord.mcp.protocol.tasks import (
     CompletedTask,
     DetailedTask,
     FailedTask,
+    GetTaskResult,
     InputRequiredTask,
     Task,
     TaskCreated,
     TaskError,
-    TaskResult,
     TaskStatus,
     WorkingTask,
     is_over,
@@ -150,9 +150,9 @@ def task_error(error: RpcError) -> TaskError:
     return TaskError(error.code, error.message, UNSET if error.data is None else error.data)
 
 
-Change: TypeAlias = Callable[[TaskRecord], TaskRecord | None]
+RecordChange: TypeAlias = Callable[[TaskRecord], TaskRecord | None]
 """Makes a new record of an old one; None keeps the old one. May be called more than once."""
-Hear: TypeAlias = Callable[[TaskRecord], None]
+RecordObserver: TypeAlias = Callable[[TaskRecord], None]
 
 
 class TaskStore(Protocol):
@@ -168,7 +168,7 @@ class TaskStore(Protocol):
     async def get(self, id: str) -> TaskRecord | None:
         """Return the record of a task; None for an unknown or removed one."""
 
-    async def change(self, id: str, change: Change) -> TaskRecord | None:
+    async def change(self, id: str, change: RecordChange) -> TaskRecord | None:
         """Replace a record by the result of `change`, atomically.
 
         Returns the new record; None if there is no record, or `change` returned None.
@@ -180,7 +180,7 @@ class TaskStore(Protocol):
     async def of_owner(self, owner: str) -> list[TaskRecord]:
         """Return the tasks of an owner, oldest first."""
 
-    def observe(self, hear: Hear) -> None:
+    def observe(self, hear: RecordObserver) -> None:
         """Call `hear` on the event loop with every changed record, of any process."""
 
 
@@ -190,7 +190,7 @@ class MemoryTaskStore:
     def __init__(self) -> None:
         self._records: dict[str, TaskRecord] = {}
         self._owned: dict[str, dict[str, None]] = {}
-        self._observers: list[Hear] = []
+        self._observers: list[RecordObserver] = []
 
     def __len__(self) -> int:
         return len(self._records)
@@ -206,7 +206,7 @@ class MemoryTaskStore:
     async def get(self, id: str) -> TaskRecord | None:
         return self._records.get(id)
 
-    async def change(self, id: str, change: Change) -> TaskRecord | None:
+    async def change(self, id: str, change: RecordChange) -> TaskRecord | None:
         record = self._records.get(id)
         changed = None if record is None else change(record)
         if changed is not None:
@@ -226,7 +226,7 @@ class MemoryTaskStore:
     async def of_owner(self, owner: str) -> list[TaskRecord]:
         return [self._records[id] for id in self._owned.get(owner, ())]
 
-    def observe(self, hear: Hear) -> None:
+    def observe(self, hear: RecordObserver) -> None:
         self._observers.append(hear)
 
 
@@ -264,9 +264,9 @@ def task(record: TaskRecord) -> Task:
     return Task(**_members(record))
 
 
-def task_result(record: TaskRecord) -> TaskResult:
+def task_result(record: TaskRecord) -> GetTaskResult:
     """Return the result of `tasks/get` in 2025-11-25."""
-    return TaskResult(**_members(record))
+    return GetTaskResult(**_members(record))
 
 
 def created(record: TaskRecord) -> TaskCreated:
@@ -294,7 +294,7 @@ def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> Detailed
             return CancelledTask(**members)
 
 
-def heard(record: TaskRecord, subscription: Any) -> DetailedTask:
+def notification_params(record: TaskRecord, subscription: Any) -> DetailedTask:
     """Return the params of a task notification to a subscription of 2026-07-28."""
     return detailed(record, {SUBSCRIPTION_ID: subscription})
 

@@ -37,7 +37,13 @@ from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.http_session import SessionPeers
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.listeners import ChangeListeners, ServerChange
-from accord.mcp.server.task_store import Change, Hear, MemoryTaskStore, TaskRecord, task_error
+from accord.mcp.server.task_store import (
+    MemoryTaskStore,
+    RecordChange,
+    RecordObserver,
+    TaskRecord,
+    task_error,
+)
 from accord.store import Store, Transaction, open_store
 
 
@@ -95,7 +101,7 @@ class SharedTasks:
     def __init__(self, worker: ClusterWorker) -> None:
         self._worker = worker
         self._store = worker.store
-        self._observers: list[Hear] = []
+        self._observers: list[RecordObserver] = []
         self._beats = 0
         worker.on(TaskChanged, self._changed)
         worker.on(WorkerGone, lambda gone: worker.spawn(self._fail_tasks_of(gone.worker)))
@@ -124,7 +130,7 @@ class SharedTasks:
         rows = await self._store.fetch(_GET, id)
         return _decode(rows[0]["record"]) if rows else None
 
-    async def change(self, id: str, change: Change) -> TaskRecord | None:
+    async def change(self, id: str, change: RecordChange) -> TaskRecord | None:
         async def work(transaction: Transaction) -> TaskRecord | None:
             rows = await transaction.fetch(_GET, id)
             changed = change(_decode(rows[0]["record"])) if rows else None
@@ -147,7 +153,7 @@ class SharedTasks:
         )
         return [_decode(row["record"]) for row in rows]
 
-    def observe(self, hear: Hear) -> None:
+    def observe(self, hear: RecordObserver) -> None:
         self._observers.append(hear)
 
     def _tell(self, record: TaskRecord) -> None:

@@ -43,7 +43,7 @@ _NUMPY_ENTRY: Final = re.compile(r"\*{0,2}(?P<names>\w+(, ?\*{0,2}\w+)*)\s*(:.*)
 _SPHINX: Final = re.compile(r":param\s+([^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s*(?P<text>.*)")
 
 
-class Docstring(Struct, frozen=True):
+class ParsedDocstring(Struct, frozen=True):
     """A parsed docstring."""
 
     text: str
@@ -51,7 +51,7 @@ class Docstring(Struct, frozen=True):
     parameters: dict[str, str]
 
 
-def read_docstring(doc: str, names: Collection[str]) -> Docstring:
+def read_docstring(doc: str, names: Collection[str]) -> ParsedDocstring:
     """Return the descriptions of the parameters `names` in `doc`.
 
     `doc` is the result of `inspect.getdoc`. If it describes other parameters too, its text is left
@@ -73,9 +73,9 @@ def read_docstring(doc: str, names: Collection[str]) -> Docstring:
             place += 1
     known = {name: text for name, text in found.items() if name in names and text}
     if set(found) - set(names):
-        return Docstring("\n".join(lines).strip(), known)
+        return ParsedDocstring("\n".join(lines).strip(), known)
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept))
-    return Docstring(text.strip(), known)
+    return ParsedDocstring(text.strip(), known)
 
 
 def _google(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:

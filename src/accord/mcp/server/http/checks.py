@@ -330,7 +330,7 @@ def _range(element: str) -> str:
     return "" if unwanted else media_range
 
 
-class AdmittedRequest(Struct, frozen=True, eq=False):
+class AdmittedHttpRequest(Struct, frozen=True, eq=False):
     """One admitted HTTP request."""
 
     head: McpHead

@@ -53,7 +53,7 @@ from accord.mcp.server.auth.bearer import authenticator_of
 from accord.mcp.server.core import ServableServer
 from accord.mcp.server.http.checks import (
     NO_MIRRORED_MEMBERS,
-    AdmittedRequest,
+    AdmittedHttpRequest,
     HeaderCheck,
     McpGate,
     McpHead,
@@ -261,7 +261,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         if loop is None or self._thread != get_ident() or not loop.is_running():
             self._handle_later(judged, body, exchange)
         elif self._auth is None or judged.principal is not None:
-            self._serve(AdmittedRequest(judged, judged.principal, exchange), body)
+            self._serve(AdmittedHttpRequest(judged, judged.principal, exchange), body)
         else:
             self._authenticate(judged, body, exchange)
 
@@ -307,9 +307,9 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         if isinstance(who, Refusal):
             exchange.reply(who.body, status=who.status, headers=head.json + who.headers)
         else:
-            self._serve(AdmittedRequest(head, who, exchange), body)
+            self._serve(AdmittedHttpRequest(head, who, exchange), body)
 
-    def _serve(self, arrival: AdmittedRequest, body: bytes) -> None:
+    def _serve(self, arrival: AdmittedHttpRequest, body: bytes) -> None:
         head = arrival.head
         if head.is_message:
             self._post(arrival, body)
@@ -327,7 +327,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
 
     # Messages of a POST
 
-    def _post(self, arrival: AdmittedRequest, body: bytes) -> None:
+    def _post(self, arrival: AdmittedHttpRequest, body: bytes) -> None:
         what = read(body, self.limits.max_depth, self.limits.max_batch_items)
         if type(what) is Envelope and what.method:
             self._take(arrival, what, what.method)
@@ -340,7 +340,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             else:
                 self._refuse_invalid(arrival, message)
 
-    def _take(self, arrival: AdmittedRequest, what: Envelope, method: str) -> None:
+    def _take(self, arrival: AdmittedHttpRequest, what: Envelope, method: str) -> None:
         """Dispatch a request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
@@ -361,7 +361,9 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
                     return
         self._take_unknown(arrival, what, method)
 
-    def _take_known(self, arrival: AdmittedRequest, id: Id, method: str, params: Params) -> bool:
+    def _take_known(
+        self, arrival: AdmittedHttpRequest, id: Id, method: str, params: Params
+    ) -> bool:
         """Serve a request with decoded params and correct headers: the common case.
 
         Return False if it needs a closer look.
@@ -379,7 +381,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         return True
 
     def _take_old(
-        self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any
+        self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
     ) -> None:
         """Dispatch a request or a notification outside of the stateless era."""
         if self._plain is not None and is_plain(arrival.head, method):
@@ -387,7 +389,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         else:
             self._handshake.take(arrival, id, method, params)
 
-    def _take_unknown(self, arrival: AdmittedRequest, what: Envelope, method: str) -> None:
+    def _take_unknown(self, arrival: AdmittedHttpRequest, what: Envelope, method: str) -> None:
         """Dispatch a request or a notification, or answer with its error."""
         id = what.id
         found = read_mirrored_members(what.params)
@@ -408,7 +410,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         call = StatelessCall(self, arrival.head, arrival.exchange, id, arrival.principal)
         call.begin(self.dispatcher.serve(id, method, what.params, call))
 
-    def _batch(self, arrival: AdmittedRequest, messages: list[Message]) -> None:
+    def _batch(self, arrival: AdmittedHttpRequest, messages: list[Message]) -> None:
         if not messages:
             arrival.refuse(400, invalid("the batch is empty"))
         elif len(messages) > self.limits.max_batch_items:
@@ -420,7 +422,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         else:
             self._handshake.take_batch(arrival, messages)
 
-    def _refuse_invalid(self, arrival: AdmittedRequest, message: Message) -> None:
+    def _refuse_invalid(self, arrival: AdmittedHttpRequest, message: Message) -> None:
         assert isinstance(message, Invalid)
         self.statistics.invalid_received += 1
         error = message.error

@@ -29,7 +29,7 @@ from accord.jsonrpc.protocol.messages import (
 )
 from accord.jsonrpc.runtime.peer import Peer
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
-from accord.mcp.server.http.checks import MESSAGES_PLACE, SSE_PLACE, AdmittedRequest
+from accord.mcp.server.http.checks import MESSAGES_PLACE, SSE_PLACE, AdmittedHttpRequest
 from accord.mcp.server.http.endpoint_state import (
     EndpointState,
     Event,
@@ -74,7 +74,9 @@ class Handshake:
 
     # HTTP requests
 
-    def take(self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any) -> None:
+    def take(
+        self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
+    ) -> None:
         """Serve a request or a notification."""
         if method == "initialize" and arrival.head.session_id is None:
             self._initialize(arrival, id, method, params)
@@ -85,7 +87,7 @@ class Handshake:
         elif found is not None:
             self._use(arrival, found, lambda it: self._take_in(arrival, it, id, method, params), id)
 
-    def settle(self, arrival: AdmittedRequest, response: Success | Failure) -> None:
+    def settle(self, arrival: AdmittedHttpRequest, response: Success | Failure) -> None:
         """Take a client's answer to a request of the server."""
 
         def use(session: HttpSession) -> None:
@@ -94,10 +96,10 @@ class Handshake:
 
         self._in_session(arrival, use)
 
-    def take_batch(self, arrival: AdmittedRequest, messages: list[Message]) -> None:
+    def take_batch(self, arrival: AdmittedHttpRequest, messages: list[Message]) -> None:
         self._in_session(arrival, lambda it: self._batch_in(arrival, it, messages))
 
-    def listen(self, arrival: AdmittedRequest) -> None:
+    def listen(self, arrival: AdmittedHttpRequest) -> None:
         """Serve a GET: announcements of a session, or an interrupted stream."""
         last = arrival.head.request.fields.get("last-event-id", "")
         if last:
@@ -105,7 +107,7 @@ class Handshake:
         else:
             self._in_session(arrival, lambda it: self._announce_to(arrival, it))
 
-    def end(self, arrival: AdmittedRequest) -> None:
+    def end(self, arrival: AdmittedHttpRequest) -> None:
         """Serve a DELETE: end the session."""
 
         def use(session: HttpSession) -> None:
@@ -117,14 +119,14 @@ class Handshake:
 
         self._in_session(arrival, use)
 
-    def _in_session(self, arrival: AdmittedRequest, use: Callable[[HttpSession], None]) -> None:
+    def _in_session(self, arrival: AdmittedHttpRequest, use: Callable[[HttpSession], None]) -> None:
         """Find the session of a request, or refuse the request."""
         found = self._find(arrival, UNSET)
         if found is not None:
             self._use(arrival, found, use, UNSET)
 
     def _find(
-        self, arrival: AdmittedRequest, id: Any
+        self, arrival: AdmittedHttpRequest, id: Any
     ) -> HttpSession | Awaitable[HttpSession | None] | None:
         """Return the session of a request, or an awaitable of it.
 
@@ -146,7 +148,7 @@ class Handshake:
 
     def _use(
         self,
-        arrival: AdmittedRequest,
+        arrival: AdmittedHttpRequest,
         found: HttpSession | Awaitable[HttpSession | None],
         use: Callable[[HttpSession], None],
         id: Any,
@@ -162,7 +164,7 @@ class Handshake:
         self._endpoint.then(found, late, arrival.exchange)
 
     def _owned(
-        self, session: HttpSession | None, arrival: AdmittedRequest, id: Any
+        self, session: HttpSession | None, arrival: AdmittedHttpRequest, id: Any
     ) -> HttpSession | None:
         """Return the session of a request; None after refusing a request without one."""
         if session is None:
@@ -176,7 +178,7 @@ class Handshake:
     # Messages
 
     def _initialize(
-        self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any
+        self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
     ) -> None:
         if id is UNSET:
             arrival.refuse(400, invalid("initialize is a request"))
@@ -200,7 +202,7 @@ class Handshake:
 
     def _take_in(
         self,
-        arrival: AdmittedRequest,
+        arrival: AdmittedHttpRequest,
         session: HttpSession,
         id: Id | UnsetType,
         method: str,
@@ -221,7 +223,7 @@ class Handshake:
         call.begin(self._endpoint.dispatcher.serve(call.id, method, params, call))
 
     def _hear(
-        self, arrival: AdmittedRequest, session: HttpSession, method: str, params: Any
+        self, arrival: AdmittedHttpRequest, session: HttpSession, method: str, params: Any
     ) -> None:
         source = NotificationSource(SessionLink(session, session.state, arrival.principal), arrival)
         self._endpoint.dispatcher.serve(UNSET, method, params, source)
@@ -229,7 +231,7 @@ class Handshake:
     # Batches
 
     def _batch_in(
-        self, arrival: AdmittedRequest, session: HttpSession, messages: list[Message]
+        self, arrival: AdmittedHttpRequest, session: HttpSession, messages: list[Message]
     ) -> None:
         version = session.state.version
         if version != V2025_03_26 and not self._batches:
@@ -255,7 +257,7 @@ class Handshake:
             call.begin(serve(call.id, request.method, request.params, call))
 
     def _requests_in(
-        self, arrival: AdmittedRequest, session: HttpSession, messages: list[Message]
+        self, arrival: AdmittedHttpRequest, session: HttpSession, messages: list[Message]
     ) -> list[Request | bytes]:
         """Return the requests of a batch, and ready answers to invalid items.
 
@@ -283,7 +285,7 @@ class Handshake:
 
     def _announce_to(
         self,
-        arrival: AdmittedRequest,
+        arrival: AdmittedHttpRequest,
         session: HttpSession,
         missed: Sequence[Event] = (),
         of: int = 0,
@@ -299,7 +301,7 @@ class Handshake:
         )
 
     def _connect_announcements(
-        self, arrival: AdmittedRequest, session: HttpSession, missed: Sequence[Event], of: int
+        self, arrival: AdmittedHttpRequest, session: HttpSession, missed: Sequence[Event], of: int
     ) -> None:
         connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
         stream = session.listen()
@@ -308,7 +310,7 @@ class Handshake:
             connection.write(encode_event(event.data, id=event_id(of, event.number)))
         stream.connect(connection)
 
-    def _find_stream(self, arrival: AdmittedRequest, session: HttpSession, last: str) -> None:
+    def _find_stream(self, arrival: AdmittedHttpRequest, session: HttpSession, last: str) -> None:
         place = parse_event_id(last)
         if place is None:
             arrival.refuse(400, unknown_event())
@@ -326,7 +328,7 @@ class Handshake:
             self._endpoint.then(missed, resume, arrival.exchange)
 
     def _resume(
-        self, arrival: AdmittedRequest, session: HttpSession, number: int, found: MissedEvents
+        self, arrival: AdmittedHttpRequest, session: HttpSession, number: int, found: MissedEvents
     ) -> None:
         if found is None:
             arrival.refuse(400, unknown_event())
@@ -367,7 +369,7 @@ class LegacySse:
     def __len__(self) -> int:
         return len(self._channels)
 
-    def open(self, arrival: AdmittedRequest) -> None:
+    def open(self, arrival: AdmittedHttpRequest) -> None:
         """Serve a GET: open a connection that lasts as long as its stream."""
         head, exchange = arrival.head, arrival.exchange
         if len(self._channels) >= MAX_STREAMS:
@@ -391,7 +393,7 @@ class LegacySse:
         path = head.request.path.rstrip("/").removesuffix(SSE_PLACE) + MESSAGES_PLACE + id
         stream.write(encode_event(path.encode(), event="endpoint"))
 
-    def take(self, arrival: AdmittedRequest, body: bytes) -> None:
+    def take(self, arrival: AdmittedHttpRequest, body: bytes) -> None:
         """Serve a POST: deliver a message to one of the connections."""
         request = arrival.head.request
         channel = self._channels.get((request.place or "").removeprefix(MESSAGES_PLACE))

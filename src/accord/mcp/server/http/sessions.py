@@ -23,7 +23,7 @@ from accord.jsonrpc.runtime.requests import Cancellable
 from accord.mcp.protocol.headers import SESSION
 from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.checks import AdmittedRequest
+from accord.mcp.server.http.checks import AdmittedHttpRequest
 from accord.mcp.server.http.http_session import EventStream, HttpSession, SessionStore
 from accord.mcp.server.http.responses import EVENT_STREAM, OK, notification, status_of
 from accord.mcp.server.session import LINK, Phase, Principal, Session, owner_of
@@ -183,7 +183,7 @@ class PostResponse(Struct, eq=False):
     """One POST with requests in flight."""
 
     session: HttpSession
-    arrival: AdmittedRequest
+    arrival: AdmittedHttpRequest
     _waiting: int = 1
     """The number of requests without an answer."""
     is_batch: bool = False
@@ -340,7 +340,7 @@ class NotificationSource:
 
     __slots__ = ("_arrival", "_link")
 
-    def __init__(self, link: SessionLink, arrival: AdmittedRequest) -> None:
+    def __init__(self, link: SessionLink, arrival: AdmittedHttpRequest) -> None:
         self._link = link
         self._arrival = arrival
 
@@ -435,7 +435,7 @@ class InitializeCall(SessionCall, eq=False):
 
 
 def context_of(
-    arrival: AdmittedRequest, link: SessionLink, method: str, id: Id | UnsetType
+    arrival: AdmittedHttpRequest, link: SessionLink, method: str, id: Id | UnsetType
 ) -> Context:
     return Context(
         method,

@@ -29,7 +29,7 @@ from accord.jsonrpc.protocol.messages import (
 from accord.jsonrpc.runtime.requests import Cancellable
 from accord.mcp.protocol.messages import RequestId
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.checks import AdmittedRequest, McpHead
+from accord.mcp.server.http.checks import AdmittedHttpRequest, McpHead
 from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.responses import EVENT_STREAM, OK, notification, restated, status_of
 from accord.mcp.server.session import LINK, Phase, Principal, Session
@@ -186,7 +186,9 @@ class PlainRpc:
     def __init__(self, endpoint: EndpointState) -> None:
         self._endpoint = endpoint
 
-    def take(self, arrival: AdmittedRequest, id: Id | UnsetType, method: str, params: Any) -> None:
+    def take(
+        self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
+    ) -> None:
         """Serve a request or a notification."""
         if id is UNSET:
             self._hear(arrival, method, params)
@@ -194,7 +196,7 @@ class PlainRpc:
         else:
             PlainPost(self._endpoint, arrival, [Request(id, method, params)], is_batch=False)
 
-    def take_batch(self, arrival: AdmittedRequest, messages: Sequence[Message]) -> None:
+    def take_batch(self, arrival: AdmittedHttpRequest, messages: Sequence[Message]) -> None:
         requests: list[Request | bytes] = []
         used: set[Id] = set()
         for message in messages:
@@ -214,7 +216,7 @@ class PlainRpc:
         else:
             arrival.accept()
 
-    def _hear(self, arrival: AdmittedRequest, method: str, params: Any) -> None:
+    def _hear(self, arrival: AdmittedHttpRequest, method: str, params: Any) -> None:
         call = PlainCall(arrival, lambda _data: None)
         self._endpoint.dispatcher.serve(UNSET, method, params, call)
 
@@ -227,7 +229,7 @@ class PlainPost:
     def __init__(
         self,
         endpoint: EndpointState,
-        arrival: AdmittedRequest,
+        arrival: AdmittedHttpRequest,
         requests: Sequence[Request | bytes],
         *,
         is_batch: bool,
@@ -273,7 +275,7 @@ class PlainCall:
 
     __slots__ = ("_arrival", "_ends", "_take", "principal", "session")
 
-    def __init__(self, arrival: AdmittedRequest, take: Callable[[bytes | None], None]) -> None:
+    def __init__(self, arrival: AdmittedHttpRequest, take: Callable[[bytes | None], None]) -> None:
         self._arrival = arrival
         self._take: Callable[[bytes | None], None] | None = take
         self._ends: list[Callable[[], None]] = []

@@ -21,7 +21,7 @@ from accord.mcp.protocol.input_requests import (
     CreateMessageResult,
     ElicitForm,
     ElicitResult,
-    ElicitUrl as ElicitUrlParams,
+    ElicitUrlParams,
     ListRootsResult,
     Method,
     ModelHint,

@@ -45,7 +45,7 @@ from accord.mcp.server.listeners import (
 )
 from accord.mcp.server.session import ClientLink, Incoming, Phase, Principal, link_of
 from accord.mcp.server.task_runner import check_extension
-from accord.mcp.server.task_store import TaskRecord, heard
+from accord.mcp.server.task_store import TaskRecord, notification_params
 
 log = logging.getLogger("accord.mcp")
 
@@ -253,4 +253,4 @@ class SubscriptionListener:
             self._link.notify(change.method, params)
 
     def hear_of_task(self, record: TaskRecord) -> None:
-        self._link.notify("notifications/tasks", heard(record, self._id))
+        self._link.notify("notifications/tasks", notification_params(record, self._id))

@@ -26,7 +26,7 @@ from accord.mcp.protocol.messages import CallToolResult, Profile
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.components.content import error_result, output_of
 from accord.mcp.server.components.parameters import (
-    Docstring,
+    ParsedDocstring,
     input_schema,
     output_schema,
     read_docstring,
@@ -166,7 +166,7 @@ def _by_name(parameter: Parameter) -> Parameter | None:
     return parameter if parameter.kind == "var_keyword" else None
 
 
-def _docstring(method: Method) -> Docstring:
+def _docstring(method: Method) -> ParsedDocstring:
     names = [*(each.name for each in method.parameters), "context"]
     return read_docstring(method.doc, names)
 

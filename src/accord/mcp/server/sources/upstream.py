@@ -23,7 +23,7 @@ from accord.mcp.protocol.input_requests import (
     CreateMessageResult,
     ElicitForm,
     ElicitResult,
-    ElicitUrl,
+    ElicitUrlParams,
     Root,
 )
 from accord.mcp.protocol.messages import LogParams
@@ -126,7 +126,7 @@ class ForwardedInputRequests:
         possible = {id(_session(it.context) or it) for it in self._passing}
         return self._passing[-1] if len(possible) == 1 else None
 
-    async def elicit(self, asked: ElicitForm | ElicitUrl) -> ElicitResult:
+    async def elicit(self, asked: ElicitForm | ElicitUrlParams) -> ElicitResult:
         answer: Answer[Any]
         if isinstance(asked, ElicitForm):
             answer = await self._ask(
