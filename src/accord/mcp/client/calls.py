@@ -50,11 +50,11 @@ class Cache:
 
     def get(self, method: str, key: str, *, now: float) -> Any:
         """Return the cached result; None if it is missing or has expired."""
-        kept = self._kept.get((method, key))
-        if kept is None:
+        cached = self._kept.get((method, key))
+        if cached is None:
             return None
-        if now < kept.until:
-            return kept.result
+        if now < cached.until:
+            return cached.result
         del self._kept[method, key]
         return None
 
@@ -79,7 +79,9 @@ class Cache:
     def forget_private(self) -> None:
         """Drop all results that are valid for one set of credentials only."""
         self._kept = {
-            each: kept for each, kept in self._kept.items() if kept.result.cache_scope == "public"
+            each: cached
+            for each, cached in self._kept.items()
+            if cached.result.cache_scope == "public"
         }
 
 

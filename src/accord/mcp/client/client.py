@@ -113,7 +113,7 @@ class Client:
         **options: Unpack[ClientTransportOptions],
     ) -> None:
         check_options(type(self), options, ClientTransportOptions.__annotations__)
-        asked = InputHandlers(
+        handlers = InputHandlers(
             sampling=sampling,
             sampling_tools=sampling_tools,
             elicitation=elicitation,
@@ -121,17 +121,17 @@ class Client:
             roots=roots,
         )
         info = Implementation(name=name, version=version, title=title)
-        identity = ClientIdentity(info, asked.capabilities)
+        identity = ClientIdentity(info, handlers.capabilities)
         if logging is not None:
             identity.log_level = "info"
-        self._inbox = Inbox(asked, logging=logging, progress=progress)
+        self._inbox = Inbox(handlers, logging=logging, progress=progress)
         self._inbox.add(self)
         self._cache = Cache() if cache else None
         self._connecting = Connector(
             target,
             identity,
             self._inbox,
-            asked,
+            handlers,
             mode=mode,
             version=protocol_version,
             headers=headers or {},
@@ -340,9 +340,9 @@ class Client:
     ) -> ReadResourceResult:
         """Return the contents of the resource at `uri`."""
         self.agreement.need("resources", "resources/read")
-        kept = self._kept("resources/read", uri)
-        if kept is not None:
-            return kept  # type: ignore[no-any-return]
+        cached = self._kept("resources/read", uri)
+        if cached is not None:
+            return cached  # type: ignore[no-any-return]
         answered = await self.conversation.ask_answering(
             "resources/read", {"uri": uri}, _options(timeout, longest, progress, meta)
         )
@@ -463,14 +463,14 @@ class Client:
         these resources, and `["*", uri, …]` to both.
         """
         uris = () if isinstance(resources, bool) else tuple(resources)
-        wanted = SubscriptionRequest(
+        request = SubscriptionRequest(
             tools=tools,
             prompts=prompts,
             resources=resources is True or "*" in uris,
             uris=tuple(uri for uri in uris if uri != "*"),
             tasks=tuple(tasks),
         )
-        return Listening(self.conversation, wanted)
+        return Listening(self.conversation, request)
 
     # Lists and the cache
 
@@ -497,9 +497,9 @@ class Client:
         await self.list_tools()
 
     async def _page(self, method: str, kind: type[R], cursor: str | None) -> R:
-        kept = self._kept(method, cursor or "")
-        if kept is not None:
-            return kept  # type: ignore[no-any-return]
+        cached = self._kept(method, cursor or "")
+        if cached is not None:
+            return cached  # type: ignore[no-any-return]
         params = {} if cursor is None else {"cursor": cursor}
         result: R = decode_result(await self.conversation.ask(method, params), kind, method)
         if isinstance(result, ListToolsResult):

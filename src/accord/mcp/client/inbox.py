@@ -122,11 +122,11 @@ class InputHandlers:
 
     async def _sample(self, params: Any) -> CreateMessageResult:
         assert self._sampling is not None
-        asked = _read(params, CreateMessage)
-        if not self._sampling_tools and (asked.tools or asked.tool_choice):
+        request = _read(params, CreateMessage)
+        if not self._sampling_tools and (request.tools or request.tool_choice):
             # 2025-11-25, sampling: tools for a client without `sampling.tools` are an error.
             raise own_error("invalid_params", "Invalid params: tools are not declared here")
-        result: CreateMessageResult | str = await _settled(self._sampling(asked))
+        result: CreateMessageResult | str = await _settled(self._sampling(request))
         if isinstance(result, str):
             content = TextContent(text=result)
             return CreateMessageResult(role="assistant", content=content, model=UNNAMED_MODEL)
@@ -138,17 +138,17 @@ class InputHandlers:
         if mode not in self._modes:
             # 2025-11-25, elicitation: -32602 for a mode that was not declared.
             raise own_error("invalid_params", f"Invalid params: no elicitation by {mode[:40]}")
-        asked: ElicitForm | ElicitUrlParams
-        asked = _read(params, ElicitUrlParams) if mode == "url" else _read(params, ElicitForm)
+        request: ElicitForm | ElicitUrlParams
+        request = _read(params, ElicitUrlParams) if mode == "url" else _read(params, ElicitForm)
         result: ElicitResult | dict[str, Any] | None
-        result = await _settled(self._elicitation(asked))
+        result = await _settled(self._elicitation(request))
         if result is None:
             return ElicitResult(action="decline")
         if isinstance(result, dict):
             result = ElicitResult(action="accept", content=result)
-        if result.action != "accept" or isinstance(asked, ElicitUrlParams):
+        if result.action != "accept" or isinstance(request, ElicitUrlParams):
             return replace(result, content=None)
-        return replace(result, content={**defaults_in(asked), **(result.content or {})})
+        return replace(result, content={**defaults_in(request), **(result.content or {})})
 
     async def _list_roots(self, params: Any) -> ListRootsResult:
         roots = await _settled(self._roots()) if callable(self._roots) else self._roots

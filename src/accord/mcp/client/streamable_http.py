@@ -83,30 +83,36 @@ class Endpoint:
         Raises TransportError. A 401 or 403 without new credentials is returned like any response.
         """
         address = self.address if address is None else address
-        asked = AuthRequest(method=method, url=_url(address), server=_url(self.address))
+        auth_request = AuthRequest(method=method, url=_url(address), server=_url(self.address))
         redirects = 0
         while True:
-            credentials = {} if self._auth is None else await self._auth.headers(asked)
+            credentials = {} if self._auth is None else await self._auth.headers(auth_request)
             fields = {**self._headers, **headers, **credentials}
             response = await self._requester.request(method, address, fields, body)
             if response.status in REDIRECTS and "location" in response.headers:
                 await _drop(response)
                 redirects += 1
                 address = _redirected(address, response, redirects)
-                asked = replace(asked, url=_url(address))
+                auth_request = replace(auth_request, url=_url(address))
                 continue
             if self._auth is None or response.status not in (401, 403):
                 return response
-            asked = replace(asked, headers=credentials)
-            if asked.attempt >= MAX_CHALLENGES or not await self._again(asked, response, around):
+            auth_request = replace(auth_request, headers=credentials)
+            if auth_request.attempt >= MAX_CHALLENGES or not await self._again(
+                auth_request, response, around
+            ):
                 return response
             await _drop(response)
             self._credentials_changed()
-            asked = replace(asked, attempt=asked.attempt + 1, headers={})
+            auth_request = replace(auth_request, attempt=auth_request.attempt + 1, headers={})
 
-    async def _again(self, asked: AuthRequest, response: Response, around: Around | None) -> bool:
+    async def _again(
+        self, auth_request: AuthRequest, response: Response, around: Around | None
+    ) -> bool:
         assert self._auth is not None
-        challenged: Any = self._auth.challenged(asked, response.status, dict(response.headers))
+        challenged: Any = self._auth.challenged(
+            auth_request, response.status, dict(response.headers)
+        )
         try:
             return await (challenged if around is None else around(challenged))
         except BaseException:
@@ -560,9 +566,9 @@ class _StreamPosition:
 
     def seconds(self, failures: int) -> float:
         """Return the delay before the next connection."""
-        asked = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
-        wanted = max(asked, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
-        return min(wanted, MAX_RETRY_SECONDS)
+        requested = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
+        delay = max(requested, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
+        return min(delay, MAX_RETRY_SECONDS)
 
 
 def _limit(most: int | None) -> dict[str, int]:

@@ -83,7 +83,7 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
             "resources": self.resources,
         }
         return [
-            *(Change(kind) for kind, wanted in lists.items() if wanted),
+            *(Change(kind) for kind, subscribed in lists.items() if subscribed),
             *(Change("resource", uri) for uri in self.uris),
             *(Change("task", id) for id in self.tasks),
         ]
@@ -148,9 +148,9 @@ class Changes:
 class Listening:
     """A subscription: `async with client.listen(…) as changes`."""
 
-    def __init__(self, conversation: Conversation, wanted: SubscriptionRequest) -> None:
+    def __init__(self, conversation: Conversation, request: SubscriptionRequest) -> None:
         self._conversation = conversation
-        self._wanted = wanted
+        self._wanted = request
         self._changes = Changes()
         self._task: asyncio.Task[None] | None = None
         self._id: Any = None

@@ -209,8 +209,8 @@ def _check_parameter(
     headers: Mapping[str, str], parameter: HeaderParameter, arguments: Any
 ) -> str | None:
     header, value = parameter.header, parameter.value(arguments)
-    given = headers.get(header.lower())
-    if given is not None and (value is None or isinstance(value, Mapping | list)):
+    header_value = headers.get(header.lower())
+    if header_value is not None and (value is None or isinstance(value, Mapping | list)):
         return f"{header} header is given, and the arguments have no value for it"
     try:
         text = _text(value)
@@ -218,9 +218,9 @@ def _check_parameter(
         return f"{header} header: {error}"
     if text is None:
         return None
-    if given is not None and isinstance(value, int | float) and not isinstance(value, bool):
+    if header_value is not None and isinstance(value, int | float) and not isinstance(value, bool):
         # 2026-07-28, Streamable HTTP, server validation: integers are compared as numbers
-        number = _INTEGER.fullmatch(given.strip(" \t"))
+        number = _INTEGER.fullmatch(header_value.strip(" \t"))
         if number is not None and int(number[1]) == value:
             return None
     return _compare_encoded(headers, header, text)

@@ -112,12 +112,12 @@ class Sealer:
         Raises `SealError`.
         """
         body, key = self._unsealed(text)
-        expires, who, what = (
+        expires, principal_digest, what = (
             body[:_TIME],
             body[_TIME : _TIME + _BINDING],
             body[_TIME + _BINDING : _TIME + 2 * _BINDING],
         )
-        if not hmac.compare_digest(who, _principal(key, principal)):
+        if not hmac.compare_digest(principal_digest, _principal(key, principal)):
             raise SealError("other_principal")
         if not hmac.compare_digest(what, _request(key, method, digest)):
             raise SealError("other_request")

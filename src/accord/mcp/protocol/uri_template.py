@@ -282,9 +282,9 @@ class _Hole:
         for index, variable in enumerate(self._variables):
             if variable.explode and texts:
                 later = len(self._variables) - index - 1
-                taken = max(1, len(texts) - later)
-                found.append((variable, [unescape(it) for it in texts[:taken]]))
-                texts = texts[taken:]
+                count = max(1, len(texts) - later)
+                found.append((variable, [unescape(it) for it in texts[:count]]))
+                texts = texts[count:]
             elif texts:
                 found.append((variable, unescape(texts[0])))
                 texts = texts[1:]
@@ -301,8 +301,8 @@ class _Hole:
                 found.append((variable, own if variable.explode else own[0]))
             elif own:
                 return None
-        taken = {variable.name for variable, _ in found}
-        open_to_all = [it for it in self._variables if it.explode and it.name not in taken]
+        names = {variable.name for variable, _ in found}
+        open_to_all = [it for it in self._variables if it.explode and it.name not in names]
         others = {unescape(name): unescape(value) for name, value in pairs}
         if len(others) != len(pairs) or (others and not open_to_all):
             return None

@@ -166,11 +166,11 @@ class Context(Struct, eq=False):
         incoming = self._incoming
         if incoming.era is Era.STATELESS:
             least = incoming.meta.log_level
-            wanted = least is not UNSET and is_wanted(level, least)
+            is_requested = least is not UNSET and is_wanted(level, least)
         else:
             session = incoming.link.session
-            wanted = session is not None and is_wanted(level, session.log_level or "debug")
-        if wanted:
+            is_requested = session is not None and is_wanted(level, session.log_level or "debug")
+        if is_requested:
             params = LogParams(level=level, data=data, logger=logger)
             self._tell("notifications/message", params)
         return DONE

@@ -97,8 +97,8 @@ class Access:
         view = View(registry, incoming, context)
 
         def items() -> list[tuple[int, T]]:
-            seen = view.numbered()
-            return seen if where is None else [each for each in seen if where(each[1])]
+            visible = view.numbered()
+            return visible if where is None else [each for each in visible if where(each[1])]
 
         return ready.page(
             incoming,
@@ -136,8 +136,8 @@ class Access:
         view = View(registry, incoming, self._runner.context(incoming) if conditional else None)
 
         def items() -> list[Any]:
-            seen = (each for _, each in view.numbered())
-            return [each.definition for each in seen if where is None or where(each)]
+            visible = (each for _, each in view.numbered())
+            return [each.definition for each in visible if where is None or where(each)]
 
         return sourced.page(
             source,
@@ -283,8 +283,8 @@ class Core:
         served = table(self)
         for name, row in served.methods.items():
             self.router.put(raw_method(self._plan(name, row), name))
-        for name, hear in served.notifications.items():
-            self.router.put(raw_method(_notification_plan(hear), name))
+        for name, handle in served.notifications.items():
+            self.router.put(raw_method(_notification_plan(handle), name))
 
     def _plan(self, name: str, row: MethodRow) -> Plan:
         read_refused, admit = self._admission.read_refused, self._admission.admit
@@ -350,9 +350,9 @@ class Core:
                 result = await result
             if not isinstance(result, Raw) or row.result is Result:
                 return result
-            seen = msgspec.json.decode(result, type=row.result)
-            ready[id(seen)] = seen, result
-            return seen
+            typed = msgspec.json.decode(result, type=row.result)
+            ready[id(typed)] = typed, result
+            return typed
 
         async def proceed() -> Any:
             try:
@@ -414,7 +414,7 @@ class ServableServer(ServerState, Protocol):
     def router(self) -> Router: ...
 
 
-def _notification_plan(hear: Plan) -> Plan:
+def _notification_plan(handle: Plan) -> Plan:
     """Return a plan for a notification.
 
     A request with the name of a notification asks for a method that does not exist.
@@ -425,6 +425,6 @@ def _notification_plan(hear: Plan) -> Plan:
             message = f"Method not found: {context.method} is a notification"
             raise own_error("method_not_found", message, method=context.method)
         check_notification(params)
-        return hear(params, context)
+        return handle(params, context)
 
     return plan

@@ -250,10 +250,10 @@ class Tasks:
         return record
 
     def _ttl(self, params: CallToolParams) -> int:
-        wanted = UNSET if params.task is UNSET else params.task.ttl
-        if wanted is UNSET:
+        requested = UNSET if params.task is UNSET else params.task.ttl
+        if requested is UNSET:
             return self._settings.ttl_ms
-        return min(max(wanted, MIN_TTL_MS), self._settings.max_ttl_ms)
+        return min(max(requested, MIN_TTL_MS), self._settings.max_ttl_ms)
 
     def _adopt(
         self,
@@ -401,8 +401,8 @@ class Tasks:
             if running.incoming.era is Era.HANDSHAKE:
                 running.link.announce("notifications/tasks/status", task_result(record))
         self.wake(record.id)
-        for hear in tuple(self._listeners.get(record.id, ())):
-            hear(record)
+        for listener in tuple(self._listeners.get(record.id, ())):
+            listener(record)
 
     # The end
 

@@ -114,9 +114,9 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self._without(keys, now)
 
     def _without(self, keys: set[str], now: float) -> TaskRecord:
-        left = {key: it for key, it in self.questions.items() if key not in keys}
-        status: TaskStatus = "input_required" if left else "working"
-        return replace(self, status=status, questions=left, updated=now)
+        remaining = {key: it for key, it in self.questions.items() if key not in keys}
+        status: TaskStatus = "input_required" if remaining else "working"
+        return replace(self, status=status, questions=remaining, updated=now)
 
     def ended(
         self,
@@ -211,8 +211,8 @@ class MemoryTaskStore:
         changed = None if record is None else change(record)
         if changed is not None:
             self._records[id] = changed
-            for hear in self._observers:
-                hear(changed)
+            for observer in self._observers:
+                observer(changed)
         return changed
 
     async def remove(self, id: str) -> None:
@@ -391,8 +391,8 @@ class TaskInputChannel:
         placed = [self._place(*each) for each in questions]
         keys = {key for key, _, _ in placed}
         try:
-            asked = {key: request for key, _, request in placed}
-            await self._store.change(self._id, lambda record: record.asking(asked, time.time()))
+            requests = {key: request for key, _, request in placed}
+            await self._store.change(self._id, lambda record: record.asking(requests, time.time()))
             answers = [await self._waiting[key] for key, _, _ in placed]
         except asyncio.CancelledError:
             await self._store.change(self._id, lambda record: record.withdrawn(keys, time.time()))

@@ -367,8 +367,8 @@ def code_in(answer: dict[str, str], realm: Realm) -> str:
 def _with_query(url: str, parameters: dict[str, str]) -> str:
     """Add query parameters; keep those of the endpoint (RFC 6749, section 3.1)."""
     parts = urlsplit(url)
-    given = [pair for pair in parse_qsl(parts.query) if pair[0] not in parameters]
-    return urlunsplit(parts._replace(query=urlencode([*given, *parameters.items()])))
+    existing = [pair for pair in parse_qsl(parts.query) if pair[0] not in parameters]
+    return urlunsplit(parts._replace(query=urlencode([*existing, *parameters.items()])))
 
 
 REDIRECT: Final = "http://127.0.0.1:0/callback"

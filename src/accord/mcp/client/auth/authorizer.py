@@ -153,11 +153,11 @@ class Authorizer:
 
         Return whether there was one that is not stale.
         """
-        kept = await self._kept(access.server)
-        if kept is None or kept == access.token:
+        stored = await self._kept(access.server)
+        if stored is None or stored == access.token:
             return False
-        access.token = kept
-        return not kept.is_stale(time.time())
+        access.token = stored
+        return not stored.is_stale(time.time())
 
     async def _renew(self, access: _Access, token: Token) -> None:
         """Replace a token without the user; drop it if the authorization server refuses."""

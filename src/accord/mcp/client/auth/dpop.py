@@ -71,8 +71,8 @@ def new_key() -> PrivateKey:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    made = ec.generate_private_key(ec.SECP256R1())
-    pem = made.private_bytes(
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),

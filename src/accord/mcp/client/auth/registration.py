@@ -206,13 +206,13 @@ def _request(
     return request
 
 
-def _method(given: str | None, asked: Method) -> Method:
+def _method(registered: str | None, requested: Method) -> Method:
     """Return the registered authentication method.
 
     RFC 7591, section 3.2.1: the server may register another one than was requested.
     """
-    if given is None or given == asked:
-        return asked
-    if given in ("none", "client_secret_basic", "client_secret_post"):
-        return given  # type: ignore[return-value]
-    raise AuthorizationError(f"the client was registered for authentication by {given[:40]!r}")
+    if registered is None or registered == requested:
+        return requested
+    if registered in ("none", "client_secret_basic", "client_secret_post"):
+        return registered  # type: ignore[return-value]
+    raise AuthorizationError(f"the client was registered for authentication by {registered[:40]!r}")

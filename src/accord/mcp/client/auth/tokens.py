@@ -89,8 +89,8 @@ def choose_method(client: Registration, supported: Sequence[str] | None) -> Meth
 def method_to_register(supported: Sequence[str] | None) -> Method:
     """Return the method to register: `none` if possible, else one with a secret."""
     methods = ("client_secret_basic",) if supported is None else tuple(supported)
-    wanted: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
-    return next((method for method in wanted if method in methods), "none")
+    preferred: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
+    return next((method for method in preferred if method in methods), "none")
 
 
 def _assertion(client: Registration, issuer: str) -> dict[str, str]:

@@ -163,8 +163,8 @@ MAX_CHALLENGE_SCOPES: Final = 100
 
 def challenge(scheme: str, **parameters: str) -> bytes:
     """Return the header line of one challenge, without empty parameters."""
-    said = ", ".join(f"{name}={_quoted(value)}" for name, value in parameters.items() if value)
-    return f"www-authenticate: {scheme}{' ' if said else ''}{said}\r\n".encode("ascii")
+    listed = ", ".join(f"{name}={_quoted(value)}" for name, value in parameters.items() if value)
+    return f"www-authenticate: {scheme}{' ' if listed else ''}{listed}\r\n".encode("ascii")
 
 
 def scope_of(scopes: Iterable[str]) -> str:
@@ -333,11 +333,11 @@ def scopes_in(claims: dict[str, Any]) -> frozenset[str]:
     """
     found: list[str] = []
     for name in ("scope", "scp"):
-        said = claims.get(name)
-        if isinstance(said, str):
-            found += said.split(" ")
-        elif isinstance(said, list):
-            found += [each for each in said if isinstance(each, str)]
+        claim = claims.get(name)
+        if isinstance(claim, str):
+            found += claim.split(" ")
+        elif isinstance(claim, list):
+            found += [each for each in claim if isinstance(each, str)]
     return frozenset(each for each in found[:MAX_TOKEN_SCOPES] if each)
 
 
@@ -353,8 +353,8 @@ def _is_for(claims: dict[str, Any], audience: frozenset[str] | None) -> bool:
     """
     if audience is None:
         return True
-    said = claims.get("aud")
-    several = said if isinstance(said, list) else [said]
+    claim = claims.get("aud")
+    several = claim if isinstance(claim, list) else [claim]
     return any(isinstance(each, str) and canonical_url(each) in audience for each in several)
 
 

@@ -226,8 +226,8 @@ def admission(auth: Authenticator | Verifier) -> Admit:
     authenticator = authenticator_of(auth)
 
     def admit(target: str, headers: Mapping[str, str]) -> Verdict | Awaitable[Verdict]:
-        who = authenticator.authenticate(_request(target, headers))
-        return _later(who) if isawaitable(who) else _verdict(who)
+        result = authenticator.authenticate(_request(target, headers))
+        return _later(result) if isawaitable(result) else _verdict(result)
 
     return admit
 
@@ -250,14 +250,14 @@ def belong_to(peer: Peer, principal: Principal) -> None:
     peer.observe(changed)
 
 
-async def _later(who: Awaitable[Principal | Refusal | None]) -> Verdict:
-    return _verdict(await who)
+async def _later(result: Awaitable[Principal | Refusal | None]) -> Verdict:
+    return _verdict(await result)
 
 
-def _verdict(who: Principal | Refusal | None) -> Verdict:
-    if isinstance(who, Refusal):
-        return Reply(who.status, JSON + who.headers, who.body)
-    return {"principal": who}
+def _verdict(result: Principal | Refusal | None) -> Verdict:
+    if isinstance(result, Refusal):
+        return Reply(result.status, JSON + result.headers, result.body)
+    return {"principal": result}
 
 
 def _request(target: str, headers: Mapping[str, str]) -> WebRequest:

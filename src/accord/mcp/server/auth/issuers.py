@@ -383,8 +383,8 @@ def read_keys(document: Any) -> list[PublicKey]:
 
     Unusable ones are skipped (RFC 7517, section 5).
     """
-    said = document.get("keys") if isinstance(document, dict) else document
-    found = map(read_key, list(said)[:MAX_KEYS]) if isinstance(said, list | tuple) else ()
+    jwks = document.get("keys") if isinstance(document, dict) else document
+    found = map(read_key, list(jwks)[:MAX_KEYS]) if isinstance(jwks, list | tuple) else ()
     return [key for key in found if key is not None]
 
 

@@ -111,9 +111,13 @@ class JwtVerifier:
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
-        kept = self._kept.get(digest)
-        if kept is not None and self._now() < kept.until and kept.changes == self._keys.changes:
-            return kept.principal
+        cached = self._kept.get(digest)
+        if (
+            cached is not None
+            and self._now() < cached.until
+            and cached.changes == self._keys.changes
+        ):
+            return cached.principal
         header = read_header(token)
         if header is None or not self._is_acceptable(header):
             return None
@@ -197,17 +201,17 @@ class Introspection:
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
-        kept = self._kept.get(digest)
-        if kept is not None and self._now() < kept.until:
-            return kept.principal
+        cached = self._kept.get(digest)
+        if cached is not None and self._now() < cached.until:
+            return cached.principal
         return self._ask(token, digest)
 
     async def _ask(self, token: str, digest: bytes) -> Principal | None:
         form = {"token": token, "token_type_hint": "access_token"}
-        said = await post_form(self._address, form, self._headers, self._tls)
+        response = await post_form(self._address, form, self._headers, self._tls)
         # RFC 7662, section 2.2: only `true` means an active token
-        active = said.pop("active", None) is True
-        principal = principal_of(said, self._expected, self._now()) if active else None
+        active = response.pop("active", None) is True
+        principal = principal_of(response, self._expected, self._now()) if active else None
         self._kept.pop(digest, None)
         if principal is not None and self._cache_seconds > 0:
             self._keep(digest, principal)

@@ -76,14 +76,14 @@ class DpopProofs:
         return self._is_new(claims, thumbprint)
 
     def _is_for(self, claims: dict[str, Any], method: str, url: str, token: str) -> bool:
-        at, made = claims.get("htu"), claims.get("iat")
+        at, issued_at = claims.get("htu"), claims.get("iat")
         return (
             claims.get("htm") == method
             and isinstance(at, str)
             # Without query and fragment, which are not part of it.
             and canonical_url(at.partition("?")[0].partition("#")[0]) == canonical_url(url)
-            and isinstance(made, int | float)
-            and abs(made - self._now()) <= WINDOW_SECONDS
+            and isinstance(issued_at, int | float)
+            and abs(issued_at - self._now()) <= WINDOW_SECONDS
             and _same(claims.get("ath"), base64url(sha256(token.encode("ascii")).digest()))
         )
 
@@ -103,8 +103,8 @@ class DpopProofs:
         return True
 
 
-def _same(said: Any, expected: str) -> bool:
-    return isinstance(said, str) and hmac.compare_digest(said.encode(), expected.encode())
+def _same(claimed: Any, expected: str) -> bool:
+    return isinstance(claimed, str) and hmac.compare_digest(claimed.encode(), expected.encode())
 
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
@@ -235,10 +235,10 @@ class ProtectedResource(BearerAuth):
         return f"{self.resource.rstrip('/')}/{request.place}" if request.place else self.resource
 
     def _challenge(self, scheme: Scheme = "bearer", **parameters: str) -> bytes:
-        told = {**parameters, "resource_metadata": self.metadata_url}
+        extended = {**parameters, "resource_metadata": self.metadata_url}
         if scheme == "bearer" and not self._dpop_required:
-            return challenge("Bearer", **told)
-        return challenge("DPoP", **told, algs=" ".join(ALGORITHMS))
+            return challenge("Bearer", **extended)
+        return challenge("DPoP", **extended, algs=" ".join(ALGORITHMS))
 
 
 class _Metadata(LivingApp[Reply]):

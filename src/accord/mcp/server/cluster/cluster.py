@@ -157,8 +157,8 @@ class SharedTasks:
         self._observers.append(hear)
 
     def _tell(self, record: TaskRecord) -> None:
-        for hear in self._observers:
-            hear(record)
+        for observer in self._observers:
+            observer(record)
 
     def _changed(self, changed: TaskChanged) -> None:
         self._worker.spawn(self._tell_of(changed.task))

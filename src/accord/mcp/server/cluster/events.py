@@ -243,8 +243,8 @@ class SharedEvents:
         self, key: Key, stream: Row, events: list[Event], number: int
     ) -> list[Event]:
         """Return the events, and an error for each request without an answer."""
-        said = await self._store.fetch(_EVENTS, *key, 0)
-        answers = [_decode_answer(bytes(row["data"])) for row in said]
+        rows = await self._store.fetch(_EVENTS, *key, 0)
+        answers = [_decode_answer(bytes(row["data"])) for row in rows]
         answered = {answer.id for answer in answers if answer.method is UNSET}
         last = max(number, events[-1].number if events else 0)
         open_requests = [id for id in _decode_ids(stream["requests"]) if id not in answered]
@@ -366,10 +366,10 @@ class _EntryWriter(Struct, frozen=True):
 
 def _unbroken(events: list[Event], number: int) -> list[Event]:
     """Return the events that follow `number` without a gap."""
-    kept = []
+    unbroken = []
     for event in events:
         number += 1
         if event.number != number:
             break
-        kept.append(event)
-    return kept
+        unbroken.append(event)
+    return unbroken

@@ -288,10 +288,10 @@ class SharedSessions:
         if known is not None and known.session.serves(cancelled.request):
             known.session.cancel(cancelled.request)
 
-    def _said(self, said: ClientAnnouncement) -> None:
-        known = self._known.get(said.session)
+    def _said(self, announcement: ClientAnnouncement) -> None:
+        known = self._known.get(announcement.session)
         if known is not None and known.session.announcements is not None:
-            known.session.announcements.send(bytes(said.message))
+            known.session.announcements.send(bytes(announcement.message))
 
     def _listens(self, listens: ClientListens) -> None:
         known = self._known.get(listens.session)
@@ -305,8 +305,8 @@ class SharedSessions:
             self._take(known, saved.version, bytes(saved.state))
         self._worker.send(saved.worker, SaveReceipt(saved.receipt))
 
-    def _taken(self, taken: SaveReceipt) -> None:
-        waiting = self._taking.get(taken.receipt)
+    def _taken(self, receipt: SaveReceipt) -> None:
+        waiting = self._taking.get(receipt.receipt)
         if waiting is not None:
             waiting.set()
 
@@ -385,7 +385,7 @@ class SharedSessions:
         if not known.version:
             await self._insert(known, state)
             return
-        taken = self._taking[receipt] = asyncio.Event()
+        received = self._taking[receipt] = asyncio.Event()
         try:
             written = await self._store.transact(work)
             if written is None:
@@ -395,7 +395,7 @@ class SharedSessions:
             known.state = merged
             restore_state(session.state, merge_states(state, ours, merged))
             if listens_elsewhere:
-                await _until(taken)
+                await _until(received)
         finally:
             del self._taking[receipt]
 
@@ -521,7 +521,7 @@ def _is_ready(state: SessionState) -> int:
     return int(state.phase is Phase.READY)
 
 
-async def _until(taken: asyncio.Event) -> None:
+async def _until(received: asyncio.Event) -> None:
     """Wait for the receipt of the worker that the client listens to.
 
     That worker checks subscriptions, so it must know of one before its client gets an answer. A
@@ -529,4 +529,4 @@ async def _until(taken: asyncio.Event) -> None:
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(TAKEN_SECONDS):
-            await taken.wait()
+            await received.wait()

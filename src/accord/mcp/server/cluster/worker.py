@@ -271,9 +271,9 @@ class ClusterWorker:
 
     def _deliver(self, letter: bytes) -> None:
         found = decode_mail(letter)
-        for hear in self._hear.get(type(found), ()):
+        for receiver in self._hear.get(type(found), ()):
             try:
-                hear(found)
+                receiver(found)
             except Exception:
                 log.exception("mail could not be handled: %s", type(found).__name__)
 

@@ -268,12 +268,12 @@ class Handler:
 
         def bind(arguments: Any, context: Context | None) -> Any:
             try:
-                given = {name: _decode_object(arguments)}
+                members = {name: _decode_object(arguments)}
             except REFUSALS:
                 raise InvalidParamsError("arguments: expected an object") from None
             if wants is not None:
-                given[wants] = context  # type: ignore[assignment]
-            return call(**given)
+                members[wants] = context  # type: ignore[assignment]
+            return call(**members)
 
         return bind
 
@@ -362,9 +362,9 @@ class Completions:
             "of": of,
             "argument": params.argument.name,
         }
-        wanted = {each.name for each in handler.parameters}
-        given = {name: value for name, value in known.items() if name in wanted}
-        return handler.begin(handler.bind(encode(given), context), context)
+        accepted = {each.name for each in handler.parameters}
+        passed = {name: value for name, value in known.items() if name in accepted}
+        return handler.begin(handler.bind(encode(passed), context), context)
 
 
 def matching(typed: str, choices: Sequence[str]) -> list[str]:
@@ -372,9 +372,9 @@ def matching(typed: str, choices: Sequence[str]) -> list[str]:
 
     If none do, return the choices that contain it.
     """
-    wanted = typed.casefold()
-    found = [each for each in choices if each.casefold().startswith(wanted)]
-    return found or [each for each in choices if wanted in each.casefold()]
+    prefix = typed.casefold()
+    found = [each for each in choices if each.casefold().startswith(prefix)]
+    return found or [each for each in choices if prefix in each.casefold()]
 
 
 def choices_of(parameters: Sequence[Parameter]) -> dict[str, tuple[str, ...]]:

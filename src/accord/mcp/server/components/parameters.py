@@ -58,7 +58,7 @@ def read_docstring(doc: str, names: Collection[str]) -> ParsedDocstring:
     unchanged, so nothing is lost.
     """
     lines = doc.split("\n")
-    kept: list[str] = []
+    text_lines: list[str] = []
     found: dict[str, str] = {}
     place = 0
     while place < len(lines):
@@ -69,12 +69,12 @@ def read_docstring(doc: str, names: Collection[str]) -> ParsedDocstring:
                 place = end
                 break
         else:
-            kept.append(lines[place])
+            text_lines.append(lines[place])
             place += 1
     known = {name: text for name, text in found.items() if name in names and text}
     if set(found) - set(names):
         return ParsedDocstring("\n".join(lines).strip(), known)
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(kept))
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(text_lines))
     return ParsedDocstring(text.strip(), known)
 
 
@@ -284,8 +284,8 @@ def input_schema(
         if parameter.kind == "var_keyword":
             others = value
             continue
-        said = (described or {}).get(parameter.name, "")
-        properties[parameter.name] = _described(value, parameter, said)
+        description = (described or {}).get(parameter.name, "")
+        properties[parameter.name] = _described(value, parameter, description)
         if parameter.required:
             required.append(parameter.name)
     if required:
@@ -348,9 +348,9 @@ def _described(value: Any, parameter: Parameter, otherwise: str) -> Any:
     """Return the schema of a parameter, with its description and its default."""
     if not isinstance(value, dict):
         return value
-    said = description_of(parameter.annotation) or otherwise
-    if said and "description" not in value:
-        value = {**value, "description": said}
+    description = description_of(parameter.annotation) or otherwise
+    if description and "description" not in value:
+        value = {**value, "description": description}
     if parameter.required or parameter.default is UNSET:
         return value
     try:

@@ -192,11 +192,11 @@ def _message(value: Any) -> PromptMessage:
 
 def _argument(parameter: Parameter, otherwise: str) -> PromptArgument:
     schema = accepts(parameter.annotation).value
-    said = schema if isinstance(schema, dict) else {}
+    members = schema if isinstance(schema, dict) else {}
     return PromptArgument(
         name=parameter.name,
-        title=said.get("title", ""),
-        description=said.get("description", "")
+        title=members.get("title", ""),
+        description=members.get("description", "")
         or description_of(parameter.annotation)
         or otherwise,
         required=parameter.required,

@@ -57,8 +57,8 @@ def is_permitted(component: RestrictedComponent, principal: Principal | None) ->
         return False
     if component.allow is None:
         return True
-    said = component.allow(principal)
-    return bool(said) and not isawaitable(said)
+    allowed = component.allow(principal)
+    return bool(allowed) and not isawaitable(allowed)
 
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

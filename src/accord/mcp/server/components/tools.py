@@ -332,9 +332,9 @@ class FunctionTool(ServedTool):
             return self._failed(error)
 
     def _check(self, schema: JsonSchema, arguments: Raw | UnsetType) -> None:
-        given = msgspec.json.decode(_NOTHING if arguments is UNSET else arguments)
+        decoded = msgspec.json.decode(_NOTHING if arguments is UNSET else arguments)
         try:
-            problem = schema.problem(given)
+            problem = schema.problem(decoded)
         except TooComplexError:
             problem = "they take too much work to check"
         if problem is not None:

@@ -314,10 +314,10 @@ def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> _MediaRefus
     accept = request.fields.get("accept")
     if accept is None or not needed:
         return None  # RFC 9110, section 12.5.1: any media type will do
-    taken = {_range(each) for each in accept.lower().split(",")}
+    accepted = {_range(each) for each in accept.lower().split(",")}
     for media_type in needed:
         kind = media_type.partition("/")[0]
-        if not taken & {media_type, f"{kind}/*", "*/*"}:
+        if not accepted & {media_type, f"{kind}/*", "*/*"}:
             why = f"the header accept must list {' and '.join(needed)}"
             return _MediaRefusal("media_type_not_acceptable", why)
     return None

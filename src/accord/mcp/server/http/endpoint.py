@@ -194,14 +194,14 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         if self._auth is None or self._closed_on is asyncio.get_running_loop():
             return judged
         await self.start()  # a verifier may need resources of the server's lifespan
-        who = self._auth.authenticate(judged.request, channel)
-        if isawaitable(who):
-            who = await who
-        if isinstance(who, Refusal):
-            return Reply(who.status, judged.json + who.headers, who.body)
+        result = self._auth.authenticate(judged.request, channel)
+        if isawaitable(result):
+            result = await result
+        if isinstance(result, Refusal):
+            return Reply(result.status, judged.json + result.headers, result.body)
         # A proof of possession is valid once; a token may be revoked before the body arrives.
         repeatable = getattr(self._auth, "repeatable", False)
-        return judged if repeatable else replace(judged, principal=who)
+        return judged if repeatable else replace(judged, principal=result)
 
     def exhausted(self, request: WebRequest) -> Reply:
         return self.gate.exhausted(request)
@@ -302,12 +302,12 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         await self._living.aclose()
 
     def _let_in(
-        self, who: Principal | Refusal | None, head: McpHead, body: bytes, exchange: Exchange
+        self, result: Principal | Refusal | None, head: McpHead, body: bytes, exchange: Exchange
     ) -> None:
-        if isinstance(who, Refusal):
-            exchange.reply(who.body, status=who.status, headers=head.json + who.headers)
+        if isinstance(result, Refusal):
+            exchange.reply(result.body, status=result.status, headers=head.json + result.headers)
         else:
-            self._serve(AdmittedHttpRequest(head, who, exchange), body)
+            self._serve(AdmittedHttpRequest(head, result, exchange), body)
 
     def _serve(self, arrival: AdmittedHttpRequest, body: bytes) -> None:
         head = arrival.head

@@ -119,46 +119,46 @@ class MemoryEvents:
         """Do nothing: events remain for a client that lost the last of them."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
-        kept = self._sessions.get(session)
-        if kept is None:
-            kept = self._sessions[session] = _SessionEvents()
+        events = self._sessions.get(session)
+        if events is None:
+            events = self._sessions[session] = _SessionEvents()
         else:
             self._sessions.move_to_end(session)
-        kept.events[stream, event.number] = event.data
-        kept.streams[stream] = event.number
+        events.events[stream, event.number] = event.data
+        events.streams[stream] = event.number
         self.size += len(event.data)
         self.count += 1
-        if len(kept.events) > self._max_per_session:
-            self._drop_one(kept)
+        if len(events.events) > self._max_per_session:
+            self._drop_one(events)
         while self.size > self._max_bytes or self.count > self._max_events:
             self._drop_oldest()
 
     def after(self, session: str, stream: int, number: int) -> list[Event] | None:
-        kept = self._sessions.get(session)
-        if kept is None or number > kept.streams.get(stream, -1):
+        events = self._sessions.get(session)
+        if events is None or number > events.streams.get(stream, -1):
             return None
         found = []
-        for each in range(number + 1, kept.streams[stream] + 1):
-            data = kept.events.get((stream, each))
+        for each in range(number + 1, events.streams[stream] + 1):
+            data = events.events.get((stream, each))
             if data is None:
                 return None
             found.append(Event(each, data))
         return found
 
     def forget(self, session: str) -> None:
-        kept = self._sessions.pop(session, None)
-        if kept is not None:
-            self.size -= sum(map(len, kept.events.values()))
-            self.count -= len(kept.events)
+        events = self._sessions.pop(session, None)
+        if events is not None:
+            self.size -= sum(map(len, events.events.values()))
+            self.count -= len(events.events)
 
     def _drop_oldest(self) -> None:
-        session, kept = next(iter(self._sessions.items()))
-        self._drop_one(kept)
-        if not kept.events:
+        session, events = next(iter(self._sessions.items()))
+        self._drop_one(events)
+        if not events.events:
             del self._sessions[session]
 
-    def _drop_one(self, kept: _SessionEvents) -> None:
-        self.size -= kept.drop()
+    def _drop_one(self, events: _SessionEvents) -> None:
+        self.size -= events.drop()
         self.count -= 1
 
 

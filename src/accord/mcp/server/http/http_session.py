@@ -232,8 +232,8 @@ class HttpSession:
         """Send a request to the client by `send`, and wait for the answer."""
         if self._asked is None:
             ids = Counter(first=self._first + 1)
-            asked = Asked(limits=self.endpoint.limits, next_id=ids)
-            self._asked = Calls(asked, timeout=timeout)
+            requests = Asked(limits=self.endpoint.limits, next_id=ids)
+            self._asked = Calls(requests, timeout=timeout)
         call, data = self._asked.prepare(
             method, params, timeout=timeout, longest=None, idempotent=False, message=None
         )

@@ -143,8 +143,8 @@ def restated(answer: bytes, id: Id | UnsetType) -> bytes:
     case = CASES.get(reason) if isinstance(reason, str) else None
     if case is None or error.code != case.handshake or error.code == case.stateless:
         return answer
-    told = from_wire(case.stateless, error.message, error.data)
-    return encode_failure(None if id is UNSET else id, told)
+    restated_error = from_wire(case.stateless, error.message, error.data)
+    return encode_failure(None if id is UNSET else id, restated_error)
 
 
 def notification(method: str, params: Any) -> bytes:

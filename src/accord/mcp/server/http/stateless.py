@@ -94,8 +94,8 @@ class StatelessCall(Struct, eq=False):
             if status is OK:
                 self._exchange.reply(data, headers=lines)
             else:
-                told = restated(data, self._id)
-                self._endpoint.send_json(self._exchange, told, status, lines)
+                response = restated(data, self._id)
+                self._endpoint.send_json(self._exchange, response, status, lines)
         self._running = None
         if self._ends is not None:
             self._end()

@@ -156,11 +156,11 @@ class QuestionKeys:
 
     def key(self, name: str, label: str, digest: str) -> str:
         """Return a key that is unique within the request."""
-        wanted = name or f"{label}-{digest[:12]}"
-        times = self._taken[wanted] = self._taken.get(wanted, 0) + 1
+        key = name or f"{label}-{digest[:12]}"
+        times = self._taken[key] = self._taken.get(key, 0) + 1
         if len(self._taken) > MAX_QUESTIONS:
             raise RuntimeError(f"a request asks more than {MAX_QUESTIONS:,} questions")
-        return wanted if times == 1 else f"{wanted}-{times}"
+        return key if times == 1 else f"{key}-{times}"
 
 
 class RequestChannel:
@@ -330,15 +330,15 @@ def problem_with_answer(request: bytes, answer: bytes) -> str:
 
     For processes that take an answer and did not ask the question.
     """
-    asked = _decode_request(request)
+    decoded = _decode_request(request)
     try:
-        if asked.method == "roots/list":
+        if decoded.method == "roots/list":
             decode_roots(answer)
-        elif asked.method == "sampling/createMessage":
+        elif decoded.method == "sampling/createMessage":
             decode_message(answer)
         else:
             found = read_elicited(answer)
-            schema = msgspec.json.decode(asked.params).get("requestedSchema")
+            schema = msgspec.json.decode(decoded.params).get("requestedSchema")
             if found.action == "accept" and schema is not None:
                 return problem_with(found.content or {}, schema)
     except (AnswerRefusedError, *REFUSALS):

@@ -84,9 +84,9 @@ class Elicit(Generic[T]):
         return {"elicitation": {"form": {}}}
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        wanted = capabilities.elicitation
+        capability = capabilities.elicitation
         since = max(V2025_06_18, self._form.since)
-        return wanted is not None and wanted.takes_form and version >= since
+        return capability is not None and capability.takes_form and version >= since
 
     def params(self, version: str) -> ElicitForm:
         return ElicitForm(message=self.message, requested_schema=self._form.schema_in(version))
@@ -124,8 +124,8 @@ class ElicitUrl:
         return {"elicitation": {"url": {}}}
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        wanted = capabilities.elicitation
-        return wanted is not None and wanted.url is not None and version >= V2025_11_25
+        capability = capabilities.elicitation
+        return capability is not None and capability.url is not None and version >= V2025_11_25
 
     def params(self, version: str) -> ElicitUrlParams:
         # 2025-11-25, elicitation: the id is required; from 2026-07-28 on there is none.
@@ -242,13 +242,13 @@ class Sample:
         return {"sampling": features}
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        wanted = capabilities.sampling
-        if wanted is None:
+        capability = capabilities.sampling
+        if capability is None:
             return False
-        if self._uses_tools and (wanted.tools is None or version < V2025_11_25):
+        if self._uses_tools and (capability.tools is None or version < V2025_11_25):
             return False
         # 2025-11-25, sampling: before that, every client could be asked to include context.
-        return not self._uses_context or wanted.context is not None or version < V2025_11_25
+        return not self._uses_context or capability.context is not None or version < V2025_11_25
 
     def params(self, version: str) -> CreateMessage:
         return self._params

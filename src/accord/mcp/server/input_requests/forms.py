@@ -148,10 +148,10 @@ def _selection(
 ) -> dict[str, Any]:
     if not all(isinstance(choice, str) for choice in choices):
         raise RegistrationError(f"the choices of field '{name}' of a form must be strings")
-    shown = titles.get(tuple(choices))
+    labels = titles.get(tuple(choices))
     options: dict[str, Any] = {"enum": choices}
-    if shown is not None:
-        pairs = [{"const": it, "title": title} for it, title in zip(choices, shown, strict=True)]
+    if labels is not None:
+        pairs = [{"const": it, "title": title} for it, title in zip(choices, labels, strict=True)]
         options = {"oneOf" if kind == "string" else "anyOf": pairs}
     if kind == "array":
         options = {"items": options if "anyOf" in options else {"type": "string", **options}}
@@ -195,8 +195,8 @@ def _resolved(value: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _not_null(choices: list[Any]) -> Any:
-    left = [choice for choice in choices if choice != {"type": "null"}]
-    return left[0] if len(left) == 1 else None
+    others = [choice for choice in choices if choice != {"type": "null"}]
+    return others[0] if len(others) == 1 else None
 
 
 def _choices(value: dict[str, Any]) -> list[Any] | None:

@@ -189,18 +189,18 @@ class _Subscriptions:
 
     async def listen(self, params: ListenParams, incoming: Incoming) -> Any:
         server, tasks = self._server, self._tasks
-        wanted = await self._with_tasks(
+        requested = await self._with_tasks(
             self._access.supported(params.notifications, incoming), incoming
         )
         id = incoming.context.id
-        listener = SubscriptionListener(incoming.link, wanted, id)
+        listener = SubscriptionListener(incoming.link, requested, id)
         server.listeners.add(listener)
-        tasks.listen(wanted.task_ids, listener.hear_of_task)
+        tasks.listen(requested.task_ids, listener.hear_of_task)
         try:
             # 2026-07-28, subscriptions: the acknowledgment comes before everything else.
             incoming.link.notify(
                 "notifications/subscriptions/acknowledged",
-                {"_meta": {SUBSCRIPTION_ID: id}, "notifications": wanted},
+                {"_meta": {SUBSCRIPTION_ID: id}, "notifications": requested},
             )
             # An expired token gives no right to further notifications.
             principal = incoming.link.principal
@@ -209,22 +209,22 @@ class _Subscriptions:
                     await server.closing.wait()
         finally:
             server.listeners.discard(listener)
-            tasks.stop_listening(wanted.task_ids, listener.hear_of_task)
+            tasks.stop_listening(requested.task_ids, listener.hear_of_task)
         return self._runner.replies.finish(Result(meta={SUBSCRIPTION_ID: id}), incoming)
 
     async def _with_tasks(
-        self, wanted: SubscriptionFilter, incoming: Incoming
+        self, requested: SubscriptionFilter, incoming: Incoming
     ) -> SubscriptionFilter:
         """Return the filter with only the tasks that the client may see.
 
         Raises RpcError for a client that names tasks and does not declare their extension.
         """
-        if not wanted.task_ids:
-            return wanted
+        if not requested.task_ids:
+            return requested
         check_extension(incoming)
-        ids = list(dict.fromkeys(wanted.task_ids))[:MAX_TASKS]
+        ids = list(dict.fromkeys(requested.task_ids))[:MAX_TASKS]
         known = await self._tasks.among(ids, incoming)
-        return replace(wanted, task_ids=[record.id for record in known])
+        return replace(requested, task_ids=[record.id for record in known])
 
 
 class SubscriptionListener:

@@ -99,13 +99,13 @@ class ResultStream:
         )
 
     async def _answer(self, id: str, request: bytes) -> TaskAnswer:
-        asked = _decode_request(request)
-        params = related(msgspec.json.decode(asked.params), id)
+        decoded = _decode_request(request)
+        params = related(msgspec.json.decode(decoded.params), id)
         if "elicitationId" in params:
             self._asker.elicitations.remember(params["elicitationId"], self._incoming.link)
         try:
             raw = await self._incoming.link.ask(
-                asked.method, params, into=Raw, timeout=self._asker.timeout
+                decoded.method, params, into=Raw, timeout=self._asker.timeout
             )
         except TransportError:
             raise

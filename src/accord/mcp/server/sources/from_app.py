@@ -102,8 +102,8 @@ class RouteTool(ServedTool):
         profile: Profile = "standard",
     ) -> CallToolResult:
         try:
-            given = {} if arguments is UNSET else _decode_arguments(arguments)
-            value = await call_route(self._in_process, self._route, given, context)
+            values = {} if arguments is UNSET else _decode_arguments(arguments)
+            value = await call_route(self._in_process, self._route, values, context)
             return self._result(value, era)
         except REFUSALS:
             return error_result("arguments: expected an object")
@@ -200,17 +200,17 @@ def _input_schema(route: Route) -> dict[str, Any]:
 def _described(value: Any, parameter: RouteParameter) -> Any:
     if not isinstance(value, dict):
         return value
-    said: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     if parameter.description:
-        said["description"] = parameter.description
+        described["description"] = parameter.description
     if parameter.default is not UNSET:
-        said["default"] = parameter.default
-    return {**value, **said} if said else value
+        described["default"] = parameter.default
+    return {**value, **described} if described else value
 
 
 def _description(route: Route) -> str:
-    said = route.description or route.summary or str(route)
-    return f"Deprecated. {said}" if route.deprecated else said
+    description = route.description or route.summary or str(route)
+    return f"Deprecated. {description}" if route.deprecated else description
 
 
 def _template(route: Route, scheme: str) -> tuple[str, list[str]]:
@@ -249,8 +249,8 @@ def _error_text(error: RpcError) -> str:
     details = list(body.values()) if isinstance(body, dict) else [body]
     if all(each is None or (isinstance(each, str) and each in error.message) for each in details):
         return error.message
-    shown = body if isinstance(body, str) else encode(body).decode()
-    return f"{error.message}\n{shown[:MAX_SHOWN]}"
+    text = body if isinstance(body, str) else encode(body).decode()
+    return f"{error.message}\n{text[:MAX_SHOWN]}"
 
 
 class Application:

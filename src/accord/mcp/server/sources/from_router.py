@@ -70,11 +70,11 @@ def tools_of(
         for name, each in router.methods.items()
         if not each.about.hidden and not each.protocol
     }
-    wanted, unwanted = _patterns(include, methods), _patterns(exclude, methods)
+    included, excluded = _patterns(include, methods), _patterns(exclude, methods)
     return [
         MethodTool(method, naming(name))
         for name, method in methods.items()
-        if (not wanted or _fits(name, wanted)) and not _fits(name, unwanted)
+        if (not included or _fits(name, included)) and not _fits(name, excluded)
     ]
 
 
@@ -151,9 +151,9 @@ def _schema(method: Method) -> dict[str, Any]:
     schema = input_schema(
         tuple(filter(None, map(_by_name, method.parameters))), _docstring(method).parameters
     )
-    for name, said in method.about.params.items():
+    for name, description in method.about.params.items():
         if isinstance(schema["properties"].get(name), dict):
-            schema["properties"][name] = {**schema["properties"][name], "description": said}
+            schema["properties"][name] = {**schema["properties"][name], "description": description}
     return schema
 
 
@@ -173,13 +173,13 @@ def _docstring(method: Method) -> ParsedDocstring:
 
 def _description(method: Method) -> str:
     about = method.about
-    said = "\n\n".join(filter(None, (about.summary, about.description)))
-    said = said or _docstring(method).text
-    return f"Deprecated. {said}".strip() if about.deprecated else said
+    description = "\n\n".join(filter(None, (about.summary, about.description)))
+    description = description or _docstring(method).text
+    return f"Deprecated. {description}".strip() if about.deprecated else description
 
 
-def _patterns(given: Iterable[str], methods: Iterable[str]) -> tuple[str, ...]:
-    patterns = (given,) if isinstance(given, str) else tuple(given)
+def _patterns(names: Iterable[str], methods: Iterable[str]) -> tuple[str, ...]:
+    patterns = (names,) if isinstance(names, str) else tuple(names)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in methods):
             raise RegistrationError(f"no method fits {pattern!r}")

@@ -198,11 +198,11 @@ class ProxiedTool(ServedTool):
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult:
-        given = {} if arguments is UNSET else msgspec.json.decode(arguments)
+        values = {} if arguments is UNSET else msgspec.json.decode(arguments)
 
         async def ask(client: Client) -> CallToolResult:
             result = await client.call_tool(
-                self.definition.name, given, progress=_progress(context)
+                self.definition.name, values, progress=_progress(context)
             )
             return CallToolResult(
                 content=result.content,
@@ -297,9 +297,9 @@ def _update(
             registry.remove(name)
     for name, definition in found.items():
         known = registry.get(name)
-        made = make(definition)
-        if known is None or known.definition != made.definition:
-            registry.replace(name, made)
+        component = make(definition)
+        if known is None or known.definition != component.definition:
+            registry.replace(name, component)
 
 
 def _progress(context: Context) -> Callable[[ProgressParams], Any]:
