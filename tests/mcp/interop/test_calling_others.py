@@ -1,5 +1,5 @@
 """Our client calls servers of both TypeScript SDKs, in both eras. Those that are written in
-Python are called in tests/mcp/client/test_official.py."""
+Python are called in tests/mcp/client/test_client_official.py."""
 
 from __future__ import annotations
 

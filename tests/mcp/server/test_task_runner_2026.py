@@ -10,7 +10,7 @@ import pytest
 from accord import Router, RpcError
 from tests.mcp.server.asking_client import INFO, client_of, modern, text_of, unchecked
 from tests.mcp.server.task_demo import EXTENSION, WITH_TASKS, Demo, TaskClient
-from tests.mcp.server.test_tasks import OVER, client, refused
+from tests.mcp.server.test_task_runner import OVER, client, refused
 
 MISSING = {
     "reason": "capability_not_supported",

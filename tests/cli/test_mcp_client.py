@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import COMMAND, PATIENCE, Completed, accord, environment
-from tests.mcp.cli.files import serving
+from tests.cli.mcp_server_files import serving
 
 LISTED = """\
 tools

@@ -9,7 +9,7 @@ import pytest
 
 from accord.mcp import Client
 from tests.cli.command import PATIENCE, accord
-from tests.mcp.cli.files import INITIALIZE, ask, call, run, serving, tell
+from tests.cli.mcp_server_files import INITIALIZE, ask, call, run, serving, tell
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 

@@ -18,8 +18,8 @@ from accord.mcp.protocol.input_requests import (
     ElicitResult,
     ElicitUrlParams,
 )
+from tests.mcp.server.input_requests.test_ask import demo as asking_demo
 from tests.mcp.server.task_demo import Demo
-from tests.mcp.server.test_asking import demo as asking_demo
 
 MODES = pytest.mark.parametrize("mode", ["legacy", "modern"])
 

@@ -10,7 +10,7 @@ import pytest
 from accord import Router, RpcError
 from tests.mcp.server.asking_client import client_of, text_of
 from tests.mcp.server.task_demo import Demo
-from tests.mcp.server.test_tasks import OVER, client, refused
+from tests.mcp.server.test_task_runner import OVER, client, refused
 
 
 async def refused_call(tasks: Any, tool: str, **params: Any) -> RpcError:
