@@ -112,7 +112,7 @@ class ClientTransportOptions(TransportOptions, total=False):
 
 
 class Connector:
-    """Connects one client to its server, and renews its sessions."""
+    """The connector of one client to its server, which also renews lost sessions."""
 
     def __init__(
         self,

@@ -345,7 +345,7 @@ class StreamableHttpChannel:
         task.add_done_callback(lambda _task: self._posts.pop(call.id, None))
 
     def abandon(self, id: Id, method: str) -> None:
-        """Cancel a request that has no waiting caller any more."""
+        """Cancel a request after its caller has gone."""
         task = self._posts.get(id)
         if task is not None:
             task.cancel()  # closes its stream, which in the stateless era cancels the request

@@ -45,7 +45,7 @@ because a server without the stateless era expects no notification before a hand
 
 
 class ClientWire(Protocol):
-    """A way to the server; `close` ends all waiting on it."""
+    """The transport of a client's messages; `close` fails everything that waits on it."""
 
     mirrors: bool
     """True if headers repeat parts of requests, so that tools may require some."""
@@ -77,7 +77,7 @@ class ClientWire(Protocol):
 
 
 class DuplexWire:
-    """One connection for everything, in both eras."""
+    """A wire over one connection that carries messages both ways, in both eras."""
 
     mirrors = False
 
@@ -163,6 +163,8 @@ class DirectChannel:
             return
         other = self.other
         other.inbox.append(data)
+        # A receiver that sends while it receives must not recurse: the loop in `take` that called
+        # it delivers the rest.
         if other.taking:
             return
         other.taking = True
@@ -170,6 +172,7 @@ class DirectChannel:
         if other.since < MAX_DIRECT_DELIVERIES:
             other.take()
         else:
+            # Two ends that only answer each other would keep the event loop from all other tasks.
             other.since = 0
             self._loop.call_soon(other.take)
 

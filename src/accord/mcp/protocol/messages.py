@@ -50,7 +50,7 @@ class ListParams(Params, frozen=True, kw_only=True):
 
 
 class TaskRequest(Struct, frozen=True):
-    """2025-11-25: the wish to run a request as a task."""
+    """2025-11-25: the part of a request that asks to run it as a task."""
 
     ttl: int | UnsetType = UNSET
 

@@ -215,7 +215,7 @@ log = logging.getLogger("accord.mcp")
 
 
 class HandlerRunner:
-    """Runs the handlers of one server."""
+    """The runner of one server's handlers: contexts, deadlines, errors and results."""
 
     def __init__(self, server: ServerState) -> None:
         self.server = server

@@ -82,7 +82,7 @@ _STRANGE: Final = _page("Nothing to see here", "This is not an answer that is wa
 
 
 class RedirectListener:
-    """Receives the authorization response at one redirect URI."""
+    """A receiver of authorization responses at one redirect URI."""
 
     def __init__(self, uri: str, take: Callable[[str, str], Awaitable[str]]) -> None:
         self.uri = uri

@@ -109,7 +109,7 @@ MAX_NONCE: Final = 1_000
 
 
 class Proofs:
-    """Signs DPoP proofs with one key, including the nonces of servers."""
+    """A signer of DPoP proofs with one key, which remembers the nonces of servers."""
 
     def __init__(self, key: PrivateKey, *, now: Callable[[], float] = time.time) -> None:
         self._key = key

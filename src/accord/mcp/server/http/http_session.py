@@ -257,6 +257,7 @@ class HttpSession:
         """Take a client's answer."""
         if self.others is not None and not isinstance(response, Invalid):
             id = response.id
+            # Each process numbers its requests in its own span, so the id shows which one asked.
             if isinstance(id, int) and id // SPAN != self.others.number:
                 self.others.settle(self, response)
                 return

@@ -55,7 +55,7 @@ MAX_WATCHED: Final = 1_000
 
 
 class Proxy:
-    """Fills a server with the components of another one while it runs."""
+    """The components of an upstream server, mirrored into a server while it runs."""
 
     def __init__(
         self,
