@@ -10,7 +10,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from tests.mcp.client_auth.site import Answer, Asked, Site
+from tests.mcp.client.auth.site import Answer, Asked, Site
 
 RESOURCE = "https://shop.example/mcp"
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from accord.mcp.server.auth import Principal, ProtectedResource
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.site import served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.site import served
 from tests.mcp.interop.commands import PATIENCE, python
 from tests.mcp.server.auth.service import ROOT, make_shop, tokens
 from tests.mcp.server.http.service import serving

@@ -23,7 +23,7 @@ from jwt.algorithms import ECAlgorithm
 from accord.mcp.server.auth import JwtVerifier, Principal, UnavailableError, Verifier
 from accord.mcp.server.auth.authenticator import ExpectedClaims, principal_of
 from accord.mcp.server.auth.issuers import ALGORITHMS, load_jwt, read_key
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.site import Answer, served
 from tests.mcp.server.auth.issuer import RESOURCE, Issuer, Key
 
 ISSUER = "https://issuer.example"

@@ -19,9 +19,9 @@ from accord.mcp.server.auth import (
     ProtectedResource,
     UnavailableError,
 )
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.browser import REDIRECT, Browser
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.browser import REDIRECT, Browser
+from tests.mcp.client.auth.site import Answer, served
 from tests.mcp.server.auth.issuer import Issuer, Key
 from tests.mcp.server.auth.service import bearer, make_shop, tokens
 from tests.mcp.server.http.service import ACCEPT, Carrier, initialize, request, serving

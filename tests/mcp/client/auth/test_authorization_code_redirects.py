@@ -9,8 +9,8 @@ import pytest
 
 from accord.jsonrpc.protocol.errors import ConnectError
 from accord.mcp.client.auth import AuthorizationError, MemoryStorage, OAuth
-from tests.mcp.client_auth.browser import fetch
-from tests.mcp.client_auth.conftest import World
+from tests.mcp.client.auth.browser import fetch
+from tests.mcp.client.auth.conftest import World
 from tests.patience import PATIENCE
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.site import Answer, Asked, Site
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.site import Answer, Asked, Site
 
 _RESULTS: dict[str, Any] = {
     "server/discover": {

@@ -8,10 +8,10 @@ import pytest
 
 from accord.mcp import Client
 from accord.mcp.client.auth import AuthorizationError, DiscoveryError, UntrustedError
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.service import Service
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.service import Service
+from tests.mcp.client.auth.site import Answer, served
 
 
 async def _connect(world: World) -> None:

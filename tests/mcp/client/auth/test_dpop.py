@@ -12,8 +12,8 @@ from jwt.algorithms import ECAlgorithm
 
 from accord.mcp import Client
 from accord.mcp.client.auth import AuthorizationError, MemoryStorage, OAuth, UntrustedError
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.site import Answer, Asked
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.site import Answer, Asked
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from accord.mcp import Client
 from accord.mcp.client.auth import AuthorizationError, ClientCredentials, PrivateKey
 from accord.mcp.client.auth.tokens import Registration, Token, TokenResponse
 from accord.mcp.client.auth_hook import AuthRequest
-from tests.mcp.client_auth.conftest import World
+from tests.mcp.client.auth.conftest import World
 
 
 def test_nothing_that_is_secret_is_in_a_representation() -> None:

@@ -7,8 +7,8 @@ import pytest
 from accord.jsonrpc.protocol.errors import TransportError
 from accord.mcp.client.auth import ClientCredentials, InsufficientScopeError
 from accord.mcp.client.auth_hook import AuthRequest
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.site import Answer, Asked
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.site import Answer, Asked
 
 
 def _asked_for(world: World) -> list[str | None]:

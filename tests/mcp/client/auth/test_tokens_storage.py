@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord.mcp.client.auth import AuthorizationError, FileStorage, MemoryStorage, Storage
-from tests.mcp.client_auth.conftest import World
+from tests.mcp.client.auth.conftest import World
 
 
 @pytest.fixture(params=["memory", "file"])

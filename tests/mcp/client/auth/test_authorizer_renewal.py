@@ -9,8 +9,8 @@ import pytest
 from accord.mcp.client.auth import MemoryStorage
 from accord.mcp.client.auth.tokens import TokenResponse, stale_at
 from accord.mcp.client.auth_hook import AuthRequest
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.site import Answer, Asked
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.site import Answer, Asked
 
 
 def _refreshes(world: World) -> list[dict[str, str]]:

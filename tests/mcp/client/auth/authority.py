@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.mcp.client_auth.site import Answer, Asked, Site
+from tests.mcp.client.auth.site import Answer, Asked, Site
 
 
 class Authority(Site):

@@ -10,10 +10,10 @@ import pytest
 from accord.mcp import Client
 from accord.mcp.client.auth import OAuth
 from accord.mcp.client.auth_hook import Auth
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.browser import REDIRECT, Browser
-from tests.mcp.client_auth.service import Service
-from tests.mcp.client_auth.site import served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.browser import REDIRECT, Browser
+from tests.mcp.client.auth.service import Service
+from tests.mcp.client.auth.site import served
 
 
 class World:

@@ -16,11 +16,11 @@ from accord.mcp.client.auth import (
     OAuthError,
     UntrustedError,
 )
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.browser import REDIRECT
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.service import Service
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.browser import REDIRECT
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.service import Service
+from tests.mcp.client.auth.site import Answer, served
 
 
 @pytest.mark.req("M-15")

@@ -16,10 +16,10 @@ from accord.mcp.client.auth import (
     PrivateKey,
     UntrustedError,
 )
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.browser import REDIRECT
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.browser import REDIRECT
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.site import Answer, served
 
 DOCUMENT = "https://app.example/client.json"
 

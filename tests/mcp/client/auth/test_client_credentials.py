@@ -16,9 +16,9 @@ from accord.mcp.client.auth import (
     WorkloadIdentity,
 )
 from accord.mcp.client.auth.dpop import new_key
-from tests.mcp.client_auth.authority import Authority
-from tests.mcp.client_auth.conftest import World
-from tests.mcp.client_auth.site import Answer, served
+from tests.mcp.client.auth.authority import Authority
+from tests.mcp.client.auth.conftest import World
+from tests.mcp.client.auth.site import Answer, served
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
