@@ -1,7 +1,7 @@
-"""Plugins as they are installed: entry points of distributions, in four groups.
+"""Installed plugins: entry points of distributions, in four groups.
 
-Whoever never asks for a plugin pays nothing: the search is made when something is first looked for,
-and code of a plugin is imported when it is loaded. Knows nothing of what plugins add.
+Programs without plugins pay nothing: the search is made at the first look-up, and the code of a
+plugin is imported when it is loaded. This module knows nothing of what plugins add.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from accord.operations.auth.credentials import RequestCredentials, make_token
 from accord.operations.auth.storage import MAX_USABLE_TOKENS, days_after
-from accord.operations.auth.users import Token
+from accord.operations.auth.users import AccessToken
 from accord.operations.context import Caller
 from accord.operations.errors import (
     ConflictError,
@@ -47,7 +47,7 @@ async def test_a_token_is_shown_once_and_kept_as_a_hash(world: World) -> None:
     new = await world.call("create_token", "uma", name="laptop", scopes=["read"], expires_in=30)
     page = await world.call("list_tokens", "uma")
     assert page.items == [
-        Token(
+        AccessToken(
             id=new.id,
             name="laptop",
             user="uma",

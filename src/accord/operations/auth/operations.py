@@ -15,12 +15,12 @@ from accord.operations.auth import storage
 from accord.operations.auth.accounts import Accounts
 from accord.operations.auth.credentials import DEFAULT_TOKEN_DAYS, MAX_TOKEN_DAYS
 from accord.operations.auth.users import (
+    AccessToken,
     Email,
     LoginSession,
     NewToken,
     Password,
     SessionsEnded,
-    Token,
     TokenName,
     User,
     Username,
@@ -357,7 +357,7 @@ async def list_tokens(
     user: UserReference | None = None,
     limit: Limit = 20,
     cursor: Cursor | None = None,
-) -> Page[Token]:
+) -> Page[AccessToken]:
     """Your tokens, the newest first; administrators may name another user."""
     owner = await _token_owner(work, user)
     work.caller.require_own(owner["id"], "these tokens")
@@ -375,7 +375,7 @@ async def list_tokens(
 @operations.read(right="session", rest=Rest("GET", "/tokens/{id}"), tool=False, tag="tokens")
 async def get_token(
     work: OperationContext, *, id: TokenName, user: UserReference | None = None
-) -> Token:
+) -> AccessToken:
     """One token, by its id or name, without the token itself."""
     return storage.token_of(await _find_token(work, id, user))
 
@@ -390,7 +390,7 @@ async def get_token(
 )
 async def revoke_token(
     work: OperationContext, *, id: TokenName, user: UserReference | None = None
-) -> Token:
+) -> AccessToken:
     """Have a token refused from now on, by its id or name. Administrators may revoke all."""
     before = storage.token_of(await _find_token(work, id, user))
     if before.revoked_at is not None:
@@ -465,7 +465,7 @@ async def _make_room(work: OperationContext, owner: Row, name: str) -> None:
         )
 
 
-def _token_effect(action: Any, before: Token | None, after: Token) -> Effect:
+def _token_effect(action: Any, before: AccessToken | None, after: AccessToken) -> Effect:
     return Effect(
         action=action,
         kind="token",

@@ -24,10 +24,10 @@ from accord.operations.auth.credentials import (
     token_hash,
 )
 from accord.operations.auth.users import (
+    AccessToken,
     FirstRun,
     LoginSession,
     NewToken,
-    Token,
     User,
     is_username,
     username_key,
@@ -82,8 +82,8 @@ MAX_USABLE_TOKENS: Final = 100
 """Usable tokens per user."""
 
 
-def token_of(row: Row) -> Token:
-    return Token(
+def token_of(row: Row) -> AccessToken:
+    return AccessToken(
         id=row["id"],
         name=row["name"],
         user=row["username"],
@@ -107,7 +107,7 @@ def scopes_in(text: str) -> list[Scope]:
     return [scope for scope in SCOPES if scope in words]
 
 
-def token_effect_fields(token: Token) -> dict[str, object]:
+def token_effect_fields(token: AccessToken) -> dict[str, object]:
     """Return the fields of a token that effects report."""
     return {
         "name": token.name,

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -154,7 +154,9 @@ class User(Changed, kw_only=True):
     updated_at: str
 
 
-class Token(Changed, kw_only=True):
+class AccessToken(Changed, kw_only=True):
+    __schema_name__: ClassVar[str] = "Token"
+
     id: str
     name: str
     user: str
@@ -168,7 +170,7 @@ class Token(Changed, kw_only=True):
     revoked_at: str | None
 
 
-class NewToken(Token, kw_only=True):
+class NewToken(AccessToken, kw_only=True):
     token: str | UnsetType = UNSET
     """The token itself, which is shown this once."""
 

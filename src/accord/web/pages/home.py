@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.operations.auth.users import Token
+from accord.operations.auth.users import AccessToken
 from accord.operations.context import utc_now
 from accord.operations.errors import ServiceError
 from accord.web.activity import days
@@ -163,7 +163,7 @@ async def _steps(request: PageRequest) -> list[FirstStep]:
     return [] if all(step.is_done for step in steps) else steps
 
 
-def _connecting(tokens: Sequence[Token]) -> FirstStep:
+def _connecting(tokens: Sequence[AccessToken]) -> FirstStep:
     """Return the step that connects an assistant; it offers an unused token before a new one."""
     now = utc_now()
     unused = [
