@@ -89,11 +89,12 @@ suite: setup assets
 steady: setup ## Run the tests ten times in fresh clones, three times under load, and log how they ended (RUNS=10, LOADED=3).
 	$(BIN)/python -m tools.steady --runs $(RUNS) --loaded $(LOADED)
 
-lint: setup ## Check style, types and the layers.
+lint: setup ## Check style, types, the layers and dead code.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.dead_code
 
 format: setup ## Format the code, and fix what can be fixed.
 	$(BIN)/ruff check --fix .

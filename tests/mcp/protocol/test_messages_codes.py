@@ -8,12 +8,12 @@ import pytest
 
 from accord.jsonrpc.methods.router import RequestFault
 from accord.jsonrpc.protocol.catalogue import CATALOGUE
-from accord.jsonrpc.protocol.errors import RpcError, from_wire, own_error
+from accord.jsonrpc.protocol.errors import from_wire, own_error
 from accord.mcp.protocol.messages import (
     CASES,
     Profile,
+    case_of,
     failure,
-    http_status,
     request_error,
     standard_reason,
 )
@@ -125,4 +125,5 @@ def test_the_stateless_era_has_no_codes_that_it_does_not_define(case: str) -> No
     ],
 )
 def test_an_error_has_its_status(data: Any, status: int) -> None:
-    assert http_status(RpcError("m", code=-32000, data=data)) == status
+    case = case_of(data)
+    assert (200 if case is None else case.status) == status

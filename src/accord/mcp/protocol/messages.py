@@ -399,8 +399,7 @@ _STANDARD: Final[dict[Era, dict[int, str]]] = {
 }
 
 
-def http_status(error: RpcError) -> int:
-    """Return the HTTP status of a stateless answer with this error."""
-    reason = error.data.get("reason") if isinstance(error.data, dict) else None
-    case = CASES.get(reason) if isinstance(reason, str) else None
-    return 200 if case is None else case.status
+def case_of(data: Any) -> Case | None:
+    """Return the case that the data of an error names; None for errors of an application."""
+    reason = data.get("reason") if isinstance(data, dict) else None
+    return CASES.get(reason) if isinstance(reason, str) else None

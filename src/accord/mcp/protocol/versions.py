@@ -32,9 +32,6 @@ VERSIONS: Final = HANDSHAKE_VERSIONS + STATELESS_VERSIONS
 LATEST_HANDSHAKE: Final = HANDSHAKE_VERSIONS[-1]
 LATEST: Final = VERSIONS[-1]
 
-ASSUMED_BY_HTTP: Final = V2025_03_26
-"""2025-06-18, transports: the version of a request with neither version header nor session."""
-
 
 def era(version: str) -> Era:
     """Return the era of a version, known or not.

@@ -22,7 +22,7 @@ from accord.jsonrpc.protocol.messages import (
 )
 from accord.mcp.protocol.content import PROTOCOL_VERSION
 from accord.mcp.protocol.headers import SESSION, VERSION
-from accord.mcp.protocol.messages import CASES, Profile, failure
+from accord.mcp.protocol.messages import Profile, case_of, failure
 from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
 
 
@@ -117,8 +117,7 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
     if answer[_BEFORE_ID + length + 2] != _ERROR:
         return OK
     data = _decode(answer).error.data
-    reason = data.get("reason") if isinstance(data, dict) else None
-    case = CASES.get(reason) if isinstance(reason, str) else None
+    case = case_of(data)
     if case is None or (era is Era.HANDSHAKE and case.status not in _IN_SESSIONS):
         return OK
     if case.status == 429:
@@ -139,8 +138,7 @@ def restated(answer: bytes, id: Id | UnsetType) -> bytes:
     The dispatcher does not know the era of a request.
     """
     error = _decode(answer).error
-    reason = error.data.get("reason") if isinstance(error.data, dict) else None
-    case = CASES.get(reason) if isinstance(reason, str) else None
+    case = case_of(error.data)
     if case is None or error.code != case.handshake or error.code == case.stateless:
         return answer
     restated_error = from_wire(case.stateless, error.message, error.data)
