@@ -62,12 +62,26 @@ CEILINGS = {
     "files above 600 lines": 0,
     "import cycles": 0,
     "import cycles with TYPE_CHECKING and functions": 0,
-    # These are on their way down: lower a number when it can be lowered, never raise one.
-    "packages above 15 modules": 3,
-    "shared class names": 53,
-    "participle classes": 44,
-    "docstrings opening with a wh-word": 486,
+    "packages above 15 modules": 1,
 }
+PARTICIPLES = {
+    # Public classes, and classes that signatures of public ones show.
+    *("Changed", "Connecting", "Exposed", "Extracted", "Fixed", "Framed", "Incoming", "Known"),
+    *("Listening", "Misplaced", "Mixed", "Numbered", "Reached", "Served", "Serving", "Tracing"),
+    *("Unrecognized", "Watched", "_Blocking", "_Called", "_Timed"),
+    # Terms of MCP and of WebSocket, nouns, and names in OpenAPI documents.
+    *("Accepted", "Cancelled", "Declined", "Done", "Ping", "Run"),
+}
+SHARED = {
+    # Public classes: each keeps its name in the package that publishes it.
+    *("Binary", "Body", "Call", "Caller", "Client", "Context", "Entry", "Exchange", "Failure"),
+    *("Link", "Message", "Operation", "Owner", "Page", "RefusedError", "Reply", "Request"),
+    *("Response", "Sample", "Select", "Server", "State", "Task", "Token", "serve"),
+    # A session of JSON-RPC, and one of MCP: both specifications say session.
+    "Session",
+}
+MAX_WH_SHARE = 0.02
+"""The share of docstrings that may open with a wh-word: texts of documents and schemas do."""
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +98,19 @@ def test_the_source_tree_stays_below_its_ceilings(source_tree: Figures, name: st
 def test_no_package_has_more_than_twenty_modules(source_tree: Figures) -> None:
     most = source_tree.values["most modules in a package"]
     assert int(most.partition(" ")[0]) <= 20, most
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "place"),
+    [("participle classes", PARTICIPLES, 1), ("shared class names", SHARED, 0)],
+)
+def test_classes_have_names_of_their_own_that_are_nouns(
+    source_tree: Figures, name: str, allowed: set[str], place: int
+) -> None:
+    assert {line.split(": ")[place] for line in source_tree.lists[name]} == allowed
+
+
+def test_docstrings_open_with_the_noun(source_tree: Figures) -> None:
+    found = source_tree.lists["docstrings opening with a wh-word"]
+    every = int(source_tree.values["docstrings"].replace(",", ""))
+    assert len(found) <= MAX_WH_SHARE * every, "\n".join(found)

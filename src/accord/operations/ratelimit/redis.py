@@ -69,7 +69,7 @@ _Arguments: TypeAlias = tuple[int | str, ...]
 log = logging.getLogger("accord.rates")
 
 
-class UnavailableError(Exception):
+class RedisUnavailableError(Exception):
     """Redis cannot be reached, or did not answer properly."""
 
 
@@ -95,7 +95,7 @@ class RedisLimiter:
         arguments: _Arguments = (len(keys), *(PREFIX + key for key in keys), needed, window)
         try:
             taken, missing = await self._checks.run(arguments)
-        except UnavailableError as error:
+        except RedisUnavailableError as error:
             self._log(error)
             return self._bucket.allowance(0.0, 0.0)
         if not taken:
@@ -139,14 +139,14 @@ class _CheckQueue:
     async def run(self, arguments: _Arguments) -> tuple[bool, float]:
         """Run the script; return whether it took, and seconds until the emptiest bucket is full.
 
-        Raises UnavailableError.
+        Raises RedisUnavailableError.
         """
         loop = asyncio.get_running_loop()
         is_sending = self._sending is not None and not self._sending.done()
         if not is_sending and time.monotonic() - self._failed_at < RETRY_SECONDS:
-            raise UnavailableError("it failed a moment ago")
+            raise RedisUnavailableError("it failed a moment ago")
         if len(self._waiting) >= MAX_WAITING:
-            raise UnavailableError(f"more than {MAX_WAITING:,} checks wait")
+            raise RedisUnavailableError(f"more than {MAX_WAITING:,} checks wait")
         check = _Check(arguments, loop.time(), loop.create_future())
         self._waiting.append(check)
         if not is_sending:
@@ -168,7 +168,7 @@ class _CheckQueue:
                 await self._connect()
                 await self._send_batch()
         # ValueError and RecursionError: the package parses replies without checking them.
-        except (RedisError, OSError, ValueError, RecursionError, UnavailableError) as error:
+        except (RedisError, OSError, ValueError, RecursionError, RedisUnavailableError) as error:
             why = str(error) or f"no answer within {ANSWER_SECONDS} s"
             self._failed_at = time.monotonic()
         finally:
@@ -177,7 +177,7 @@ class _CheckQueue:
                     await self._connection.disconnect(nowait=True)
             # After the last await, so that no check arrives between this and the end of the task.
             for check in (*self._sent, *self._waiting):
-                _fail(check, UnavailableError(f"{self._host}: {why}"))
+                _fail(check, RedisUnavailableError(f"{self._host}: {why}"))
             self._sent = []
             self._waiting.clear()
 
@@ -191,7 +191,7 @@ class _CheckQueue:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._connection.connect()
         except TimeoutError:
-            raise UnavailableError(f"no connection within {CONNECT_SECONDS} s") from None
+            raise RedisUnavailableError(f"no connection within {CONNECT_SECONDS} s") from None
         self._connected_at = asyncio.get_running_loop().time()
 
     async def _on_connect(self, connection: Any) -> None:
@@ -223,7 +223,7 @@ class _CheckQueue:
             except NoScriptError:
                 unknown.append(check)
             except ResponseError as error:
-                _fail(check, UnavailableError(str(error)))
+                _fail(check, RedisUnavailableError(str(error)))
             else:
                 result = _read_answer(reply)
                 if not check.result.done():  # its caller may have been cancelled
@@ -259,8 +259,8 @@ class _BoundedReader:
         return data
 
 
-def _reply_too_long() -> UnavailableError:
-    return UnavailableError(f"the replies to a batch exceed the limit of {MAX_REPLY_BYTES:,} bytes")
+def _reply_too_long() -> RedisUnavailableError:
+    return RedisUnavailableError(f"the replies to a batch exceed the limit of {MAX_REPLY_BYTES:,} bytes")
 
 
 def _make_connection(url: str, on_connect: object) -> tuple[Any, str]:
@@ -291,7 +291,7 @@ def _checked_url(url: str) -> SplitResult:
     return parts
 
 
-def _fail(check: _Check, error: UnavailableError) -> None:
+def _fail(check: _Check, error: RedisUnavailableError) -> None:
     if not check.result.done():
         check.result.set_exception(error)
 
@@ -301,4 +301,4 @@ def _read_answer(reply: object) -> tuple[bool, float]:
         case [int(taken), int(missing)]:
             return bool(taken), max(missing, 0) / _MICROSECONDS
         case _:
-            raise UnavailableError("the reply is not one that the script returns")
+            raise RedisUnavailableError("the reply is not one that the script returns")
