@@ -260,7 +260,9 @@ class _BoundedReader:
 
 
 def _reply_too_long() -> RedisUnavailableError:
-    return RedisUnavailableError(f"the replies to a batch exceed the limit of {MAX_REPLY_BYTES:,} bytes")
+    return RedisUnavailableError(
+        f"the replies to a batch exceed the limit of {MAX_REPLY_BYTES:,} bytes"
+    )
 
 
 def _make_connection(url: str, on_connect: object) -> tuple[Any, str]:
