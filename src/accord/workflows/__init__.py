@@ -1,12 +1,12 @@
-"""Workflows of agents.
+"""Workflows: their definitions, the execution of runs, and the API.
 
-Layers, each of which imports only those above it; import-linter checks this:
+The packages, each of which imports only packages above it (checked by import-linter):
 
-core              definitions, expressions, and the state machine of a run; pure
-storage           tables: SQL, and rows as values
-bus               carries tasks and results, by the tables or by Kafka
-executor, bridge  decide on runs; do their tasks
+core              definitions, expressions, and the state machine of a run; without I/O
+storage           all SQL of workflows, and the rows of its tables as structs
+bus               carries tasks and results, through shared tables or Kafka
+executor, bridge  the executor decides on runs; the bridge calls agents and tools
 triggers          start runs on events, schedules and webhooks
 operations        the API of workflows, runs and agents
-agent             the same as A2A tasks
+agent             the same API for A2A clients, to which a run is a task
 """

@@ -1,10 +1,11 @@
-"""Workflows as an agent over HTTP: the card, JSON-RPC in both formats, and runs as tasks.
+"""The HTTP application of the A2A agent, which offers runs as tasks.
 
-    a message               starts a run, whose id follows from the caller and the message's id
-    a message to a task     is a signal, an answer to an agent's question, or an approval
-    get, cancel, follow     read a run, cancel it, stream its history
+    a message without a task id   starts a run; the run's id is derived from caller and message id
+    a message with a task id      is a signal, an answer to an agent's question, or an approval
+    get, cancel, follow           read a run, cancel it, stream its history
 
-Everything is done by operations, so rights, limits and records are those of other adapters.
+Each request runs operations, so it has the same rights, rate limits and audit records as a request
+to another adapter. Both versions of the A2A format are supported.
 """
 
 from __future__ import annotations
@@ -96,14 +97,14 @@ from accord.workflows.storage.runs import read_conversation
 from accord.workflows.watching import RunWatch
 
 CANCEL_SECONDS: Final = 5.0
-"""Timeout of waiting for the end of a cancelled run, before its state is returned."""
+"""The maximum time to wait for a run to end or to continue before its state is returned."""
 MAX_CONTEXT: Final = 200
-"""Characters of a context's id."""
+"""The maximum length of a context id, in characters."""
 _REFUSED: Final = (InvalidError, MalformedRequestError, NotFoundError)
 
 
 class WorkflowBackend:
-    """The `Backend` for the runs of `caller`, who is authenticated."""
+    """The A2A `Backend` that gives an authenticated `caller` access to runs."""
 
     takes_webhooks = False
 
@@ -114,7 +115,7 @@ class WorkflowBackend:
         self._allowance: Allowance | None = None
 
     def answer_lines(self) -> bytes:
-        """Return the header lines with the caller's remaining allowance."""
+        """Return the response headers with the rate limit that is left to the caller."""
         return allowance_lines(self._allowance)
 
     # Messages
@@ -140,14 +141,14 @@ class WorkflowBackend:
         return task_of(await self._run(operations["begin_task"], arguments))
 
     def _require_read(self) -> None:
-        """Raise RpcError for a token that may start runs but not read them."""
+        """Raise RpcError if the caller's token does not permit reading runs."""
         try:
             self._caller.require("read", "waiting for a task")
         except ForbiddenError as error:
             raise _rpc_error(error) from error
 
     async def _continue(self, message: Message) -> Task:
-        """Pass a message to the run that waits for it."""
+        """Pass a message to the run that the message names as its task."""
         task = await self._find(message.task_id)
         if message.context_id not in ("", task.context_id):
             raise InvalidParamsError("message.contextId is not that of the task")
@@ -161,7 +162,7 @@ class WorkflowBackend:
         return await self._after_answer(task)
 
     async def _after_answer(self, task: A2ATask) -> Task:
-        """Return the task once its run has taken the answer, or after a timeout."""
+        """Wait until the run has recorded the client's message, or a timeout; return the task."""
         run = task.run
         if run.state.phase != "running":
             return task_of(task)
@@ -207,7 +208,7 @@ class WorkflowBackend:
                     return
 
     async def _is_revoked(self) -> bool:
-        """Return True if the caller's token or account was revoked meanwhile."""
+        """Return True if the caller's token or account has been revoked since the request began."""
         return self._caller in await self._runner.store.read(
             lambda db: find_revoked(db, [self._caller])
         )
@@ -243,7 +244,7 @@ class WorkflowBackend:
         raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
 
     async def close(self, drain: float) -> None:
-        """Do nothing: runs go on without followers."""
+        """Do nothing: a run continues when no client follows it."""
 
     # Operations
 
@@ -256,9 +257,9 @@ class WorkflowBackend:
             raise _rpc_error(error) from error
 
     async def _now(self, task_id: str) -> Task:
-        """Return the current state of a task that the caller has read before.
+        """Return the current state of a task whose ownership was checked before.
 
-        This is no operation of the caller, so it is neither counted nor audited.
+        This bypasses the operations, so it is neither rate-limited nor audited.
         """
 
         async def read(db: ReadTransaction) -> A2ATask:
@@ -286,9 +287,9 @@ class WorkflowBackend:
 
 
 def _rpc_error(error: ServiceError) -> RpcError:
-    """Return the A2A error of an operation's error.
+    """Return the A2A error for an error of an operation.
 
-    A failure that may succeed later is an internal error there.
+    Temporary failures, such as an exceeded rate limit, become an A2A internal error.
     """
     if isinstance(error, _REFUSED):
         return InvalidParamsError(error.message)
@@ -306,7 +307,10 @@ def _page_token(place: tuple[float, str] | None) -> str:
 
 
 def _page_place(token: str) -> tuple[float, str] | None:
-    """Return the place in a page token. Raise InvalidParamsError."""
+    """Return the list position encoded in a page token, or None for an empty token.
+
+    Raise InvalidParamsError if the token is invalid.
+    """
     if not token:
         return None
     number, _, id = token.partition("/")
@@ -334,7 +338,7 @@ _ANY: Final = Skill(
 def workflow_card(
     url: str, *, name: str, version: str, offered: Sequence[RunnableWorkflow]
 ) -> AgentCard:
-    """Return the card, with a skill for each active workflow."""
+    """Return the agent card, with one skill for each active workflow."""
     return AgentCard(
         name=name,
         description=DESCRIPTION,
@@ -365,19 +369,22 @@ _CARD_HEADERS: Final = (
 
 
 class AgentHead(Struct, frozen=True):
-    """The head of an admitted request; `entered` is None if it is for the card."""
+    """The head of an admitted request; `entered` is None for a request for the agent card."""
 
     request: WebRequest
     entered: AdmittedCall | None
     url: str = ""
-    """The URL that the card names."""
+    """The agent's URL, as stated in its card."""
 
 
 class WorkflowAgentApp(LivingApp[AgentHead]):
-    """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`.
+    """The HTTP application (`LivingApp`) of the A2A agent.
 
-    `url` is the public URL. Without it, the card has the address that the request reached, or the
-    host that the request names if it is one of `hosts`; requests for other hosts get no card.
+    It serves JSON-RPC requests at `PATH` and the agent card at `WELL_KNOWN`.
+
+    `url` is the agent's public URL, as stated in the card. If `url` is empty, the card states the
+    address that the server is bound to, or the Host header of the request if it is listed in
+    `hosts`. A request for the card with any other Host header is rejected.
     """
 
     def __init__(
@@ -415,7 +422,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         return entered if isinstance(entered, Reply) else AgentHead(request, entered)
 
     def _card_url(self, request: WebRequest) -> str | None:
-        """Return the URL for the card; None for a host that a client could have made up."""
+        """Return the agent's URL for the card; None if the request's Host header is not allowed."""
         if self._url:
             return self._url
         host = request.fields.get("host", "")
@@ -455,7 +462,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
         """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """End streams; runs go on without them."""
+        """End all streams; the runs that they follow continue."""
         for task in tuple(self._under_way):
             task.cancel()
         await self._answering.close()
@@ -480,7 +487,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
     async def _send_card(
         self, head: AgentHead, credentials: RequestCredentials, exchange: Exchange
     ) -> None:
-        """Answer with the card; without credentials it lists no skills."""
+        """Reply with the agent card; list no workflows unless the caller may read them."""
         offered: Sequence[RunnableWorkflow] = ()
         lines = b""
         if credentials.token:
@@ -497,7 +504,7 @@ class WorkflowAgentApp(LivingApp[AgentHead]):
 
 
 def _refusal(error: ServiceError) -> Reply:
-    """Return the answer to a request without valid credentials."""
+    """Return the HTTP reply to a request whose authentication failed."""
     match error:
         case UnauthenticatedError():
             return text_reply(401, "credentials are missing or wrong", CHALLENGE)

@@ -1,6 +1,6 @@
-"""The operations of the agent, with the same rights, limits and audit records as others.
+"""The operations that only the A2A agent uses.
 
-They are on no other adapter.
+They have the same rights, rate limits and audit records as the operations of other adapters.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from accord.workflows.storage.runs import (
 operations: Final = Registry()
 
 NEWEST: Final = (1e12, "")
-"""Above the keys of every run."""
+"""A list position before the newest run: greater than the creation time and id of every run."""
 MAX_READ: Final = 200
-"""Runs that are read for one page."""
+"""The maximum number of runs that are read to fill one page."""
 
 _NAMESPACE: Final = UUID("0d4f7d4e-52f1-5a35-9d35-6f1f7f1f7c55")
 
@@ -66,7 +66,10 @@ class RunnableWorkflow(Struct, frozen=True):
 
 
 def run_id(caller: Caller, message_id: str) -> str:
-    """Return the id of the run that a message starts; a repeated message has the same."""
+    """Return the id of the run that a message starts.
+
+    It is derived from the caller and the message id, so a repeated message starts no second run.
+    """
     return str(uuid5(_NAMESPACE, msgspec.json.encode((caller.user_id, message_id)).decode()))
 
 
@@ -92,7 +95,11 @@ async def _task_run(work: OperationContext, id: str) -> A2ATask:
 
 
 async def _workflow_name(work: OperationContext, message: Message, skill: Any) -> str:
-    """Return the name of the workflow that a message requests. Raise InvalidError."""
+    """Return the name of the workflow that a message requests.
+
+    Without a name in the message, it is the workflow that ran last in the same context, or the only
+    active one. Raise InvalidError if neither exists.
+    """
     for name in (message.metadata.get(SKILL), skill):
         if isinstance(name, str) and name:
             return name
@@ -148,7 +155,7 @@ async def continue_task(work: OperationContext, *, id: str, message: Message) ->
 
 
 async def _store_messages(work: OperationContext, task: A2ATask, answer: Message) -> None:
-    """Store the question of a run and the answer to it."""
+    """Store the question that a run asked, and the client's answer to it."""
     id, context_id = task.run.row.id, task.context_id
     place = (await read_conversation(work.db, id)).next_place
     # A run that was begun by an earlier release, or in another way, has no messages yet.
@@ -166,7 +173,7 @@ async def find_task(work: OperationContext, *, id: str) -> A2ATask:
 
 
 async def _own(work: OperationContext, id: str) -> A2ATask:
-    """Return a run of the caller. Raise NotFoundError, also for runs of other users."""
+    """Return a run of the caller. Raise NotFoundError if the caller has no run with this id."""
     if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
     return await _task_run(work, id)

@@ -1,7 +1,6 @@
-"""Runs as tasks of A2A: inputs, questions, messages and states. Pure.
+"""Conversion between workflow runs and A2A tasks and messages.
 
-The same run gives the same task. The input of a run is read from a message; an answer to a question
-of a run is an approval or a signal.
+Functions here do no I/O, so the same run always gives the same task.
 """
 
 from __future__ import annotations
@@ -38,13 +37,15 @@ from accord.workflows.storage.history import LoadedRun
 from accord.workflows.storage.runs import TaskConversation
 
 SKILL: Final = "skill"
-"""The member of a message's metadata that names the workflow."""
+"""The key in a message's metadata that names the workflow to run."""
 
 
 def task_input(message: Message, definition: Definition) -> Any:
-    """Return the first reading of a message that the workflow accepts.
+    """Return the input of a run from an A2A message.
 
-    If it accepts none, return the first reading, for which the run is refused.
+    A message can be interpreted in several ways, for example as a text or as an object with the
+    text. Return the first interpretation that satisfies the input schema of the workflow, or simply
+    the first if none does; starting the run then fails with a validation error.
     """
     readings = list(_readings(message))
     fitting = (each for each in readings if input_problem(definition, each) is None)
@@ -72,23 +73,23 @@ def _readings(message: Message) -> Iterator[Any]:
 
 
 STEP: Final = "step"
-"""The member of a message's metadata that names the step that the message answers."""
+"""The key in a message's metadata that names the step that the message answers."""
 _WORDS: Final = {"approve": True, "approved": True, "reject": False, "rejected": False}
 MAX_PROMPT: Final = 1_000
 
 
 class OpenWait(Struct, frozen=True, kw_only=True):
-    """A wait of a run that a message can end."""
+    """A step that waits for a message: an approval, a signal, or an answer to an agent."""
 
     kind: Literal["approval", "signal", "question"]
     step: str
-    """The key of the step that waits."""
+    """The key of the waiting step."""
     signal: str = ""
-    """The signal that continues the step; empty for approvals."""
+    """The name of the signal that the step waits for; empty for approvals."""
     text: str
-    """The prompt for people."""
+    """The question to show to people."""
     data: Any = None
-    """The data to decide on."""
+    """The data to review before an approval."""
 
 
 class ApprovalDecision(Struct, frozen=True):
@@ -99,7 +100,7 @@ class ApprovalDecision(Struct, frozen=True):
 
 
 def waits_of(run: LoadedRun) -> Iterator[OpenWait]:
-    """Return the open waits of a run."""
+    """Yield the steps of a run that wait for a message."""
     state = run.state
     if state.phase != "running":
         return
@@ -126,7 +127,10 @@ def _prompt_text(prompt: Any) -> str:
 
 
 def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
-    """Return the wait that a message answers. Raise InvalidError if that is unclear."""
+    """Return the waiting step that a message answers.
+
+    Raise InvalidError unless exactly one step matches the metadata of the message.
+    """
     step = message.metadata.get(STEP)
     found = [each for each in waits if step in (None, each.step, each.signal or None)]
     if len(found) == 1:
@@ -136,10 +140,10 @@ def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
 
 
 def read_decision(message: Message) -> ApprovalDecision:
-    """Return the decision in a message. Raise InvalidError.
+    """Return the decision on an approval that a message states.
 
-    It is a text such as `approve` or `reject`, followed by a reason, or data with `approved` and
-    `reason`.
+    The message has either a text, which begins with a word such as `approve` or `reject` and goes
+    on with the reason, or data with `approved` and `reason`. Raise InvalidError if it has neither.
     """
     for part in message.parts:
         if isinstance(part, DataPart) and isinstance(part.data, dict):
@@ -158,17 +162,17 @@ def read_decision(message: Message) -> ApprovalDecision:
 
 
 def payload_of(message: Message) -> Any:
-    """Return the data of a message, else its text, for a signal or a question."""
+    """Return the first data part of a message, or else its text, as the payload of a signal."""
     data = [part.data for part in message.parts if isinstance(part, DataPart)]
     return data[0] if data else message.text
 
 
 MAX_STORED_MESSAGE: Final = 256 * 1024
-"""Bytes of a message that is stored uncut."""
+"""The maximum size of a stored message, in bytes; longer messages are cut."""
 
 
 class A2ATask(Struct, frozen=True):
-    """A run as a task, with its context and its history."""
+    """A run to be shown as an A2A task, with its context id and its messages."""
 
     run: LoadedRun
     context_id: str
@@ -176,7 +180,10 @@ class A2ATask(Struct, frozen=True):
 
 
 def a2a_task(run: LoadedRun, conversation: TaskConversation) -> A2ATask:
-    """Return a run with its messages; without messages, its input is the first."""
+    """Return a run with its stored messages.
+
+    If no messages are stored, a message with the input of the run takes their place.
+    """
     context_id = conversation.context_id
     messages = tuple(map(_decode_message, conversation.messages)) or (
         first_message(run, context_id),
@@ -185,7 +192,7 @@ def a2a_task(run: LoadedRun, conversation: TaskConversation) -> A2ATask:
 
 
 def first_message(run: LoadedRun, context_id: str) -> Message:
-    """Return the first message of a run that was started in another way."""
+    """Return a message with the input of a run that was not started by an A2A message."""
     return Message(
         message_id=f"{run.row.id}/input",
         role="user",
@@ -196,7 +203,7 @@ def first_message(run: LoadedRun, context_id: str) -> Message:
 
 
 def parts_of(value: Any) -> tuple[Part, ...]:
-    """Return a value as parts, both as text and as data."""
+    """Return a value as message parts: a text as such, any other value as JSON text and as data."""
     if isinstance(value, str):
         return (TextPart(text=value),)
     text = TextPart(text=msgspec.json.encode(value).decode(), media_type="application/json")
@@ -204,7 +211,7 @@ def parts_of(value: Any) -> tuple[Part, ...]:
 
 
 def stored_messages(messages: Iterable[Message], run_id: str, context_id: str) -> list[str]:
-    """Return messages as they are stored; a large one is cut."""
+    """Encode messages for storage, cutting those that are too large."""
     return [
         _encode_message(replace(each, task_id=run_id, context_id=context_id)) for each in messages
     ]
@@ -236,11 +243,11 @@ _STATES: Final[dict[RunStatus, TaskState]] = {
     "failed": TaskState.FAILED,
     "cancelled": TaskState.CANCELED,
 }
-"""The task states of runs without open waits; a run with open waits requires input."""
+"""The A2A state for each run status; a run that a message can continue is INPUT_REQUIRED."""
 
 
 def task_of(task: A2ATask) -> Task:
-    """Return a run as a task."""
+    """Convert a run to an A2A task."""
     run, context_id = task.run, task.context_id
     row, state = run.row, run.state
     waits = list(waits_of(run)) if state.status == "waiting" else []
@@ -260,7 +267,7 @@ def task_of(task: A2ATask) -> Task:
 
 
 def task_events(before: Task, after: Task) -> list[Event]:
-    """Return the events that lead from the former task to the present one."""
+    """Return the A2A events that tell a client what changed between two states of a task."""
     events: list[Event] = [
         ArtifactUpdate(
             task_id=after.id, context_id=after.context_id, artifact=each, last_chunk=True

@@ -1,1 +1,1 @@
-"""The bridge: takes tasks, calls agents, tools and methods, and reports the results."""
+"""The bridge: takes tasks of runs, calls agents, tools and methods, and reports the results."""

@@ -1,12 +1,13 @@
-"""Calls of agents, their registrations, and their health checks.
+"""Calls to agents, a cache of their registrations, and their health checks.
 
-A call sends a task, stores the agent's id of it, and polls until it is done:
+A call sends a message to the agent, stores the id that the agent gives its task, and polls that
+task until it is done. What an attempt does first depends on what is stored:
 
-    no id of the agent is stored ──▶ send: a result, a question, or a task in progress
-    the id of its task is stored ──▶ get, at growing intervals (after a crash too)
-    its question was answered ──▶ send the answer, to the same task
+    no id of an agent's task ──▶ send the input: returns a result, a question, or a running task
+    id of the agent's task ──▶ poll that task, at growing intervals (after a crash too)
+    id, and an answer to its question ──▶ send the answer to that task
 
-The agent is always asked to answer at once, so no connection waits for long work.
+Agents are asked to respond at once, so no connection stays open during long work.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ from accord.workflows.storage.agents import (
 from accord.workflows.storage.leases import Lease
 
 CACHE_SECONDS: Final = 5.0
-"""The time after which a cached agent is read again, in case a notification was lost."""
+"""How long a cached agent is used before it is read again, in case a notification was lost."""
 MAX_CACHED: Final = 1_000
 
 
@@ -81,7 +82,7 @@ class AgentCache:
         self._stop: Callable[[], None] | None = None
 
     async def start(self) -> None:
-        """Listen for changes of agents."""
+        """Start to listen for changes of agents."""
         self._stop = await self._store.listen(AGENTS_WAKE, self.expire)
 
     async def close(self) -> None:
@@ -90,16 +91,17 @@ class AgentCache:
             self._stop = None
 
     def expire(self) -> None:
-        """Read every agent again before its next use.
+        """Mark all cached agents as expired, to read each again before its next use.
 
-        Cached agents stay in use as long as the database does not answer.
+        An expired agent is still used while the database is unavailable.
         """
         self._cached = {name: (0.0, found) for name, (_, found) in self._cached.items()}
 
     async def get(self, name: str) -> AgentRow | None:
-        """Return the agent of this name, or None.
+        """Return the agent of this name; None if there is no such agent.
 
-        While the database is away, return the cached agent. Raise StoreError if there is none.
+        While the database is unavailable, return the cached agent; raise StoreError if none is
+        cached.
         """
         cached = self._cached.get(name)
         now = time.monotonic()
@@ -121,11 +123,11 @@ class AgentCache:
 FIRST_POLL_SECONDS: Final = 0.05
 
 _OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -32601))
-"""Answers of agents that speak another format than their card says."""
+"""Error codes of agents that use another version of A2A than their card states."""
 
 
 class AgentCaller:
-    """A `TaskCaller` for agents."""
+    """The `TaskCaller` for agents."""
 
     def __init__(
         self,
@@ -183,7 +185,7 @@ class AgentCaller:
             await self._clients.release(pooled)
 
     async def _agent(self, name: str) -> AgentRow:
-        """Return an active agent; raise RefusedError if it is unknown or inactive."""
+        """Return the agent of this name. Raise RefusedError if it does not exist or is inactive."""
         agent = await self._agents.get(name)
         if agent is None:
             raise RefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
@@ -193,14 +195,14 @@ class AgentCaller:
 
 
 def _redact_error(error: CallError, secrets: Sequence[str]) -> None:
-    """Redact the agent's own secrets in its error answer."""
+    """Replace an agent's credentials in the message and body of its error response."""
     for each in secrets:
         error.message = error.message.replace(each, REDACTED)
         error.body = error.body.replace(each.encode(), REDACTED.encode())
 
 
 def _redact_outcome(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
-    """Redact the agent's own secrets in a failure that it reported."""
+    """Replace an agent's credentials in a failure that the agent reported."""
     if not isinstance(outcome, TaskFailure):
         return outcome
     for each in secrets:
@@ -213,7 +215,7 @@ def _redact_outcome(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
 
 
 class _AgentCall:
-    """One task with one agent."""
+    """The execution of one task by one agent."""
 
     def __init__(
         self,
@@ -229,7 +231,7 @@ class _AgentCall:
         self._trace = trace
         self._progress = progress
         self._unclear: outcomes.DoneOutcome | None = None
-        """The output of the task so far, while its state is unknown."""
+        """The agent's latest output while its task is in a state that A2A does not define."""
         self._unclear_times = 0
 
     async def run(self) -> Outcome:
@@ -259,7 +261,7 @@ class _AgentCall:
     async def _follow(self, remote: str, *, wait: bool = False) -> Outcome:
         """Poll a task of the agent until it is done or asks for input.
 
-        As many polls in a row may fail as the retry policy has attempts.
+        Consecutive polls may fail as often as the retry policy has attempts; then raise CallError.
         """
         polls = poll_intervals(FIRST_POLL_SECONDS)
         failures = 0
@@ -288,7 +290,7 @@ class _AgentCall:
             await asyncio.sleep(next(polls))
 
     def _settled(self, received: ReceivedAnswer) -> Outcome | None:
-        """Return the outcome in an answer; None if the agent is, or may be, still working."""
+        """Return the outcome in the agent's response; None if the agent may still be working."""
         match outcomes.outcome_of(received):
             case outcomes.DoneOutcome() as done:
                 return self._succeeded(done)
@@ -316,7 +318,7 @@ class _AgentCall:
 
 
 def _ids(received: ReceivedAnswer) -> tuple[str, str]:
-    """Return the task id and context id of an agent's task that is not done."""
+    """Return the task id and the context id that an agent gave to unfinished work."""
     task = received.answer
     assert isinstance(task, Task)
     return task.id, task.context_id
@@ -339,20 +341,20 @@ log = logging.getLogger("accord.bridge")
 CHECK_INTERVAL_SECONDS: Final = 60.0
 MAX_CONCURRENT_CHECKS: Final = 16
 MAX_DETAIL: Final = 500
-"""Characters of the reason in a health check."""
+"""The maximum length of the reason in a health check, in characters."""
 
 
 class AgentCheck(Struct, frozen=True):
-    """The health of an agent, the reason, and its current card."""
+    """The result of a health check: the agent's health, the reason, and its current card."""
 
     health: Health
     detail: str = ""
     card: str | None = None
-    """JSON."""
+    """The agent's card as JSON; None if it was not read."""
 
 
 async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) -> AgentCheck:
-    """Check the health of an agent; raise nothing."""
+    """Check the health of an agent, and report a failed call as unhealthy."""
     clients = ClientPool(policy, secrets)
     try:
         client = (await clients.take(agent)).client
@@ -376,13 +378,13 @@ def _judged(agent: AgentRow, error: CallError) -> AgentCheck:
 
 
 async def store_check(store: Store, agent: AgentRow, checked: AgentCheck) -> None:
-    """Store the health of an agent in its row. Raise StoreError."""
+    """Store the result of a health check in the agent's row. Raise StoreError if that fails."""
     row = (agent.id, checked.health, checked.detail, utc_now(), checked.card)
     await store.write(SET_HEALTH, *row)
 
 
 class HealthChecks:
-    """A health check of all agents every minute, in one of all processes."""
+    """A periodic health check of all active agents; a lease lets one process at a time run it."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Attempts under way, as many for each target as its concurrency allows.
+"""Runs attempts at tasks, within the concurrency of each target.
 
-A target that fails repeatedly gets none while its circuit breaker is open.
+A target that fails repeatedly gets no attempts while its circuit breaker is open.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from accord.workflows.storage.tasks import Kind
 log = logging.getLogger("accord.bridge")
 
 STOP_SECONDS: Final = 10.0
-"""Timeout of cancelling a task on the other side."""
+"""The timeout of a request to a target to cancel a task."""
 
 _NOT_UNHEALTHY: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
-"""Codes of unknown outcomes that do not mean that the target is unhealthy."""
+"""Codes of unknown outcomes that are not counted as failures by the circuit breaker."""
 
 
 class AttemptRunner:
-    """A runner of attempts; `freed` is called when a target finished a task."""
+    """A runner of attempts; it calls `freed` with the target whenever an attempt has ended."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class AttemptRunner:
 
     @property
     def under_way(self) -> int:
-        """The number of attempts under way."""
+        """The number of running attempts."""
         return len(self._jobs)
 
     def begin(self, target: CallTarget) -> None:
-        """Start as many waiting tasks as the target has room for."""
+        """Start as many queued tasks of the target as its limits allow."""
         if not target.waiting:
             return
         room = target.room(self._now())
@@ -69,7 +69,7 @@ class AttemptRunner:
             room -= 1
 
     def start(self, entry: InFlightTask, target: CallTarget) -> None:
-        """Start an attempt, also above the target's concurrency."""
+        """Start an attempt at a task, even if the target's concurrency limit is reached."""
         target.busy += 1
         target.breaker.call_started()
         entry.started = time.monotonic()
@@ -78,7 +78,7 @@ class AttemptRunner:
         entry.job.add_done_callback(self._jobs.discard)
 
     async def join(self, timeout: float | None = None) -> None:
-        """Wait for all attempts under way."""
+        """Wait until all running attempts have ended, or for `timeout` seconds."""
         if self._jobs:
             await asyncio.wait(self._jobs, timeout=timeout)
 
@@ -108,7 +108,10 @@ class AttemptRunner:
             self._freed(target)
 
     async def _call(self, entry: InFlightTask, target: CallTarget) -> Outcome | CallError:
-        """Return the outcome of an attempt. Raise StoreError."""
+        """Call the target once, and return the outcome.
+
+        Raise StoreError if the database failed before the target was called.
+        """
         task, now = entry.task, self._now()
         within = None if task.deadline is None else task.deadline - now
         if within is not None and within <= 0:
@@ -137,7 +140,7 @@ class AttemptRunner:
         return outcome
 
     async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
-        """Store the remote id of a task; cancel the job if the task was cancelled or lost."""
+        """Store the remote id of a task. Raise CancelledError if the task was cancelled or lost."""
         if not await self._outcomes.store_remote_id(entry, remote_task, remote_context):
             log.warning("task %s was taken by another", entry.task.id)
             self._metrics.lost += 1
@@ -147,7 +150,7 @@ class AttemptRunner:
         raise asyncio.CancelledError
 
     def _reached(self, entry: InFlightTask, target: CallTarget, *, well: bool) -> None:
-        """Record whether the target answered or failed."""
+        """Record in the metrics and the circuit breaker whether the target answered or failed."""
         if entry.reached and well:
             return
         if not entry.reached:
@@ -164,9 +167,9 @@ class AttemptRunner:
             self._leave_alone(target)
 
     def _leave_alone(self, target: CallTarget) -> None:
-        """Return the tasks that wait for an open circuit breaker.
+        """Give back the queued tasks of a target whose circuit breaker has just opened.
 
-        Other workers may reach the target; here the tasks would only take up room.
+        Workers in other processes may reach the target; here the tasks would only occupy slots.
         """
         kind, name = target.key
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
@@ -179,7 +182,7 @@ class AttemptRunner:
         self._outcomes.cancel(entry)
 
     async def _cancel_remote(self, entry: InFlightTask) -> None:
-        """Tell the target that the task is cancelled."""
+        """Ask the target to cancel its work on a task."""
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._callers[entry.task.kind].cancel(entry.task)
@@ -190,7 +193,7 @@ class AttemptRunner:
 
 
 def _is_unhealthy(outcome: Outcome | CallError) -> bool:
-    """Return True if an answer, or a missing one, shows that the target does not work."""
+    """Return True if the circuit breaker counts this outcome as a failure of the target."""
     if isinstance(outcome, UnknownOutcomeError):
         return outcome.code not in _NOT_UNHEALTHY
     return isinstance(outcome, MalformedAnswerError)

@@ -1,7 +1,7 @@
-"""Calls of JSON-RPC methods, MCP tools, steps of plugins, and operations of this installation.
+"""Callers of JSON-RPC methods, MCP tools, plugin steps and operations.
 
-Methods and MCP servers are named by their URLs, to which the rules for addresses of agents apply.
-Operations are done as the user who started the run, with that user's present rights.
+JSON-RPC methods and MCP servers are named by URL; the address policy of agents applies to them.
+Operations run as the user who started the run, with the rights that this user has now.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _JSON: Final = {"accept": "application/json", "content-type": "application/json"
 
 
 class MethodCaller:
-    """A `TaskCaller` for JSON-RPC methods. Belongs to one event loop."""
+    """The `TaskCaller` for JSON-RPC methods. Belongs to one event loop."""
 
     def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
         self._exchanger = Exchanger(
@@ -109,7 +109,7 @@ class MethodCaller:
             return TaskSuccess(output=read_result(body, id, msgspec.json.decode))
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Do nothing: closing the connection cancelled the call."""
+        """Do nothing: closing the connection has already cancelled the call."""
 
 
 def _params(input: Any) -> Any:
@@ -122,11 +122,11 @@ def _params(input: Any) -> Any:
 
 
 MAX_TOOL_SECONDS: Final = 3_600.0
-"""The longest timeout of a tool that reports progress."""
+"""The total timeout of a call of an MCP tool that keeps reporting progress."""
 
 
 class ToolCaller:
-    """A `TaskCaller` for MCP tools."""
+    """The `TaskCaller` for MCP tools."""
 
     def __init__(self, policy: AddressPolicy, *, spans: Spans | None = None) -> None:
         self._resolve = AddressGuard(policy).resolve
@@ -155,10 +155,10 @@ class ToolCaller:
         return _tool_outcome(result)
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Do nothing: closing the connection cancelled the call."""
+        """Do nothing: closing the connection has already cancelled the call."""
 
     async def _ask(self, command: CallTool, headers: dict[str, str]) -> ToolResult[Any]:
-        """Call the tool. Raise AccordError."""
+        """Call the MCP tool. Raise AccordError if the call fails."""
         async with Client(
             command.target.server,
             headers=headers,
@@ -178,7 +178,7 @@ def _tool_outcome(result: ToolResult[Any]) -> Outcome:
 
 
 def _tool_error(error: RpcError) -> CallError:
-    """Translate an error of MCP into one that says whether to retry."""
+    """Translate an error of the MCP client into a CallError, which determines whether to retry."""
     match error:
         case CallTimeoutError():
             return UnknownOutcomeError("timeout", error.message)
@@ -192,7 +192,7 @@ log = logging.getLogger("accord.bridge")
 
 
 class PluginCaller:
-    """A `TaskCaller` for steps of plugins."""
+    """The `TaskCaller` for steps of plugins."""
 
     def __init__(self, types: StepTypes, *, spans: Spans | None = None) -> None:
         self._types = types
@@ -221,7 +221,7 @@ class PluginCaller:
             return await _call_plugin(found, task, arguments, traceparent)
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Do nothing: the function itself was cancelled."""
+        """Do nothing: the function of the plugin has already been cancelled."""
 
 
 async def _call_plugin(
@@ -268,7 +268,7 @@ class _Refusal(Exception):  # noqa: N818 - becomes a failed step
 
 
 class OperationCaller:
-    """A `TaskCaller` for operations of this installation."""
+    """The `TaskCaller` for operations of this installation."""
 
     def __init__(self, runner: Runner, *, spans: Spans | None = None) -> None:
         self._runner = runner
@@ -299,7 +299,7 @@ class OperationCaller:
             )
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Do nothing: an operation is one transaction, which is finished."""
+        """Do nothing: an operation is one transaction, so no remote work is left to cancel."""
 
     async def _call(self, task: ClaimedTask, traceparent: str) -> Outcome:
         operation = self._runner.registry.get(task.target)
@@ -315,9 +315,10 @@ class OperationCaller:
 
 
 async def _caller_of_run(db: ReadTransaction, task: ClaimedTask, traceparent: str) -> Caller:
-    """Return the user who started a run as a caller, with that user's present rights.
+    """Return a Caller for the user who started a run, with the user's present role.
 
-    Raise _Refusal if the user is inactive, or the token of the run was revoked.
+    Raise _Refusal if the run or its user is gone, the user is inactive, or the token that started
+    the run was revoked.
     """
     rows = await db.fetch(STARTER, task.run_id)
     if not rows:
@@ -357,7 +358,7 @@ async def _check_token(db: ReadTransaction, run: Row) -> None:
 
 
 def _error_details(error: ServiceError) -> Any:
-    """Return the details of an error as JSON."""
+    """Return the data and field errors of an operation's error as JSON; None without any."""
     details: dict[str, Any] = dict(error.data)
     if error.errors:
         details["errors"] = [

@@ -1,8 +1,8 @@
-"""Clients of agents, with their connections, addresses and secrets.
+"""A pool of clients for agents, with their connections, addresses and secrets.
 
-A client is replaced when the agent's registration or its secret changes; calls under way on the
-old one end there. Secrets are read only from variables named `ACCORD_SECRET_…` and from the files
-of one folder, each time they are used, so that they can be rotated any time.
+When the registration or the secret of an agent changes, its client is replaced; running calls
+finish on the old client. Secrets come only from environment variables named `ACCORD_SECRET_…` and
+from files of one folder. They are read again for each call, so they can be rotated at any time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from accord.workflows.storage.agents import AgentAuth, AgentBearerAuth, AgentRow
 
 
 def web_address(url: str) -> WebAddress:
-    """Return the address in an http or https URL. Raise RefusedError."""
+    """Parse a URL into a web address. Raise RefusedError unless it is a valid http or https URL."""
     try:
         address = parse_web_address(url)
     except ConnectError as error:
@@ -50,18 +50,21 @@ _PRINTABLE: Final = re.compile(r"[\x20-\x7e]+")
 
 
 class SecretError(Exception):
-    """A secret is missing or unreadable; the message names the reference, never the secret."""
+    """A secret is missing or unreadable; the message has its reference, never its value."""
 
 
 class Secrets:
-    """A reader of secrets from `environ` and from `folder`."""
+    """A reader of secrets from the environment variables `environ` and the files in `folder`."""
 
     def __init__(self, folder: Path | None, environ: Mapping[str, str]) -> None:
         self._folder = folder
         self._environ = environ
 
     def read(self, reference: str) -> str:
-        """Return the secret of `env:ACCORD_SECRET_NAME` or `file:NAME`. Raise SecretError."""
+        """Return the secret that `env:ACCORD_SECRET_NAME` or `file:NAME` refers to.
+
+        Raise SecretError if the reference is invalid, or the secret is missing or unusable.
+        """
         place, _, name = reference.partition(":")
         if place == "env" and _VARIABLE.fullmatch(name):
             found = self._environ.get(name)
@@ -76,9 +79,10 @@ class Secrets:
         return found
 
     def _read_file(self, name: str) -> str | None:
-        """Return the text of a secret file, without the line break at its end.
+        """Return the text of a secret file, without trailing line breaks.
 
-        Symbolic links are not followed: a name refers to a file of this folder only.
+        Symbolic links are not followed, so a name can only refer to a file inside the folder. Raise
+        SecretError if the file cannot be read or is too large.
         """
         if self._folder is None:
             raise SecretError(
@@ -101,7 +105,7 @@ class Secrets:
 
 
 MAX_ERROR: Final = 2_000
-"""Characters of an error that is not a text."""
+"""The maximum length of an error message that an agent sent as JSON, in characters."""
 NO_OUTPUT: Final = "the agent's answer has no output: the whole of it is the output"
 
 _MEMBERS: Final = frozenset(("task_id", "status", "output", "error"))
@@ -114,14 +118,17 @@ class _PlainRequest(Struct, frozen=True):
 
 
 class PlainAnswer(Struct, frozen=True):
-    """The result of an agent, and a warning about its format."""
+    """The result in an agent's answer, and a warning if the answer deviates from the format."""
 
     result: TaskResult
     warning: str = ""
 
 
 class PlainClient:
-    """A client of one agent in the older format; a context manager."""
+    """A client of one agent that uses the plain format, a POST, instead of A2A.
+
+    It is an asynchronous context manager.
+    """
 
     def __init__(
         self,
@@ -157,9 +164,9 @@ class PlainClient:
         self._exchanger.close()
 
     async def call(self, input: Any, *, task_id: str, message_id: str, trace: Trace) -> PlainAnswer:
-        """Return the result of the agent for `input`. Raise CallError.
+        """Send `input` to the agent, and return its answer. Raise CallError on failure.
 
-        A message that is sent again has the same Idempotency-Key.
+        `message_id` is sent as the Idempotency-Key, so the agent can recognise a repeated message.
         """
         request = msgspec.json.encode(_PlainRequest(task_id, input))
         headers = {**trace.headers, **_JSON, "idempotency-key": message_id, **self._auth}
@@ -171,16 +178,17 @@ class PlainClient:
         return read_plain_answer(body, task_id)
 
     async def ping(self) -> None:
-        """Check that the address answers a GET, with any status. Raise CallError."""
+        """Send a GET request to the agent's URL. Raise CallError if it gets no usable response."""
         await self._exchanger.ask("GET", self._address, {**self._auth, "accept": "*/*"})
 
 
 def read_plain_answer(body: bytes, task_id: str) -> PlainAnswer:
-    """Return the result in an answer. Raise MalformedAnswerError.
+    """Decode an agent's answer in the plain format.
 
-    The status may have other names, such as "done", and may be missing if there is an output or an
-    error. Work in progress is refused, because it could not be followed. If the output of a success
-    is in another member, the whole answer is the output.
+    Raise MalformedAnswerError if it is invalid. These deviations are tolerated: a synonym as the
+    status, such as "done", and a missing status beside an output or an error. A status of
+    unfinished work is invalid, because there is no way to poll for the result. If a success has no
+    `output` but other members, the whole answer becomes the output.
     """
     try:
         answer = decode_json(body.removeprefix(BOM), dict[str, Any])
@@ -221,7 +229,7 @@ def _succeeded(answer: dict[str, Any], body: bytes) -> bool:
 
 
 def _error(value: Any) -> ResultError:
-    """Return an error of an agent, which may also be a text."""
+    """Convert the `error` member of an answer, an object or any other value, to a ResultError."""
     error = value if isinstance(value, dict) else {"message": value}
     code: Any = error.get("code")
     message: Any = error.get("message") or (value if error is value else "")
@@ -238,7 +246,7 @@ def _quoted(value: Any) -> str:
 
 
 MAX_ANSWER: Final = 4 * 1024 * 1024
-"""Bytes of one answer; the output of a step has a lower limit."""
+"""The maximum size of an agent's answer in bytes; the output of a step has a lower limit."""
 MAX_CLIENTS: Final = 1_000
 
 _WIRES: Final[dict[str, Wire | None]] = {"auto": None, "a2a-0.3": Wire.V03, "a2a-1.0": Wire.V10}
@@ -247,7 +255,7 @@ AgentClient: TypeAlias = Client | PlainClient
 
 
 class _ClientKey(Struct, frozen=True):
-    """The settings that a client depends on."""
+    """The settings of a client; if they change, the client is replaced."""
 
     url: str
     wire: str
@@ -257,7 +265,7 @@ class _ClientKey(Struct, frozen=True):
 
 
 class PooledClient:
-    """A client, and the number of its users."""
+    """A client in the pool, with the number of calls that use it."""
 
     __slots__ = ("client", "key", "retired", "users")
 
@@ -269,14 +277,14 @@ class PooledClient:
 
     @property
     def secrets(self) -> list[str]:
-        """The secrets to redact where the agent repeats them."""
+        """The credentials of the client, to be redacted in the agent's responses."""
         auth = self.key.auth
         values = [] if auth is None else list(auth.headers.values())
         return [each.removeprefix("Bearer ") for each in values if each]
 
 
 class ClientPool:
-    """The clients of one process. Belongs to one event loop."""
+    """The clients of agents in one process. Belongs to one event loop."""
 
     def __init__(self, policy: AddressPolicy, secrets: Secrets) -> None:
         self._policy = policy
@@ -284,28 +292,28 @@ class ClientPool:
         self._clients: dict[str, PooledClient] = {}
 
     async def take(self, agent: AgentRow) -> PooledClient:
-        """Return a client for this agent, to be released later.
+        """Return the client for an agent; the caller must pass it to `release` after use.
 
-        Raise RefusedError if its secret is missing or its URL is invalid.
+        Raise RefusedError if the agent's secret cannot be read or its URL is invalid.
         """
         pooled = await self._pooled(agent)
         pooled.users += 1
         return pooled
 
     async def release(self, pooled: PooledClient) -> None:
-        """Give a client back; a replaced one is closed by its last user."""
+        """Return a client to the pool. If it was replaced, its last user closes it."""
         pooled.users -= 1
         if pooled.retired and not pooled.users:
             await pooled.client.__aexit__(None, None, None)
 
     def forget(self, agent: AgentRow) -> None:
-        """Replace the client of an agent, because its card may have changed."""
+        """Drop an agent's client, so that the next call makes a new one, which reads the card."""
         pooled = self._clients.pop(agent.name, None)
         if pooled is not None:
             pooled.retired = True
 
     async def close(self) -> None:
-        """Close all connections, which ends the calls under way."""
+        """Close all clients with their connections, even those in use."""
         clients, self._clients = self._clients, {}
         for pooled in clients.values():
             await pooled.client.__aexit__(None, None, None)
@@ -353,7 +361,11 @@ class ClientPool:
         )
 
     def _auth(self, auth: AgentAuth) -> Auth | None:
-        """Return the credentials, read again for every call because secrets may be rotated."""
+        """Return the credentials of an agent; None if it has none.
+
+        Secrets are read on every call, because they may have been rotated. Raise RefusedError if a
+        secret cannot be read.
+        """
         try:
             match auth:
                 case AgentBearerAuth(secret=secret):

@@ -1,8 +1,9 @@
-"""Tasks in flight, their targets with circuit breakers, and the local handoff of tasks.
+"""Tasks in flight, their targets, circuit breakers, and the local handoff.
 
-A worker holds a limited number of tasks and bytes of inputs. A target that is slow or fails uses up
-its own slots only. By the local handoff, an executor or a bus in the same process gives tasks to
-the worker directly, while they are decided on or as they arrive.
+A worker holds a limited number of tasks, and of bytes of their inputs. A slow or failing target
+fills only its own slots, so it does not delay others. With the local handoff, an executor or a bus
+in the same process passes tasks to the worker in memory, so the worker need not poll the database
+for them.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from accord.workflows.bridge.task import ClaimedTask, Terms, claimed_task
 from accord.workflows.storage.tasks import Kind, NewTask, TaskRows, kind_and_target
 
 TASK_OVERHEAD_BYTES: Final = 2_000
-"""Bytes of memory that a task takes beside its input."""
+"""The estimated memory of a task in addition to its input, in bytes."""
 
 
 class InFlightTask:
-    """A task in flight; `task` has the values of its row, or those that are being written."""
+    """A task in flight; `task` has the values of its database row, or newer ones being written."""
 
     __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 
@@ -31,18 +32,18 @@ class InFlightTask:
         self.task = task
         self.size = task.size + TASK_OVERHEAD_BYTES
         self.cancelled = task.cancelled
-        """True if the task was cancelled."""
+        """True if cancellation of the task was requested."""
         self.ending = False
-        """True while its outcome is being written to the database."""
+        """True while the outcome of the task is being written to the database."""
         self.reached = False
-        """True once the other side has answered."""
+        """True once the target has answered the current attempt."""
         self.unwritable = False
-        """True if the database refused its outcome."""
+        """True if the database rejected the outcome of the task."""
         self.started = 0.0
         self.job: asyncio.Task[None] | None = None
 
     def set_remote(self, remote_task: str, remote_context: str) -> None:
-        """Note that the other side works on the task, and has all its input."""
+        """Record the id of the task on the other side, which now has all input of this task."""
         self.task = replace(
             self.task,
             remote_task=remote_task,
@@ -52,21 +53,21 @@ class InFlightTask:
         )
 
     def start_over(self) -> None:
-        """Forget the remote task, because it is over or unknown to the other side."""
+        """Forget the id of the remote task, so that the next attempt sends a new call."""
         self.set_remote("", "")
 
     def stop(self) -> None:
-        """Cancel the job of the task."""
+        """Cancel the asyncio task that runs the attempt, if there is one."""
         if self.job is not None:
             self.job.cancel()
 
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Bytes of inputs in memory; the batch taken last may exceed it."""
+"""The limit for the memory of all tasks in flight, in bytes; the last batch may exceed it."""
 
 
 class InFlightTasks:
-    """Tasks in flight, by id."""
+    """The tasks in flight of one worker, by id."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -107,7 +108,7 @@ WINDOW_SECONDS: Final = 120.0
 OPEN_SECONDS: Final = 60.0
 HALF_OPEN_CALLS: Final = 3
 MAX_REMEMBERED: Final = 1_000
-"""The number of latest calls by which a busy target is judged."""
+"""The maximum number of recent calls on which a circuit breaker bases its failure rate."""
 
 BreakerState: TypeAlias = Literal["closed", "open", "trial"]
 
@@ -135,18 +136,18 @@ class Breaker:
         return "open" if now < self._opened + OPEN_SECONDS else "trial"
 
     def room(self, now: float) -> int | None:
-        """Return how many more calls may begin; None for no limit."""
+        """Return how many more calls the breaker allows now; None if it sets no limit."""
         if self._opened is None:
             return None
         return HALF_OPEN_CALLS - self._trials if self.state(now) == "trial" else 0
 
     def call_started(self) -> None:
-        """Record the start of a call, for which there was room."""
+        """Record the start of a call that `room` allowed."""
         if self._opened is not None:
             self._trials += 1
 
     def call_dropped(self) -> None:
-        """Record the end of a call that says nothing about the target's health."""
+        """Record that a call ended without telling anything about the target's health."""
         if self._opened is not None and self._trials > 0:
             self._trials -= 1
 
@@ -162,7 +163,7 @@ class Breaker:
             self._close()
 
     def failed(self, now: float) -> bool:
-        """Record a failure; return True if the breaker opens because of it."""
+        """Record a failed call; return True if the breaker opens because of it."""
         if self._opened is not None:
             opens = self.state(now) == "trial"
         else:
@@ -197,13 +198,13 @@ class Breaker:
 
 
 MAX_TARGETS: Final = 1_000
-"""The number of idle targets that are remembered."""
+"""The number of targets above which idle ones are forgotten."""
 
 TargetKey: TypeAlias = tuple[Kind, str]
 
 
 class CallTarget:
-    """A target of calls: an agent, server, address or operation."""
+    """A target of calls: an agent, MCP server, URL, plugin step type or operation."""
 
     __slots__ = ("breaker", "busy", "key", "terms", "waiting")
 
@@ -215,15 +216,15 @@ class CallTarget:
         self.breaker = Breaker()
 
     def room(self, now: float) -> int:
-        """Return how many tasks may begin now."""
+        """Return how many more tasks may begin now."""
         room = self.terms.concurrency - self.busy
         allowed = self.breaker.room(now) if self.terms.breaks else None
         return room if allowed is None else min(room, allowed)
 
     def spare(self, now: float) -> int:
-        """Return how many more tasks may be taken for the target.
+        """Return how many more tasks of this target the worker may take from the table.
 
-        Zero or less if its queue is long enough, or its breaker is open.
+        The result is zero or less if its queue is long enough or its circuit breaker is open.
         """
         if self.terms.breaks and self.breaker.state(now) != "closed":
             return self.room(now) - len(self.waiting)
@@ -240,7 +241,7 @@ class CallTarget:
 
 
 class CallTargets:
-    """All targets of a worker."""
+    """The targets that one worker calls."""
 
     def __init__(self) -> None:
         self._known: dict[TargetKey, CallTarget] = {}
@@ -257,11 +258,11 @@ class CallTargets:
         return found
 
     def full(self, now: float) -> list[str]:
-        """Return the names of targets for which no more tasks may be taken."""
+        """Return the names of targets of which the worker may take no more tasks now."""
         return [each.key[1] for each in self._known.values() if each.is_full(now)]
 
     def _forget(self) -> None:
-        """Forget idle targets; keep those with an open breaker, if possible."""
+        """Forget idle targets; keep those with an open breaker, unless all idle ones have one."""
         idle = [each for each in self._known.values() if each.is_idle]
         well = [each for each in idle if each.breaker.is_closed]
         for target in well or idle:
@@ -272,31 +273,31 @@ ReadStates: TypeAlias = Callable[[], Mapping[TargetKey, BreakerState]]
 
 
 class Breakers:
-    """The circuit breakers of all workers of this process."""
+    """The states of the circuit breakers of all workers in this process."""
 
     def __init__(self) -> None:
         self._known: dict[Kind, ReadStates] = {}
 
     def add(self, kind: Kind, known: ReadStates) -> None:
-        """Register a worker that calls targets of this kind."""
+        """Register a function that returns the breaker states for targets of this kind."""
         self._known[kind] = known
 
     def remove(self, kind: Kind) -> None:
         self._known.pop(kind, None)
 
     def states(self, kind: Kind) -> Mapping[TargetKey, BreakerState] | None:
-        """Return the states of recently called targets.
+        """Return the states of recently called targets of this kind.
 
-        None if no worker of this process calls targets of this kind.
+        Return None if no worker of this process handles tasks of this kind.
         """
         return self._known[kind]() if kind in self._known else None
 
 
 class LocalHandoff:
-    """The `LocalWorker` of this process.
+    """The `LocalWorker` of this process, which passes tasks to the worker in memory.
 
-    `is_open` returns True if tasks may begin now; `begin_tasks` and `begin_rows` are called with
-    recorded tasks.
+    `is_open` returns True if the worker may begin tasks now. `begin_tasks` and `begin_rows` are
+    called with tasks that are recorded as owned by the worker.
     """
 
     def __init__(
@@ -323,10 +324,10 @@ class LocalHandoff:
         self._now = now
         self._coming: dict[str, TargetKey] = {}
         self._expected: Counter[TargetKey] = Counter()
-        """The number of claimed tasks by target."""
+        """The number of claimed tasks that did not begin yet, by target."""
 
     def __contains__(self, id: str) -> bool:
-        """Return True if a task was claimed, but did not begin yet."""
+        """Return True if the task with this id was claimed, but did not begin yet."""
         return id in self._coming
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:

@@ -1,8 +1,8 @@
-"""The outcomes of attempts: the end of a task, its next attempt, or a question to its run.
+"""Handles the outcomes of attempts: ends, retries and questions.
 
-`Outcomes._make_next_attempt` is the place where the next attempt of a failed task is made:
-`accord.workflows.core.retry.next_attempt` computes it from the retry policy of the step. The task's
-row then becomes `ready` again, due at the time of that attempt, and any worker may take it.
+`Outcomes._make_next_attempt` is the only place that schedules retries of a task:
+`accord.workflows.core.retry.next_attempt` computes the next attempt from the retry policy. The
+task's row then becomes `ready` again, due at the time of that attempt, and any worker may take it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from accord.workflows.storage.messages import NewDeadLetter, RunMessage
 from accord.workflows.storage.tasks import TaskChange
 
 MAX_BODY: Final = 16_384
-"""Characters of a dead letter's body."""
+"""The maximum length of the body of a dead letter, in characters."""
 
 
 def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLetter:
@@ -72,25 +72,25 @@ def dead_letter_of(task: ClaimedTask, error: Failure, at: float) -> NewDeadLette
 
 
 TASK_CANCELED: Final = "task_canceled"
-"""The failure code of a task that was cancelled on the agent's side."""
+"""The failure code of a task that the agent reports as cancelled."""
 
 MAX_STORED_ANSWER: Final = 4_000
-"""Characters of an answer that are stored with a failed step."""
+"""How many characters of an agent's answer are stored with a failed step."""
 
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
 
 class LateError(DefiniteError):
-    """The deadline of the step has passed."""
+    """The step timed out."""
 
     def __init__(self) -> None:
         super().__init__("timeout", "the task was not done within the time of its step")
 
 
 class Outcomes:
-    """The outcomes of attempts, handed over to the writer.
+    """A handler of attempts' outcomes, which updates tasks through the result writer.
 
-    `wake` is called when an attempt is due, `ended` when a task is no longer in flight.
+    `wake` is called when a retry is due, `ended` when a task is no longer in flight.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Outcomes:
         self._ended = ended
 
     def settle(self, entry: InFlightTask, outcome: Outcome | CallError, policy: Retry) -> None:
-        """Handle the outcome of an attempt."""
+        """Complete, retry or suspend a task according to the outcome of its attempt."""
         match outcome:
             case TaskSuccess():
                 self._succeed(entry, outcome)
@@ -134,7 +134,7 @@ class Outcomes:
                 self._make_next_attempt(entry, outcome, policy)
 
     def fail(self, entry: InFlightTask, error: CallError, details: Any = None) -> None:
-        """End a task that failed for good."""
+        """End a task that failed and is not retried; store a dead letter."""
         task, at = entry.task, self._now()
         log_failure(task, error, again=False)
         details = _details_with_answer(error, details)
@@ -149,26 +149,26 @@ class Outcomes:
         )
 
     def cancel(self, entry: InFlightTask) -> None:
-        """End a cancelled task."""
+        """Record that a task ended by cancellation."""
         log_cancellation(entry.task)
         self._metrics.ended(entry.task.kind, "cancelled")
         self._finish(entry, _change(entry, "done", outcome="cancelled", finished_at=self._now()))
 
     def give_back(self, entry: InFlightTask) -> None:
-        """Return a task unchanged, for any worker to take."""
+        """Make a task ready again, unchanged, so that any worker can take it."""
         if entry in self._in_flight and not entry.ending:
             self._finish(entry, _change(entry, "ready"))
 
     def postpone(self, entry: InFlightTask, seconds: float) -> None:
-        """Return a task, for any worker to take later."""
+        """Make a task ready again after `seconds`, so that any worker can take it then."""
         self._finish(entry, _change(entry, "ready", due=self._now() + seconds))
 
     async def store_remote_id(
         self, entry: InFlightTask, remote_task: str, remote_context: str
     ) -> bool:
-        """Store the remote id of a task; return False if another worker has the task.
+        """Store the agent's id of a task; return False if another worker owns the task.
 
-        Raise DefiniteError for an id that the database will not take.
+        Raise DefiniteError if the database rejects the id.
         """
         entry.set_remote(remote_task, remote_context)
         try:
@@ -193,7 +193,10 @@ class Outcomes:
         self._send_success(entry, change, _message(entry, "done", event))
 
     def _send_success(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
-        """Send a success by the bus alone, if possible; recording it then ends the task."""
+        """Send a success through the bus alone, if possible; otherwise write it.
+
+        The executor that records a success from the bus also marks the task's row as done.
+        """
         size = 0
         if self._unrecorded.has_room:
             size = self._bus.send_success(
@@ -216,7 +219,10 @@ class Outcomes:
             self._finish(entry, answer.change, answer.message)
 
     def write(self, answer: UnrecordedSuccess) -> None:
-        """Write a success that was sent but may not be recorded; no-op if it is."""
+        """Write a success that was sent through the bus but may have been lost.
+
+        If an executor has recorded it already, this changes nothing.
+        """
         written = self._writer.add(answer.change, answer.message)
         written.add_done_callback(lambda _: self._unrecorded.take(answer.change.id))
 
@@ -232,7 +238,7 @@ class Outcomes:
     def _make_next_attempt(
         self, entry: InFlightTask, error: CallError, policy: Retry, details: Any = None
     ) -> None:
-        """Make the next attempt of a failed task; fail the task if there is none.
+        """Schedule the next attempt of a failed task, or fail it if none is left.
 
         The retry policy and the deadline decide; see `core.retry.next_attempt`.
         """
@@ -283,7 +289,7 @@ class Outcomes:
 
 
 def _details_with_answer(error: CallError, details: Any) -> Any:
-    """Return the details of a failure, with the redacted beginning of the answer."""
+    """Return the details of a failure, extended by the redacted beginning of the agent's answer."""
     if not error.body or not (details is None or isinstance(details, dict)):
         return details
     text = redact(error.body.decode("utf-8", "replace"))
@@ -292,9 +298,9 @@ def _details_with_answer(error: CallError, details: Any) -> Any:
 
 
 def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
-    """Return True if the other side may have done the call.
+    """Return True if the target may have carried out the call despite the error.
 
-    That an attempt was refused says nothing about the attempts before it.
+    If the last attempt was refused, an earlier one may still have been carried out.
     """
     if isinstance(error, RefusedError):
         return task.attempt > 1 or bool(task.command.resumes)
@@ -311,7 +317,7 @@ def _change(
     due: float = 0.0,
     finished_at: float | None = None,
 ) -> TaskChange:
-    """Return the new state of a task's row."""
+    """Return the change of a task's row to this state."""
     task = entry.task
     return TaskChange(
         id=task.id,

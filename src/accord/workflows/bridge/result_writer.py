@@ -1,16 +1,16 @@
-"""Batched writes of task results.
+"""Writes task results in batches.
 
-All results of one turn of the event loop, and those that come while the last batch is written, go
-into one transaction. With more calls under way results are collected for longer, because the cost
-of a transaction is shared by everything in it. Successes that the executor of the same process can
-decide on are written by it, along with what follows from them.
+All results of one turn of the event loop, and those that arrive while the previous batch is being
+written, share one transaction. The more calls are running, the longer results are collected, to
+spread the cost of a transaction over more results. If the executor of the same process can decide
+on a success, the executor writes the result together with its decision.
 
-While the database is away, results stay in memory and are written when it is back: no call is
-repeated because of that. A write for a task that another worker took meanwhile is refused by its
-fence, row by row.
+While the database is unavailable, results stay in memory and are written later, so no call has to
+be repeated. If another worker has taken over a task, the task's fence makes this write fail for
+that task alone.
 
-A success that was sent by the bus stays here until its row says that it is recorded, because the
-message may be lost.
+A success that was sent through the bus is kept here until the task's row shows that it was
+recorded, because the message may be lost.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from accord.workflows.storage.tasks import WAKE, TaskChange, TaskRows
 
 MAX_UNRECORDED: Final = 20_000
 MAX_UNRECORDED_CHARACTERS: Final = 32 * 1_048_576
-"""Characters of successes sent by the bus alone; further ones go through the database."""
+"""The maximum size of unrecorded successes in memory; above it, successes go to the database."""
 REWRITE_SECONDS: Final = 60.0
-"""Seconds after which the worker itself writes a success that is not recorded."""
+"""How long the worker waits for a sent success to be recorded before writing it itself."""
 
 
 class UnrecordedSuccess(Struct, eq=False):
-    """A success sent by the bus, and the new state of the task's row."""
+    """A success sent through the bus, with the change of the task's row that it implies."""
 
     change: TaskChange
     message: RunMessage
     size: int
     sent_at: float
     is_sent: bool = False
-    """True once the bus has accepted it."""
+    """True once the bus has accepted the success."""
 
 
 class UnrecordedSuccesses:
-    """Successes that are not known to be recorded, by the id of their task."""
+    """Successes sent through the bus that may not be recorded yet, by task id."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class UnrecordedSuccesses:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of successes that the bus has accepted."""
+        """The task ids of successes that the bus has accepted."""
         return [id for id, answer in self._answers.items() if answer.is_sent]
 
     def add(self, change: TaskChange, message: RunMessage, size: int) -> None:
@@ -72,7 +72,7 @@ class UnrecordedSuccesses:
         self._size += size
 
     def mark_sent(self, id: str) -> None:
-        """Note that the bus has accepted a success."""
+        """Mark the success of a task as accepted by the bus."""
         if id in self._answers:
             self._answers[id].is_sent = True
 
@@ -83,7 +83,7 @@ class UnrecordedSuccesses:
         return found
 
     def overdue(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
-        """Yield those that were sent too long ago, and restart their clock."""
+        """Yield successes that were sent long ago but are not recorded, and restart their wait."""
         now = self._clock()
         for id in ids:
             answer = self._answers.get(id)
@@ -99,19 +99,19 @@ log = logging.getLogger("accord.bridge")
 
 MAX_BATCH: Final = 500
 RETRY_SECONDS: Final = (0.1, 5.0)
-"""The shortest and the longest delay between tries while the database is away."""
+"""The shortest and the longest delay between retries while the database is unavailable."""
 DELAY_PER_CALL_SECONDS: Final = 0.0001
-"""Delay between two transactions for each call that is under way."""
+"""The interval between two transactions, per running call."""
 MAX_DELAY_SECONDS: Final = 0.03
-"""The longest delay between two transactions."""
+"""The maximum interval between two transactions."""
 _CHECK_SECONDS: Final = 0.002
 
 
 class ResultWrite(Struct, eq=False):
-    """A pending write of one task's result.
+    """A queued write of one task's result.
 
-    `written` becomes False if another worker has the task, and gets a StoreError for a result that
-    the database will never take.
+    The future `written` gets True when the result is written, False if another worker owns the
+    task, or a StoreError if the database rejects the result.
     """
 
     change: TaskChange
@@ -121,9 +121,9 @@ class ResultWrite(Struct, eq=False):
 
 
 class ResultWriter:
-    """A writer of results for one member. Belongs to one event loop.
+    """A writer of task results for one worker. Belongs to one event loop.
 
-    `calls` returns how many calls are under way.
+    `calls` returns the number of running calls.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ResultWriter:
         self._owner = owner
         self._calls = calls
         self._began = 0.0
-        """The time when the last transaction began."""
+        """The start time of the latest transaction."""
         self._waiting: deque[ResultWrite] = deque()
         self._writing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -146,7 +146,11 @@ class ResultWriter:
         message: RunMessage | None = None,
         letter: NewDeadLetter | None = None,
     ) -> asyncio.Future[bool]:
-        """Write a result, now or when the database is back; await the future to know if it was."""
+        """Queue a result; the returned future becomes True when it is written.
+
+        It becomes False if another worker owns the task. While the database is unavailable, the
+        result stays in the queue.
+        """
         ending = ResultWrite(change, self._loop.create_future(), message, letter)
         self._waiting.append(ending)
         if self._writing is None:
@@ -154,7 +158,7 @@ class ResultWriter:
         return ending.written
 
     async def close(self, timeout: float) -> None:
-        """Write the waiting results, within `timeout` seconds."""
+        """Write the queued results; give up after `timeout` seconds."""
         if self._writing is not None:
             await asyncio.wait((self._writing,), timeout=timeout)
         if self._writing is not None:
@@ -190,7 +194,7 @@ class ResultWriter:
         self._began = self._loop.time()
 
     def _next(self) -> list[ResultWrite]:
-        """Return the next batch, with one result for each task: a statement changes a row once."""
+        """Return the next batch, with one result per task, as a statement updates each row once."""
         batch: dict[str, ResultWrite] = {}
         for ending in self._waiting:
             if len(batch) == MAX_BATCH or ending.change.id in batch:
@@ -199,7 +203,7 @@ class ResultWriter:
         return list(batch.values())
 
     async def _offer(self, batch: list[ResultWrite]) -> list[ResultWrite]:
-        """Offer successes to the bus; return the results that it has not recorded."""
+        """Offer the successes of a batch to the bus; return the results that it did not record."""
         successes = [each.message for each in batch if each.change.outcome == "success"]
         recorded = await self._bus.offer([each for each in successes if each is not None])
         if not recorded:
@@ -215,7 +219,7 @@ class ResultWriter:
         return left
 
     async def _write(self, batch: list[ResultWrite]) -> None:
-        """Write a batch and remove it from the queue. Raise StoreUnavailableError."""
+        """Write a batch and remove it from the queue. Raise StoreUnavailableError to retry it."""
         if not batch:
             return
         try:
@@ -237,7 +241,7 @@ class ResultWriter:
                 ending.written.set_result(ending.change.id in done)
 
     async def _commit(self, batch: Sequence[ResultWrite]) -> set[str]:
-        """Return the ids of the tasks whose rows were still owned here."""
+        """Write a batch in one transaction; return the ids of tasks that this worker owned."""
         work = partial(self._run, batch)
         return await self._store.transact(work, lane=f"bridge-{self._owner}")
 

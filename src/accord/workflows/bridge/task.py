@@ -1,11 +1,15 @@
-"""A claimed task, the interface of callers, and the log lines of a task.
+"""Claimed tasks, their outcomes, the interface of callers, and log lines.
 
-A task belongs to the worker that took it as long as its row has the worker's fence. A `TaskCaller`
-does the tasks of one kind. Every log line names the task, its target and its correlation id, so
-that one can be found by the other; bodies are cut, and secrets are redacted.
+A task belongs to the worker that claimed it, as long as the task's row has the fence of that
+worker. A `TaskCaller` executes the tasks of one kind.
 
-Debug: requests and responses. Info: results of tasks. Warning: attempts that failed and are
-repeated, and answers that break their format but were understood. Error: final failures.
+Every log line has the task id, the target and the correlation id. Bodies are cut, and secrets are
+redacted. The levels are:
+
+debug     requests and responses
+info      results of tasks
+warning   failed attempts that are retried, and malformed answers that could be understood
+error     final failures
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ _CALLS: Final = (CallAgent, CallOperation, CallTool, CallMethod, CallPlugin)
 
 
 class ClaimedTask(Struct, frozen=True, kw_only=True):
-    """One task of a run, to be done now."""
+    """A task of a run that a worker has claimed."""
 
     id: str
     run_id: str
@@ -58,43 +62,44 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
     target: str
     command: Call
     retry: Retry | None = None
-    """The retry policy of the step, if it has one."""
+    """The retry policy of the step; None to use the target's policy."""
     size: int = 0
-    """The length of its command in characters."""
+    """The length of the encoded command, in characters."""
     cancelled: bool = False
-    """True if the task was cancelled."""
+    """True if cancellation of the task was requested."""
     fence: int = 1
     attempt: int = 1
     attempt_group: int = 1
     remote_task: str = ""
-    """The id of the agent's task, once it is known."""
+    """The agent's id for this task; empty until the agent has returned it."""
     remote_context: str = ""
     continues: bool = False
-    """True if `continuation` is still to be sent."""
+    """True if `continuation` has to be sent to the agent."""
     continuation: Any = None
-    """The input that the agent asked for."""
+    """The answer to the agent's question."""
     continued: int = 0
-    """The number of times that it got input."""
+    """The number of answers sent to questions of the agent."""
     traceparent: str = ""
     correlation_id: str = ""
 
     @property
     def call_id(self) -> str:
-        """The id of the call for the other side.
+        """The id under which the other side sees the call.
 
-        A call of unknown outcome is repeated under the id of the task that made it first.
+        When a retried run repeats a call of unknown outcome, it is the id of the task that made the
+        first call.
         """
         resumes = self.command.resumes
         return task_id(self.run_id, resumes) if resumes else self.id
 
     @property
     def shown_target(self) -> str:
-        """The target without the credentials and the query of its URL."""
+        """The target for display: a URL is shown without credentials and query."""
         return shown_target(self.kind, self.target)
 
     @property
     def deadline(self) -> float | None:
-        """The time at which the step times out."""
+        """The time at which the step times out; None if it has no timeout."""
         return self.command.deadline
 
 
@@ -104,9 +109,10 @@ def shown_target(kind: Kind, target: str) -> str:
 
 
 def read_claimed(row: Row) -> ClaimedTask:
-    """Return the task in a row that has `COLUMNS`.
+    """Build a ClaimedTask from a row with `COLUMNS`.
 
-    Raise NewerSchemaError, and msgspec.ValidationError for an invalid command.
+    Raise NewerSchemaError if a newer release wrote the command, msgspec.DecodeError if the command
+    is invalid.
     """
     text: str = row["command"]
     command = decode_command(text.encode())
@@ -136,7 +142,7 @@ def read_claimed(row: Row) -> ClaimedTask:
 
 
 def claimed_task(task: NewTask) -> ClaimedTask:
-    """Return a task that was just recorded with its first owner."""
+    """Build a ClaimedTask from a new task that was inserted with an owner."""
     command = task.command
     kind, target = kind_and_target(command)
     return ClaimedTask(
@@ -156,7 +162,7 @@ def claimed_task(task: NewTask) -> ClaimedTask:
 
 
 def unreadable_task(row: Row) -> ClaimedTask:
-    """Return a task whose command cannot be read, with enough to report it."""
+    """Build a ClaimedTask for a row whose command cannot be decoded, to report its failure."""
     return ClaimedTask(
         id=row["id"],
         run_id=row["run_id"],
@@ -180,7 +186,7 @@ def unreadable_task(row: Row) -> ClaimedTask:
 
 
 def message_id_of(task: ClaimedTask) -> str:
-    """Return the message id under which a task is sent now."""
+    """Return the message id for the next request of a task; retries of one message share it."""
     step, bracket, rounds = task.command.step.partition("[")
     first = task.command.resumes or task.task
     retried = first.removeprefix(task.command.step)  # "@2" when the run is retried
@@ -191,7 +197,7 @@ def message_id_of(task: ClaimedTask) -> str:
 
 
 class Spans(Protocol):
-    """A factory of spans, such as `accord.telemetry.tracing.OutgoingSpans`."""
+    """A factory of tracing spans, such as `accord.telemetry.tracing.OutgoingSpans`."""
 
     def call(
         self, name: str, traceparent: str, attributes: Mapping[str, str]
@@ -199,7 +205,7 @@ class Spans(Protocol):
 
 
 def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[str]:
-    """Open a span around an attempt; yield the `traceparent` for the request."""
+    """Open a tracing span around an attempt; yield the `traceparent` header for the request."""
     if spans is None:
         return nullcontext(task.traceparent)
     attributes = {
@@ -212,7 +218,7 @@ def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[st
 
 
 class TaskSuccess(Struct, frozen=True, kw_only=True):
-    """The call succeeded."""
+    """The outcome of a call that succeeded."""
 
     output: Any = None
     data: Any = None
@@ -220,17 +226,17 @@ class TaskSuccess(Struct, frozen=True, kw_only=True):
 
 
 class TaskFailure(Struct, frozen=True, kw_only=True):
-    """The other side failed, or refused."""
+    """The outcome of a call that the target reported as failed."""
 
     code: str
     message: str
     details: Any = None
     body: bytes = b""
-    """The beginning of the answer, for the log."""
+    """The beginning of the target's answer, for the log."""
 
 
 class TaskQuestion(Struct, frozen=True, kw_only=True):
-    """The other side needs input for its task `remote_task`."""
+    """The outcome of a call whose target needs input to continue its task `remote_task`."""
 
     prompt: Any = None
     remote_task: str
@@ -240,50 +246,54 @@ class TaskQuestion(Struct, frozen=True, kw_only=True):
 Outcome: TypeAlias = TaskSuccess | TaskFailure | TaskQuestion
 
 Progress: TypeAlias = Callable[[str, str], Awaitable[None]]
-"""Stores the remote ids of a task and its context.
+"""A callback with which a caller stores the agent's task id and context id.
 
-Await it before doing anything else with the ids: when it returns, they are stored. If the task was
-cancelled or another worker has it, the attempt is cancelled and it does not return.
+Await it before using the ids: they are stored when it returns. If the task was cancelled or is
+owned by another worker, it raises CancelledError instead.
 """
 
 
 class Terms(Struct, frozen=True, kw_only=True):
-    """The terms of calling a target: retries, concurrency and the like."""
+    """The settings for calls to a target: retry policy, concurrency, cancellation and breaker."""
 
     retry: Retry = Retry()
-    """The default retry policy of steps."""
+    """The retry policy for steps that have none of their own."""
     concurrency: int = 64
-    """The number of concurrent tasks."""
+    """The maximum number of concurrent tasks."""
     follows: bool = False
-    """True if the other side returns a task id, which is needed to cancel its work.
+    """True if the target returns a task id, which is needed to cancel its work.
 
-    On cancellation, a request under way is then awaited to learn the id.
+    If a task is cancelled during the request that returns this id, the request is awaited first.
     """
     breaks: bool = True
-    """True if targets have circuit breakers."""
+    """True if a circuit breaker guards the target."""
 
 
 class TaskCaller(Protocol):
-    """A caller for the tasks of one kind."""
+    """An executor of the tasks of one kind."""
 
     async def terms(self, target: str) -> Terms:
-        """Return the terms of a target; called often. Raise CallError if it is unknown."""
+        """Return the settings for calls to a target.
+
+        It is called for every task, so it must be fast. Raise CallError if the target does not
+        exist.
+        """
 
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
-        """Make one attempt, or continue an earlier one. Raise CallError."""
+        """Make one attempt at a task, or resume an earlier attempt. Raise CallError if it fails."""
 
     async def cancel(self, task: ClaimedTask) -> None:
-        """Tell the other side that the task is cancelled, if it began. Raise CallError."""
+        """Ask the target to cancel its work on the task, if any. Raise CallError on failure."""
 
 
 log = logging.getLogger("accord.bridge")
 
 MAX_OUTPUT: Final = 2_000
-"""Characters of an output in a log line."""
+"""The maximum length of an output in a log line, in characters."""
 
 
 def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
-    """Return the trace of the requests for a task; bodies are logged at debug level."""
+    """Return the trace headers for the requests of a task; log their bodies at debug level."""
     tell: Callable[[Direction, bytes], None] | None = None
     if log.isEnabledFor(logging.DEBUG):
 
@@ -305,7 +315,7 @@ def log_success(task: ClaimedTask, output: Any) -> None:
 
 
 def log_question(task: ClaimedTask, prompt: Any) -> None:
-    """Log a question of the other side."""
+    """Log a question that an agent asks."""
     if log.isEnabledFor(logging.INFO):
         log.info(
             "task %s: needs input: %s", task.id, _redacted_value(prompt), extra=_log_fields(task)
@@ -318,12 +328,15 @@ def log_cancellation(task: ClaimedTask) -> None:
 
 
 def log_warning(task: ClaimedTask, warning: str) -> None:
-    """Log a warning about a task, such as an odd answer."""
+    """Log a warning about a task, for example about a malformed answer."""
     log.warning("task %s: %s", task.id, warning, extra=_log_fields(task))
 
 
 def log_failure(task: ClaimedTask, error: CallError, *, again: bool) -> None:
-    """Log a failure, with the beginning of the answer."""
+    """Log a failed attempt, with the beginning of the target's answer.
+
+    The level is warning if the task is tried again (`again`), otherwise error.
+    """
     fields = _log_fields(task)
     if error.body:
         fields["body"] = _redacted_text(error.body)
@@ -352,9 +365,9 @@ def _redacted_text(body: bytes) -> str:
 
 
 NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
-"""Rights of operations that no run may call: they need a person who is signed in."""
+"""The rights of operations that steps may not call, because they require a signed-in person."""
 
 
 def is_callable(operation: Operation) -> bool:
-    """Return True if runs may call an operation, as the user who started them."""
+    """Return True if steps of runs may call this operation."""
     return operation.right not in NOT_FROM_RUNS

@@ -1,4 +1,4 @@
-"""The worker: takes tasks, lets callers do them, and records their outcomes.
+"""The worker: takes tasks, passes them to callers, and records their outcomes.
 
 The states of a task:
 
@@ -7,13 +7,13 @@ The states of a task:
       │                  │                failure to be retried ──┐
       └── due ───────────┴────────────────────────────────────────┘
 
-One loop takes tasks (when woken, and every second), stops those that were cancelled or that another
-worker has taken over, and gives each target as many as its concurrency allows. Tasks that wait for
-their next attempt go back to the table, for any worker to take.
+A loop, which runs when woken and every second, takes tasks from the table, stops tasks that were
+cancelled or taken over by another worker, and starts calls within the concurrency of each target. A
+task that waits for its next attempt goes back to the table, where any worker can take it.
 
-A row is changed only while it has the fence that it was taken with. So a worker may finish its
-calls after its lease expired: it cannot change tasks that others have taken over. It starts no
-calls until its lease is renewed, and stops the calls of lost tasks as soon as it finds out.
+A row is changed only while it still has the fence with which the worker took it. So a worker whose
+lease has expired may finish its calls: it cannot overwrite tasks that others have taken over. Until
+its lease is renewed it starts no calls, and it stops calls of tasks that it finds it has lost.
 """
 
 from __future__ import annotations
@@ -60,20 +60,24 @@ log = logging.getLogger("accord.bridge")
 
 POLL_SECONDS: Final = 1.0
 CANCEL_SECONDS: Final = 0.1
-"""The shortest interval between two queries for cancelled tasks."""
+"""The minimum interval between two queries for cancelled tasks."""
 DRAIN_SECONDS: Final = 10.0
 MAX_TASKS: Final = 4_096
 UNREADABLE_SECONDS: Final = 60.0
-"""Delay before a task that only a newer release can read is taken again."""
+"""How long a task that only a newer release can read is postponed."""
 MAX_TAKEN: Final = 32
-"""Tasks taken by one statement. It is small because all of them may be for one slow target."""
+"""The maximum number of tasks taken by one query.
+
+It is small because all of them may be for the same slow target.
+"""
 
 
 class TaskWorker:
-    """A worker for tasks of some kinds. Belongs to one event loop.
+    """A worker for some kinds of tasks. Belongs to one event loop.
 
-    At most `most` tasks are in flight at once; `drain` is how many seconds `close` lets calls go
-    on, `poll` the interval in seconds for reading the table without a notification.
+    `most` is the maximum number of tasks in flight, `drain` how many seconds `close` waits for
+    running calls, and `poll` the interval in seconds at which the table is read without a
+    notification.
     """
 
     def __init__(
@@ -128,15 +132,15 @@ class TaskWorker:
             begin_rows=self._begin_rows,
             now=now,
         )
-        """The local handoff for an executor or a bus in the same process."""
+        """The local handoff, through which an executor or bus in this process passes tasks."""
         self._placing: set[asyncio.Task[None]] = set()
         self._unplaced: list[InFlightTask] = []
         self._refused: set[str] = set()
-        """Ids of tasks of a newer release that were logged."""
+        """Ids of tasks of a newer release that were already logged."""
         self._more = False
-        """True if tasks may have been left in the table for lack of room."""
+        """True if tasks may have stayed in the table because the worker or a target was full."""
         self._doubted = False
-        """True if other workers may have taken over tasks in flight."""
+        """True if other workers may have taken over tasks that are in flight here."""
         self._looked = self._looked_at_all = 0.0
         self._closing = False
         self._running: asyncio.Task[None] | None = None
@@ -148,7 +152,7 @@ class TaskWorker:
         self._running = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Take no more tasks, let calls finish for a while, and return the rest."""
+        """Stop taking tasks, wait for running calls, and give back the unfinished tasks."""
         self._closing = True
         if self._stop_listening is not None:
             self._stop_listening()
@@ -180,12 +184,12 @@ class TaskWorker:
         return len(self._in_flight)
 
     def breakers(self) -> dict[TargetKey, BreakerState]:
-        """Return the states of the circuit breakers."""
+        """Return the states of the circuit breakers, by target."""
         now = self._now()
         return {each.key: each.breaker.state(now) for each in self._targets}
 
     def write(self, page: Exposition) -> None:
-        """Write the metrics of the worker, for Prometheus."""
+        """Write the metrics of the worker to a Prometheus page."""
         self._metrics.write(page)
         page.family(
             "accord_tasks_held", "gauge", "Tasks that were taken and have not ended.",
@@ -226,7 +230,10 @@ class TaskWorker:
                         await self._woken.wait()
 
     async def _turn(self) -> None:
-        """Do everything that is due once. Raise StoreError."""
+        """Check the tasks in flight, start queued ones, and take more tasks.
+
+        Raise StoreError if a query fails.
+        """
         self._woken.clear()  # before reading: a notification during the read must count
         if self._membership.lost.is_set():
             self._doubted = True
@@ -239,7 +246,7 @@ class TaskWorker:
             pass
 
     async def _take(self) -> bool:
-        """Take tasks; return True if there may be more of them, and room."""
+        """Take a batch of tasks; return True if the batch was full, so there may be more."""
         room = min(self._in_flight.room, MAX_TAKEN)
         if room <= 0:
             self._more = True
@@ -264,9 +271,10 @@ class TaskWorker:
             await self._place(entry)
 
     def _refuse(self, entry: InFlightTask, error: Exception) -> None:
-        """Handle a command that cannot be read here.
+        """Handle a task whose command cannot be decoded.
 
-        A command of a newer release waits for a bridge of that release.
+        A command of a newer release is postponed, so that a worker of that release can take the
+        task. An invalid command fails the task.
         """
         if entry.task.cancelled:
             self._outcomes.cancel(entry)
@@ -316,7 +324,7 @@ class TaskWorker:
                 self._unplaced.append(entry)
 
     async def _place(self, entry: InFlightTask) -> None:
-        """Queue a task for its target."""
+        """Queue a task for its target, and start it if the target has a free slot."""
         task = entry.task
         target = self._target_of(entry)
         try:
@@ -348,13 +356,13 @@ class TaskWorker:
             self._attempts.begin(target)
 
     def _freed(self, target: CallTarget) -> None:
-        """Begin the next task of a target that finished one."""
+        """Start the next queued task of a target after one of its attempts has ended."""
         self._begin(target)
         if self._more and not target.is_full(self._now()):
             self._woken.set()
 
     def _ended(self) -> None:
-        """Wake the worker if tasks were left in the table for lack of room."""
+        """Wake the worker if it left tasks in the table because it or a target was full."""
         if self._more:
             self._woken.set()
 
@@ -410,7 +418,7 @@ class TaskWorker:
             entry.stop()  # else wait for the remote id, without which it cannot be cancelled
 
     def _lose(self, entry: InFlightTask) -> None:
-        """Drop a task that another worker has taken."""
+        """Drop a task that another worker has taken over, and stop its call."""
         log.warning("task %s was taken by another", entry.task.id)
         self._metrics.lost += 1
         self._in_flight.remove(entry)
