@@ -1,6 +1,6 @@
-"""OpenRPC: methods described, explored, and called by generated clients.
+"""OpenRPC: documents that describe methods, an explorer and generated clients.
 
-The names that most programs need are loaded when first used.
+The names that most programs need are imported on first access.
 """
 
 from __future__ import annotations

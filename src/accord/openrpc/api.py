@@ -1,4 +1,4 @@
-"""`Api`: a described router as an ASGI application, with `rpc.discover`."""
+"""`Api`: a router as an ASGI application, with its OpenRPC document."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
 
 MAX_PLACE_CHARACTERS: Final = 1024
-"""Maximum length in characters; a longer URL is left out of the document."""
+"""Maximum length of an endpoint's URL in characters; a longer URL is left out of the document."""
 
 # RFC 3986, section 3.2.2: a name, an IPv4 address, or an IPv6 one in brackets.
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 
 current_place: Final[ContextVar[str]] = ContextVar("accord.openrpc.api", default="")
-"""The URL of the endpoint for the current request; empty if unknown."""
+"""The URL of the endpoint that received the current request; empty if unknown."""
 
 
 def place_of(scope: MutableMapping[str, Any], path: str) -> str:
-    """Return the URL of an endpoint at `path` of the application that an ASGI scope has reached.
+    """Return the URL of the endpoint at `path`, as an ASGI request addresses it.
 
-    It ends with a slash, after which no framework redirects. Empty if the request names no valid
-    host.
+    `scope` is the ASGI scope of the application that has the endpoint. The URL ends with a slash,
+    so that no framework redirects requests to it. The result is empty if the request names no valid
+    host, or if the URL is longer than `MAX_PLACE_CHARACTERS`.
     """
     hosts = _hosts(scope["headers"])
     if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
@@ -68,9 +69,9 @@ _ABOUT: Final = About(
 
 
 def add_discover(router: Router, document: Callable[[], bytes]) -> None:
-    """Add the method to `router`; it answers with the bytes that `document` returns.
+    """Add `rpc.discover` to `router`; it answers with the bytes that `document` returns.
 
-    Raises `RegistrationError` if the router has one already.
+    Raises `RegistrationError` if the router already has a method of that name.
     """
 
     def discover() -> OpenRpcDocument:
@@ -177,7 +178,7 @@ class Api:
         )
         self.router = router
         self.place = ""
-        """The URL of the router if something else serves it, for documents without servers."""
+        """The URL at which something else serves the router, for documents without servers."""
         self._describe(check)
         pages: dict[str, PageSource] = {DOCUMENT_PAGE: self._page}
         if metrics is not False:
@@ -185,7 +186,7 @@ class Api:
             endpoint["observer"] = _both(counting, endpoint.get("observer"))
             pages[METRICS_PAGE] = counting.page
         self.observer = endpoint.get("observer")
-        """The observer of every call, for `accord.serve` as well."""
+        """The observer of every call; pass it to `accord.serve` if that serves the router."""
         exploring = partial(explorer_pages, title=title) if explorer else _no_pages
         self.pages: Pages = {**pages, **exploring(endpoint=".")}
         """The pages next to the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
@@ -196,7 +197,7 @@ class Api:
         self._endpoint = AsgiEndpoint(router, pages=mounted, **endpoint)
 
     def document(self, place: str = "") -> dict[str, Any]:
-        """Return the OpenRPC document; `place` is its server if none was configured."""
+        """Return the OpenRPC document, with `place` as its server if none is configured."""
         return self._document.to_json(place or self.place)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -222,7 +223,7 @@ class Api:
         await self._behind.__aexit__(kind, error, traceback)
 
     def _describe(self, check: bool) -> None:
-        """Add `rpc.discover`, and make the document so that its faults are raised at once."""
+        """Add `rpc.discover`; with `check`, make the document now to find its errors."""
         add_discover(self.router, lambda: self._page().body)
         try:
             if check:
@@ -232,7 +233,7 @@ class Api:
             raise
 
     def _page(self) -> Page:
-        """Return the document for the current request."""
+        """Return the document for the current request, ready to be sent."""
         return self._document.page(current_place.get() or self.place)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -253,7 +254,7 @@ class Api:
 
 
 def _no_pages(*, endpoint: str) -> Pages:  # noqa: ARG001 - the signature of explorer_pages
-    """Return no pages, in place of an explorer."""
+    """Return no pages; replaces `explorer_pages` if the explorer is off."""
     return {}
 
 

@@ -36,9 +36,9 @@ class Param(Struct, frozen=True, kw_only=True):
     description: str = ""
     deprecated: bool = False
     place: str = ""
-    """The part of the HTTP request: path, query, header, cookie or body."""
+    """The part of the HTTP request that has the value: path, query, header, cookie or body."""
     wire_name: str = ""
-    """The name in the HTTP request, if it differs."""
+    """The parameter's name in the HTTP request, if it differs."""
     variadic: bool = False
     """True if any number of values may be given: by further positions, or under other names."""
 
@@ -114,11 +114,11 @@ def split_doc(doc: str) -> tuple[str, str]:
 def choose_structure(
     parameters: tuple[Parameter, ...],
 ) -> tuple[ParamStructure, list[Parameter]]:
-    """Return the structure of the params, and the parameters that it reaches, required first.
+    """Return the `paramStructure` of a method, and the parameters that it can pass.
 
-    OpenRPC has one structure per method. If a signature has positional-only and keyword-only
-    parameters, the structure that reaches more of them is chosen, and the others are left out: all
-    of those are optional.
+    Required parameters come first. OpenRPC has one structure per method. If a signature has
+    positional-only and keyword-only parameters, the structure that can pass more of them is chosen.
+    The other parameters are left out; all of them are optional.
     """
     by_position = [it for it in parameters if it.by_position or it.kind == "var_positional"]
     by_name = [it for it in parameters if it.by_name or it.kind == "var_keyword"]
@@ -130,7 +130,7 @@ def choose_structure(
 
 
 def check_names(method: Method, names: Iterable[str]) -> None:
-    """Raise `RegistrationError` if the method's `About` describes an unknown parameter."""
+    """Raise `RegistrationError` if the method's `About` describes a param not in `names`."""
     known = set(names)
     for name in (*method.about.params, *method.about.deprecated_params):
         if name not in known:
@@ -141,7 +141,10 @@ def check_names(method: Method, names: Iterable[str]) -> None:
 
 
 def read_errors(method: Method) -> tuple[ErrorAbout, ...]:
-    """Return the errors in the method's `About`. Raises `RegistrationError` for unknown ones."""
+    """Return the errors in the method's `About`.
+
+    Raises `RegistrationError` for a code or a name that is not in the catalogue.
+    """
     return tuple(_error(method, each) for each in method.about.errors)
 
 
@@ -160,7 +163,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def _memoized(describe: Callable[[Any], Schema], annotation: Any) -> Schema:
-    """Return the cached result of `describe`: most methods have the same few types."""
+    """Return `describe(annotation)`, cached because most methods have the same types."""
     try:
         hash(annotation)
     except TypeError:
@@ -191,16 +194,19 @@ def _param(method: Method, parameter: Parameter) -> Param:
 
 
 class ParamNotes(Struct, frozen=True):
-    """The description in an annotation, apart from its schema."""
+    """The description and deprecation of a parameter, separated from its schema."""
 
     description: str
     deprecated: bool
     schema: Schema
-    """The schema without them."""
+    """The schema without description and deprecation."""
 
 
 def split_notes(schema: Schema) -> ParamNotes:
-    """Split off the members of a parameter's schema that OpenRPC has beside it."""
+    """Separate a parameter's schema from its description and deprecation.
+
+    OpenRPC has these members beside the schema.
+    """
     if not isinstance(schema.value, dict):
         return ParamNotes("", False, schema)
     rest = {key: it for key, it in schema.value.items() if key not in ("description", "deprecated")}
@@ -273,7 +279,7 @@ def describe_route(method: Method, route: Route) -> Description:
 
 
 def _result(response: RouteResponse) -> Schema:
-    """Return the schema of a call's result, as `accord.exposure.response` makes it."""
+    """Return the schema of the result that a call has for a response of the route."""
     if response.schema is not None:
         return response.schema
     if response.status in (204, 205):
@@ -292,7 +298,10 @@ def _description_of(response: RouteResponse | None) -> str:
 
 
 def _errors(route: Route) -> Iterator[ErrorAbout]:
-    """Yield the errors that the route documents. Statuses with the same code share an error."""
+    """Yield the errors that the route documents.
+
+    HTTP statuses that map to the same error code share one error.
+    """
     by_name: dict[str, dict[int, str]] = {}
     for response in route.responses:
         if response.status is not None and response.status >= 300 and response.status != 304:

@@ -1,6 +1,7 @@
-"""The OpenRPC document of a router: made once per change of its methods, kept as bytes.
+"""The OpenRPC document of a router, made again only when its methods change.
 
-`Components` collects the schemas, errors and tags that methods share, each written once.
+It is cached as JSON bytes. `Components` collects the schemas, errors and tags that methods share,
+each written once.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _MAX_KEY_CHARACTERS = 60
 
 
 class Components:
-    """The components of a document; equal ones are shared."""
+    """The components of a document; equal components are stored once."""
 
     def __init__(self, tags: Iterable[Tag] = ()) -> None:
         self._bundle = Bundle(refs="#/components/schemas/", dialect="draft-07")
@@ -45,11 +46,11 @@ class Components:
         self._described = {tag.name: tag for tag in reversed(list(tags)) if _says_more(tag)}
 
     def schema(self, schema: Schema) -> Json:
-        """Return the schema; its definitions become components."""
+        """Return the schema for use in the document; its definitions become components."""
         return self._bundle.add(schema)
 
     def error(self, error: ErrorAbout) -> Json:
-        """Return a reference to the error."""
+        """Add an error to the components, and return a reference to it."""
         value: dict[str, Any] = {"code": error.code, "message": error.message}
         if error.data is not UNSET:
             value["data"] = plain(error.data)
@@ -59,19 +60,19 @@ class Components:
         return self._errors.put(key, value)
 
     def security_scheme(self, scheme: SecurityScheme) -> str:
-        """Return the name of the scheme in the document.
+        """Add a security scheme, and return its name in the document.
 
-        Applications may have several schemes of one name.
+        Different schemes of the same name, from different applications, get different names.
         """
         return self._security_schemes.name(scheme.name, plain(scheme.said))
 
     @property
     def security_schemes(self) -> dict[str, Any]:
-        """The security schemes of the methods. OpenRPC has no place for them."""
+        """The security schemes of the methods by name; OpenRPC has no member for them."""
         return dict(sorted(self._security_schemes.values.items()))
 
     def tag(self, tag: str | Tag) -> Json:
-        """Return the tag, or a reference if it has more than its name."""
+        """Return the tag, or a reference to its component if it has more than a name."""
         name = tag if isinstance(tag, str) else tag.name
         described = self._described.get(name)
         if described is None:
@@ -89,7 +90,7 @@ class Components:
 
 
 class _SharedComponents:
-    """Values under their own keys; equal values are stored once."""
+    """Components of one group by key; equal values are stored once."""
 
     def __init__(self, group: str) -> None:
         self.values: dict[str, Any] = {}
@@ -108,9 +109,9 @@ class _SharedComponents:
 
 
 def plain(value: Any) -> Json:
-    """Return a Python value as JSON has it.
+    """Return the JSON value (an object, array, string, …) that a Python value encodes to.
 
-    Raises TypeError or ValueError if JSON cannot express it.
+    Raises TypeError or ValueError if JSON cannot express the value.
     """
     return msgspec.json.decode(encode(value))
 
@@ -147,11 +148,11 @@ def _free(key: str, taken: dict[str, Any]) -> str:
 
 
 RESULT = "result"
-"""The name of results; OpenRPC requires a name, and JSON-RPC has this one."""
+"""The name of every result: OpenRPC requires a name, and `result` is the one in JSON-RPC."""
 
 
 def method_object(about: Description, components: Components) -> Json:
-    """Return the Method Object of a description.
+    """Return the OpenRPC Method Object for a description.
 
     Raises `RegistrationError` if an example does not fit the method.
     """
@@ -197,7 +198,10 @@ def _descriptor(param: Param, components: Components) -> Json:
 
 
 def _security(security: Security, components: Components) -> list[Json]:
-    """Return the security of a route as in OpenAPI: alternatives, by the names of schemes."""
+    """Return a route's alternative security requirements, as in OpenAPI.
+
+    Each alternative is an object with scopes by the name of a scheme in the document.
+    """
     names = {each.name: components.security_scheme(each) for each in security.schemes}
     return [
         {names[name]: scopes for name, scopes in alternative.items()}
@@ -235,7 +239,11 @@ def _example(about: Description, example: Example) -> Json:
 
 
 def _given(about: Description, example: Example) -> list[tuple[str, Any]]:
-    """Return the params of an example, in the order of the parameters and without gaps."""
+    """Return the params of an example in the order of the method's parameters.
+
+    By position, a default fills each gap before a given param. Raises `RegistrationError` if the
+    example does not fit the method.
+    """
     rest = dict(example.params)
     given: list[tuple[str, Any]] = []
     skipped: list[Param] = []
@@ -281,10 +289,10 @@ def _without_empty(value: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[st
 
 
 OPENRPC: Final = "1.3.2"
-"""The default version of the specification."""
+"""The default version of the OpenRPC specification."""
 
 MAX_CACHED_URLS: Final = 32
-"""Maximum number of server URLs for which a document is cached, ready to be sent."""
+"""Maximum number of server URLs for which the encoded document is cached."""
 
 _KNOWN_VERSION = re.compile(r"1\.[34]\.\d+")
 
@@ -292,8 +300,8 @@ _KNOWN_VERSION = re.compile(r"1\.[34]\.\d+")
 class RouterDocument:
     """The document of one router, always up to date.
 
-    Raises ValueError for a version of OpenRPC other than 1.3 and 1.4. Its methods raise
-    `RegistrationError` if the description of a method does not fit it.
+    Raises ValueError for a version of OpenRPC other than 1.3 and 1.4. Methods of this class raise
+    `RegistrationError` if a description does not fit the JSON-RPC method that it describes.
     """
 
     def __init__(
@@ -316,17 +324,18 @@ class RouterDocument:
         self._openrpc = openrpc
         self._made: _RenderedDocument | None = None
         self._described: dict[str, tuple[Method, Description]] = {}
-        """The descriptions of the last document: most methods do not change."""
+        """The descriptions in the last document, reused for methods that have not changed."""
 
     def page(self, place: str = "") -> Page:
-        """Return the document as it is sent, with an entity tag.
+        """Return the document ready to be sent, with an entity tag.
 
-        `place` is the URL of the server that gets the request. A document without servers names it.
+        `place` is the URL of the server that got the request; it becomes the server in a document
+        without configured servers.
         """
         return self._current().page("" if self._servers else place)
 
     def to_json(self, place: str = "") -> dict[str, Any]:
-        """Return the document as a value of its own."""
+        """Return the document as a new JSON object, which the caller may change."""
         value: dict[str, Any] = msgspec.json.decode(self.page(place).body)
         return value
 
@@ -365,7 +374,7 @@ class RouterDocument:
 
 
 class _RenderedDocument:
-    """A document as bytes, kept for each place that it was asked for at."""
+    """An encoded document, cached for each server URL."""
 
     def __init__(self, version: int, head: Json, servers: tuple[Server, ...], rest: Json) -> None:
         self.version = version
@@ -392,7 +401,10 @@ class _RenderedDocument:
 
 
 def describe(method: Method) -> Description:
-    """Return the description of a method. Raises `RegistrationError`."""
+    """Return the description of a method.
+
+    Raises `RegistrationError` if its `About` does not fit the method.
+    """
     route = route_of(method)
     return describe_function(method) if route is None else describe_route(method, route)
 

@@ -1,6 +1,6 @@
 """The metadata of an API in its document: title, contact, license, servers.
 
-The values become members of an OpenRPC document unchanged; methods are not known here.
+The values become members of an OpenRPC document unchanged.
 """
 
 from __future__ import annotations
@@ -35,27 +35,30 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     version: str
     """The version of the API, not of OpenRPC."""
     description: str = ""
-    """Markdown."""
+    """The description of the API, in Markdown."""
     terms_of_service: str = ""
-    """A URL."""
+    """The URL of the terms of service."""
     contact: Contact | None = None
     license: License | None = None
 
 
 class ServerVariable(Struct, frozen=True, omit_defaults=True):
-    """A part of a server's URL that its users choose."""
+    """A part of a server's URL that clients choose."""
 
     default: str
     enum: tuple[str, ...] = ()
-    """The allowed values, if not every value is."""
+    """The allowed values; empty if any value is allowed."""
     description: str = ""
 
 
 class Server(Struct, frozen=True, omit_defaults=True):
-    """A URL of the API. Raises ValueError for a URL that is not absolute."""
+    """A server of the API.
+
+    Raises ValueError for a URL that is not absolute.
+    """
 
     url: str
-    """Absolute; `${name}` is a reference to the variable of that name."""
+    """The absolute URL; `${name}` refers to the variable of that name."""
     name: str = ""
     summary: str = ""
     description: str = ""

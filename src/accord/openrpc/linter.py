@@ -39,12 +39,12 @@ from accord.openrpc.linter_rules import (
 )
 
 MAX_FINDINGS: Final = 1000
-"""Maximum number of findings: nobody reads more."""
+"""Maximum number of findings that are returned."""
 
 _VERSION: Final = re.compile(r"1\.[0-4]\.\d+(-rc\d+)?")
 _KEY: Final = re.compile(r"[A-Za-z0-9._-]+")
 _URLS: Final = {"info": "termsOfService", "contact": "url", "license": "url", "docs": "url"}
-"""The members with links to pages."""
+"""For each kind of object, the member that has the URL of a page."""
 
 
 def lint(document: Any) -> list[DocumentFinding]:

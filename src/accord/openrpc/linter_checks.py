@@ -41,7 +41,10 @@ def follow(document: Any, ref: str) -> Any | UnsetType:
 
 
 def resolve(document: Any, value: Any) -> Any | UnsetType:
-    """Return `value`, or the final target of its references; UNSET if there is none here."""
+    """Return `value`, or its final target if it is a reference.
+
+    UNSET if there is no target in the document.
+    """
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
         if ref in seen or not is_local(ref):
@@ -52,7 +55,7 @@ def resolve(document: Any, value: Any) -> Any | UnsetType:
 
 
 def is_endless(document: Any, value: Any) -> bool:
-    """Return whether references lead from `value` only to each other."""
+    """Return whether the references that begin at `value` form an endless cycle."""
     seen: set[str] = set()
     while isinstance(value, dict) and isinstance(ref := value.get("$ref"), str) and is_local(ref):
         if ref in seen:
@@ -300,7 +303,7 @@ class MethodChecks:
                 yield finding("link-param", (*path, "params", param), message)
 
     def _items(self, holder: dict[str, Any], member: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the objects of an array, with references resolved, and their indices."""
+        """Yield the objects in an array with their indices; references are resolved."""
         listed = holder.get(member)
         for index, each in enumerate(listed if isinstance(listed, list) else []):
             if isinstance(found := resolve(self._document, each), dict):
@@ -308,7 +311,7 @@ class MethodChecks:
 
 
 def check_error(path: Path, error: dict[str, Any]) -> Iterator[DocumentFinding]:
-    """Yield the findings in the code of one error."""
+    """Yield the findings about the code of one error."""
     code = error.get("code")
     if not isinstance(code, int) or code not in RESERVED or code in _SERVER_ERRORS:
         return
@@ -366,7 +369,7 @@ def _is_variadic(param: dict[str, Any]) -> bool:
 
 
 def _repeated(items: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
-    """Yield the items whose value was there before."""
+    """Yield the items with a value that an earlier item has."""
     seen: Counter[Any] = Counter()
     for path, value in items:
         if isinstance(value, str | int):

@@ -90,7 +90,7 @@ def finding(rule: str, path: Path, message: str) -> DocumentFinding:
 
 
 def shown(path: Path) -> str:
-    """Return a path as JSONPath writes it."""
+    """Return a path as a JSONPath expression."""
     return "$" + "".join(map(_step, path))
 
 
@@ -187,13 +187,14 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
         "tags": "{tag}",
     },
 }
-"""Each object's members. `!` is required, `&` may be a reference, `[]` is an array, `{}` a map."""
+"""The members of each kind of object, with their types. `!` marks a required member, `&` a member
+that may be a reference, `[]` an array, `{}` a map."""
 
 _OPEN: Final = frozenset({"components", "pairing", "example", "variable"})
-"""Objects in which the meta-schemas allow any other member."""
+"""Kinds of objects in which the meta-schemas allow any other member."""
 
 _CLOSED: Final = frozenset({"error", "reference"})
-"""Objects in which they allow no extensions."""
+"""Kinds of objects in which the meta-schemas allow no extensions."""
 
 _TERM: Final = re.compile(r"([\[{]?)(\w+)(&?)[\]}]?(!?)")
 
@@ -219,7 +220,7 @@ _MEMBERS: Final = {
 
 
 class ObjectVisit(Struct, frozen=True):
-    """One object of the document, of the kind that belongs in its place."""
+    """One object of the document, and the kind of object that belongs in its place."""
 
     kind: str
     path: Path
@@ -229,12 +230,12 @@ class ObjectVisit(Struct, frozen=True):
 
 
 def walk(document: Any) -> Iterator[ObjectVisit | DocumentFinding]:
-    """Yield every object of the document, outermost first, and findings of wrong shapes."""
+    """Yield every object, outermost first, and a finding for each wrong shape."""
     yield from _one("document", (), document)
 
 
 def has_shape(kind: str, value: Any) -> bool:
-    """Return whether `value` could be an object of this kind, judging by its own members."""
+    """Return whether the members of `value` allow it to be an object of this kind."""
     if kind == "schema":
         return isinstance(value, dict | bool)
     members = _MEMBERS[kind]

@@ -1,4 +1,4 @@
-"""Typed clients, written from an OpenRPC document."""
+"""Typed clients, generated from an OpenRPC document."""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ MAX_METHODS: Final = 20_000
 
 
 def read_api(content: Any) -> ApiModel:
-    """Return the model of an OpenRPC document. Raises `DocumentError`."""
+    """Return the model of an OpenRPC document.
+
+    Raises `DocumentError` if no client can be generated from the document.
+    """
     expect(content, dict, "#", "an OpenRPC document is an object")
     reader = _Reader(content)
     info = dict_in(content, "info", "#")
@@ -142,7 +145,7 @@ class _Reader:
 
 
 def _servers(content: Json) -> Iterator[str]:
-    """Return the URLs under `servers` that can be connected to unchanged."""
+    """Yield the absolute URLs under `servers` that contain no variables."""
     servers = content.get("servers")
     for server in servers if isinstance(servers, list) else ():
         url = server.get("url") if isinstance(server, dict) else None

@@ -1,7 +1,7 @@
-"""The model of an API that clients are written from, in no language yet.
+"""The model of an API that clients are generated from, in any language.
 
-Types refer to declarations. `order` sorts declarations so that each follows those it needs;
-`break_alias_cycles` breaks cycles of aliases without a record in between.
+Types refer to declarations by key. `order` sorts declarations so that each follows those that it
+refers to; `break_alias_cycles` breaks cycles of aliases.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class AnyType(Struct, frozen=True):
-    """Any value."""
+    """The type of any value."""
 
 
 class NeverType(Struct, frozen=True):
-    """No value at all."""
+    """The type that has no values."""
 
 
 class Primitive(Struct, frozen=True):
-    """A string, a number, a boolean or null."""
+    """A primitive type: a string, a number, a boolean or null."""
 
     kind: Literal["string", "integer", "number", "boolean", "null"]
     format: str = ""
-    """The format of a string, such as `date-time`, `uuid` or `base64`; empty for others."""
+    """The format of a string, such as `date-time`, `uuid` or `base64`; empty for other types."""
 
 
 class ConstantType(Struct, frozen=True):
-    """One of these very values."""
+    """The type of values that equal one of `values`."""
 
     values: tuple[Scalar, ...]
 
 
 class Array(Struct, frozen=True):
-    """Values of one type, in a row."""
+    """An array of any length with items of one type."""
 
     item: Type
 
 
 class Tuple(Struct, frozen=True):
-    """Values whose types depend on their positions."""
+    """An array in which the type of an item depends on its position."""
 
     items: tuple[Type, ...]
     least: int
-    """Minimum number of values."""
+    """Minimum number of items."""
     rest: Type | None
-    """The type of further values; None if there may be none."""
+    """The type of the items after `items`; None if there may be no more."""
 
 
 class Map(Struct, frozen=True):
-    """Values of one type by arbitrary names."""
+    """An object with arbitrary keys, and values of one type."""
 
     value: Type
 
 
 class Union(Struct, frozen=True):
-    """A value of one of these types: two or more, none of them a union itself."""
+    """A union of two or more types, none of which is a union itself."""
 
     members: tuple[Type, ...]
 
 
 class TypeReference(Struct, frozen=True):
-    """The type that is declared under this key."""
+    """A reference to the type that is declared under this key."""
 
     key: str
 
@@ -92,11 +92,11 @@ class RecordField(Struct, frozen=True):
 
 
 class RecordType(Struct, frozen=True):
-    """An object whose members are known by name."""
+    """An object with named members."""
 
     fields: tuple[RecordField, ...]
     open: bool
-    """True if the schema explicitly allows other members."""
+    """True if the schema explicitly allows members other than `fields`."""
 
 
 class Declaration(Struct, frozen=True):
@@ -104,7 +104,8 @@ class Declaration(Struct, frozen=True):
 
     key: str
     hint: tuple[str, ...]
-    """The preferred name: one name, or names from the outside in, as `order`, `items`, `item`."""
+    """The preferred name: a single name, or names from the outermost to the innermost, such as
+    `order`, `items`, `item`."""
     type: RecordType | Type
     doc: str = ""
 
@@ -118,7 +119,7 @@ class ApiParameter(Struct, frozen=True):
     doc: str = ""
     deprecated: bool = False
     variadic: bool = False
-    """True for any number of further params of its type."""
+    """True if the method accepts any number of further params of this type."""
 
 
 class ApiError(Struct, frozen=True):
@@ -133,11 +134,12 @@ class ApiMethod(Struct, frozen=True, kw_only=True):
 
     name: str
     parameters: tuple[ApiParameter, ...]
-    """In the order of an array of params."""
+    """The parameters, in their order in an array of params."""
     by_position: bool
     """True if params must be an array; otherwise they are an object."""
     result: Type | None
-    """None for a method without an answer, which is called by notification."""
+    """The type of the result; None for a method without a response, which is called by
+    notification."""
     summary: str = ""
     description: str = ""
     result_doc: str = ""
@@ -146,7 +148,7 @@ class ApiMethod(Struct, frozen=True, kw_only=True):
 
 
 class ApiModel(Struct, frozen=True):
-    """All that a client is written from."""
+    """The description of an API: everything that a client is generated from."""
 
     title: str
     version: str
@@ -157,12 +159,12 @@ class ApiModel(Struct, frozen=True):
     methods: tuple[ApiMethod, ...]
 
     def url(self, schemes: Container[str]) -> str:
-        """Return the first URL of one of these schemes; empty if there is none."""
+        """Return the first URL of the service with one of these schemes; empty if none has."""
         return next((url for url in self.urls if url.partition(":")[0] in schemes), "")
 
 
 def union(*types: Type) -> Type:
-    """Return the type of a value of any of these types, written as simply as possible."""
+    """Return the union of these types, simplified as far as possible."""
     members: dict[Type, None] = {}
     values: dict[tuple[type, Scalar], Scalar] = {}
     for each in types:
@@ -187,11 +189,11 @@ def union(*types: Type) -> Type:
 
 
 _CONSTANTS = ConstantType(())
-"""A marker for all constants of a union together, at the position of the first."""
+"""A placeholder inside `union`: it marks the position of a union's first constant."""
 
 
 def references(type: Type) -> Iterator[str]:
-    """Return the keys of all declarations that a type refers to."""
+    """Yield the keys of all declarations that a type refers to."""
     match type:
         case TypeReference(key):
             yield key
@@ -208,10 +210,10 @@ def references(type: Type) -> Iterator[str]:
 
 
 def order(types: Mapping[str, Type]) -> tuple[list[str], list[str]]:
-    """Return the keys of `types` in two parts, in the order of their definition.
+    """Return the keys of `types` in two lists, in the order to define them.
 
-    The first part refers to itself, so it must be known before it is defined. In the second part
-    each key comes after those that it refers to.
+    The first list has recursive types, which must be usable before they are defined. In the second
+    list each key comes after the keys that it refers to, except those of the first list.
     """
     sorter = _Sorter(types)
     recursive: list[str] = []
@@ -239,14 +241,14 @@ class _Sorter:
         self._ready = deque(key for key, needed in self._needs.items() if not needed)
 
     def sort(self) -> None:
-        """Append the keys whose references are all known."""
+        """Append to `ordered` every key that refers to known keys only."""
         while self._ready:
             key = self._ready.popleft()
             self.ordered.append(key)
             self.assume(key)
 
     def assume(self, key: str) -> None:
-        """Add a key to the known ones."""
+        """Mark a key as known, so that keys that refer to it can be sorted."""
         self.known.add(key)
         for each in self._needed_by[key]:
             self._needs[each].pop(key, None)
@@ -254,7 +256,7 @@ class _Sorter:
                 self._ready.append(each)
 
     def circle(self, key: str) -> str:
-        """Return a key that refers to itself, found from a key that cannot be sorted."""
+        """Return a key on a cycle of references, found by following them from `key`."""
         seen: set[str] = set()
         while key not in seen:
             seen.add(key)
@@ -263,7 +265,11 @@ class _Sorter:
 
 
 def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Declaration]:
-    """Return the same declarations, without those that consist directly of themselves."""
+    """Return the declarations without cycles of aliases.
+
+    A reference is removed if it leads from an alias back to the same alias, directly or through
+    other aliases and unions. An alias without remaining members allows any value.
+    """
     found = dict(declarations)
     done: set[str] = set()
     for start in declarations:
@@ -286,7 +292,10 @@ def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Dec
 
 
 def directly(type: RecordType | Type) -> list[str]:
-    """Return the keys of the declarations that a type consists of directly."""
+    """Return the key of a reference, or the keys of the references in a union.
+
+    References inside arrays, maps and records do not count.
+    """
     members = type.members if isinstance(type, Union) else (type,)
     return [member.key for member in members if isinstance(member, TypeReference)]
 

@@ -1,4 +1,7 @@
-"""Identifiers, comment lines and namespaces, made of the names and texts of a document."""
+"""Identifiers, comment lines and namespaces for generated clients.
+
+They are made from the names and texts of an OpenRPC document.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,31 @@ from msgspec import Struct
 from accord.openrpc.clients.model import ApiMethod
 
 MAX_IDENTIFIER: Final = 40
-"""Longer identifiers are cut; numbers distinguish those that become equal."""
+"""Maximum length of an identifier; longer ones are cut, and numbered where that makes them
+equal."""
 
 _WORD_ENDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+")
 
 
 def words(text: str) -> list[str]:
-    """Return the words in a name in any style: `userName`, `user-name`, `user.name`."""
+    """Return the words of a name in any style: `userName`, `user-name`, `user.name`."""
     known = "".join(map(_kept, normalize("NFKC", text[: 4 * MAX_IDENTIFIER])))
     return [word for part in known.split() for word in _WORD_ENDS.split(part) if word]
 
 
 def snake(text: str, otherwise: str) -> str:
-    """Return `user_name`; `otherwise` if nothing is left, and before a digit."""
+    """Return `text` in snake case, such as `user_name`.
+
+    `otherwise` replaces an empty name, and precedes a name that begins with a digit.
+    """
     return _identifier("_".join(words(text)).lower(), f"{otherwise}_", otherwise)
 
 
 def pascal(texts: Iterable[str], otherwise: str) -> str:
-    """Return `UserName`, of all the words together.
+    """Return the words of all `texts` in Pascal case, such as `UserName`.
 
-    It begins with a capital, which no `snake` name has: `otherwise` comes before letters without
-    capitals.
+    The result begins with a capital letter, so that it differs from every result of `snake`.
+    `otherwise` replaces an empty name, and precedes a name that begins with anything else.
     """
     found = [word for text in texts for word in words(text)]
     joined = "".join(word[:1].upper() + word[1:] for word in found)
@@ -42,7 +49,11 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
 
 
 def camel(text: str, otherwise: str) -> str:
-    """Return `userName`; a name that is an identifier already is unchanged."""
+    """Return `text` in camel case, such as `userName`.
+
+    An identifier of up to `MAX_IDENTIFIER` characters is returned unchanged. `otherwise` replaces
+    an empty name, and precedes a name that begins with a digit.
+    """
     if _IDENTIFIER.fullmatch(text) and len(text) <= MAX_IDENTIFIER:
         return text
     first, *others = words(text) or [""]
@@ -51,7 +62,7 @@ def camel(text: str, otherwise: str) -> str:
 
 
 class IdentifierScope:
-    """The identifiers of one scope, each of them once."""
+    """A set of unique identifiers for one scope."""
 
     def __init__(self, reserved: Iterable[str] = (), *, between: str = "_") -> None:
         self._taken = set(reserved)
@@ -59,7 +70,7 @@ class IdentifierScope:
         self._numbers: dict[str, int] = {}
 
     def claim(self, name: str) -> str:
-        """Return `name`, with a number after it if it is taken."""
+        """Return `name`, numbered if it is taken, and mark the result as taken."""
         found = name
         while found in self._taken:
             self._numbers[name] = self._numbers.get(name, 1) + 1
@@ -86,12 +97,15 @@ _LINE_ENDS: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def line(text: str) -> str:
-    """Return the text on one line."""
+    """Return the text on one line; unprintable characters become spaces."""
     return " ".join(_printable(text).split())
 
 
 def lines(text: str, width: int) -> list[str]:
-    """Return the text as lines of that width, as far as possible; blank ones between paragraphs."""
+    """Return the text wrapped to `width` characters, without breaking words.
+
+    One blank line remains between paragraphs.
+    """
     found: list[str] = []
     for each in _LINE_ENDS.split(text.strip()):
         shown = _printable(each).rstrip()
@@ -114,14 +128,14 @@ def _printable(text: str) -> str:
 
 
 MAX_NAMESPACES: Final = 8
-"""Maximum number of dots of a name that make namespaces; the rest is one name."""
+"""Maximum number of nested namespaces made from a dotted name; the rest is one name."""
 
 
 class ClientNamespace(Struct, frozen=True):
-    """Methods, and further places, each by its identifier."""
+    """A namespace of a client: methods and inner namespaces, by identifier."""
 
     path: tuple[str, ...]
-    """The names that lead here, as the document has them."""
+    """The parts of a method name that lead to this namespace, as spelled in the document."""
     places: dict[str, ClientNamespace]
     methods: dict[str, ApiMethod]
 
@@ -139,9 +153,10 @@ def build_namespaces(
     identifier: Callable[[str], str],
     taken: Iterable[str],
 ) -> ClientNamespace:
-    """Return the namespace of all methods.
+    """Return the root namespace, which contains all methods.
 
-    At its top the identifiers in `taken` are not free: there an underscore follows.
+    `identifier` turns a name into an identifier. In the root, an underscore is appended to
+    identifiers in `taken`. With `flat`, the root contains all methods directly.
     """
     root = _NamespaceBuilder()
     for method in methods:
@@ -164,7 +179,11 @@ def _place(
     identifier: Callable[[str], str],
     taken: frozenset[str],
 ) -> ClientNamespace:
-    """Places are named first: theirs are the names that methods have in common."""
+    """Return the namespace that `growing` has collected.
+
+    Inner namespaces get their identifiers before methods do: several methods share a namespace's
+    name.
+    """
     scope = IdentifierScope(taken)
 
     def claim(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The Python client of an API: one module, written on `accord.openrpc.clients.stub`."""
+"""The generator of Python clients: one module per API, based on `stub`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ IMPORTED: Final = frozenset(
 
 
 def imports(body: str) -> list[str]:
-    """Return the imports that the body uses, sorted as `ruff check` expects."""
+    """Return the import lines that `body` needs, sorted as by `ruff check`."""
     used = _names_in(ast.parse(body))
     modules = [line for name, line in MODULES.items() if name in used and name != "msgspec"]
     standard = [*modules, *_from_imports(_STANDARD, used)]
@@ -102,7 +102,7 @@ def _from_imports(homes: dict[str, tuple[str, ...]], used: set[str]) -> Iterator
 
 
 def _names_in(tree: ast.AST) -> set[str]:
-    """Return the names that source refers to, including those in quoted types."""
+    """Return the names that a syntax tree refers to, including those in quoted types."""
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -118,18 +118,21 @@ def _names_in(tree: ast.AST) -> set[str]:
 
 
 _HIDDEN: Final = frozenset({*MODULES, *IMPORTED, "self"})
-"""Names that no field, parameter or method may have: they have another meaning in the source
-around."""
+"""Names that no field, parameter or method may have, because the generated module uses them."""
 _OWN: Final = ("batch", "close", "connect", "peer", "using")
-"""The members of a client besides the methods of the API."""
+"""The members of every client, whose names no method of the API may take."""
 _CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
-"""Schemes that may be taken from a document: they start no program and open no file."""
+"""Schemes of URLs that a client may take from a document: none starts a program or opens a file."""
 
 Block = list[str]
 
 
 def write_python(api: ApiModel, *, command: str, flat: bool = False, blocking: bool = False) -> str:
-    """Return the source of a module with a class `Client`: the same source for the same API."""
+    """Return the source of a module with a class `Client`.
+
+    The same arguments always give the same source. `command` is the command line for the comment at
+    its top.
+    """
     return _Writer(api, flat=flat, blocking=blocking).write(command)
 
 
@@ -200,7 +203,10 @@ class _Writer:
         return [*bracketed(STEP, before, options, ")"), *doc]
 
     def _open_record(self, name: str, declared: Declaration, record: RecordType) -> Block:
-        """Return a dictionary: for type checkers one with known keys, at run time a stand-in."""
+        """Return the source of a record that is represented as a dictionary.
+
+        Type checkers see a `TypedDict`; at run time the type is a stand-in.
+        """
         pairs = [
             (field, self._types.expression(field.type, (*declared.hint, field.name)))
             for field in record.fields
@@ -244,7 +250,7 @@ class _Writer:
     # Errors
 
     def _name_errors(self) -> dict[int, str]:
-        """Return a class for each documented code without a class in Accord."""
+        """Return a class name for each documented error code that has no class in Accord."""
         found: dict[int, str] = {}
         for error in (error for method in self._api.methods for error in method.errors):
             known = error.code == RpcError.code or type(from_wire(error.code, "")) is not RpcError
@@ -276,7 +282,7 @@ class _Writer:
     # Methods
 
     def _place(self, place: ClientNamespace, name: str) -> Iterator[Block]:
-        """Return the classes of the namespaces below, and then that of the namespace."""
+        """Yield the classes of a namespace, those of inner namespaces first."""
         kind = "Blocking" if self._blocking else ""
         below: dict[str, str] = {}
         for attribute, each in place.places.items():
@@ -386,19 +392,23 @@ class _Writer:
 
 
 def _may_be_key(name: str) -> bool:
-    """Return whether a key of a dictionary may be declared in a class unchanged."""
+    """Return whether a key can be a field of a `TypedDict` class under the same name."""
     hides = iskeyword(name) or name.startswith("__") or name in _HIDDEN
     return name.isidentifier() and name.isascii() and not hides
 
 
 def _attribute(name: str, otherwise: str = "method") -> str:
-    """Return the identifier of a field, a parameter or a method."""
+    """Return the Python identifier of a field, a parameter or a method."""
     found = snake(name, otherwise)
     return f"{found}_" if iskeyword(found) or found in _HIDDEN else found
 
 
 def _default(field: RecordField) -> str:
-    """Return the default of a field: UNSET if it may be absent, or its only possible value."""
+    """Return the source of a field's default; empty if the field has none.
+
+    It is UNSET for an optional field, and the value of a field that allows only one string, boolean
+    or null.
+    """
     match field.type:
         case _ if not field.required:
             return "UNSET"
@@ -409,7 +419,7 @@ def _default(field: RecordField) -> str:
 
 
 def _optional(written: str) -> str:
-    """Return a type that may be absent; `None` stays the last of a union."""
+    """Add `UnsetType` to the source of a type; `None` stays last in the union."""
     if written == "None":
         return "UnsetType | None"
     if written.endswith(" | None"):
@@ -423,7 +433,10 @@ def _hanging(text: str, indent: str) -> list[str]:
 
 
 def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str) -> Block:
-    """Return the body of a method: in one line if that fits, else with the variable `local`."""
+    """Return the source of a method's body.
+
+    Params that do not fit on the line of the call are assigned to the variable `local`.
+    """
     indent, wire = STEP * 2, string(method.name)
     before = f"return self._caller.{'call' if returns else 'notify'}("
     last = [returns] if returns else []
@@ -444,7 +457,7 @@ def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str)
 
 
 def _listed(method: ApiMethod, names: dict[str, str]) -> list[str]:
-    """Return the items of the array or object of params."""
+    """Return the source of each item in the array or object of params."""
     if method.by_position:
         return [
             f"*{names[each.name]}" if each.variadic else names[each.name]

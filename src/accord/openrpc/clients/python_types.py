@@ -1,4 +1,4 @@
-"""Types as Python source that msgspec can decode, laid out as `ruff format` does."""
+"""Python source of types that msgspec can decode, formatted as by `ruff format`."""
 
 from __future__ import annotations
 
@@ -39,18 +39,21 @@ STEP: Final = "    "
 
 
 def literal(value: Scalar) -> str:
-    """Return the source of a value in `Literal`."""
+    """Return the source of a value inside `Literal[…]`."""
     return string(value) if isinstance(value, str) else repr(value)
 
 
 def string(text: str) -> str:
-    """Return a string literal of exactly this text, in printable characters."""
+    """Return the source of a string literal; unprintable characters are escaped."""
     quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escaped(each, quote) for each in text) + quote
 
 
 def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """Return a docstring of paragraphs, each of them lines; none if there is no text."""
+    """Return the source of a docstring, without lines if there is no text.
+
+    Each paragraph is a sequence of lines.
+    """
     found = [line for each in paragraphs if each for line in ("", *each)][1:]
     if not found:
         return []
@@ -65,16 +68,16 @@ def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
 
 
 def paragraph(text: str, indent: str) -> list[str]:
-    """Return a text of the document as lines of a docstring."""
+    """Return a text of the document, wrapped to lines of a docstring."""
     return lines(text, WIDTH - len(indent) - 3)
 
 
 def bracketed(
     indent: str, before: str, items: Sequence[str], after: str, *, lonely_comma: bool = False
 ) -> list[str]:
-    """Return `before`, items, `after` on one line, or each item on its own line.
+    """Return the items between `before` and `after`, on one line or on one line each.
 
-    `lonely_comma` is for tuples, where a single item has a comma.
+    With `lonely_comma` a single item is followed by a comma, as tuples require.
     """
     comma = "," if lonely_comma and len(items) == 1 else ""
     one = f"{indent}{before}{', '.join(items)}{comma}{after}"
@@ -100,9 +103,9 @@ _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
-"""Names that types are made of, and that a member of a class may hide."""
+"""Builtin names that types are made of; a member of a class may hide them."""
 MAX_INLINE_TYPE: Final = 60
-"""Maximum length of a type that is written inline."""
+"""Maximum length in characters of a type that is written inline; a longer type gets an alias."""
 
 _STRINGS: Final[dict[str, tuple[str, Any]]] = {
     "": ("str", str),
@@ -126,7 +129,7 @@ Hint = tuple[str, ...]
 
 
 class Piece(Struct, frozen=True):
-    """A type expression: a name, and its arguments in brackets."""
+    """A type expression: a name with optional arguments in brackets."""
 
     head: str
     arguments: tuple[str, ...] = ()
@@ -136,18 +139,18 @@ class Piece(Struct, frozen=True):
 
 
 class PythonAlias(Struct, frozen=True):
-    """A name for a type that is no class."""
+    """An alias for a type that is not a class."""
 
     name: str
     members: tuple[Piece, ...]
-    """The members of a union, or the one type that it is."""
+    """The members of a union, or a single type that is not a union."""
     deferred: bool
     recursive: bool = False
     doc: str = ""
 
 
 class PythonTypes:
-    """The types of one module."""
+    """The types of one generated module."""
 
     def __init__(self, declarations: Iterable[Declaration], scope: IdentifierScope) -> None:
         self._scope = scope
@@ -156,7 +159,7 @@ class PythonTypes:
             key: scope.claim(pascal(each.hint, "Type")) for key, each in self._declared.items()
         }
         self._kinds: dict[str, Any] = {}
-        """The type that msgspec decodes for each declared type."""
+        """For each declared type, a type that msgspec decodes in the same way."""
         self._in_place: dict[tuple[Type, Hint], str] = {}
         self._written: dict[tuple[Type, Hint, frozenset[str]], list[Piece]] = {}
         self.aliases: list[PythonAlias] = []
@@ -164,13 +167,17 @@ class PythonTypes:
         self._declare()
 
     def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
-        """Return the declared records, each with its name."""
+        """Yield the class name, the declaration and the type of each record."""
         for key, declaration in self._declared.items():
             if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint, hidden: frozenset[str] = frozenset()) -> str:
-        """Return the type, at a place where `hidden` names of `BUILTINS` have another meaning."""
+        """Return the source of a type.
+
+        `hidden` are names of `BUILTINS` that the surrounding class hides. A type that is too long,
+        or that msgspec cannot decode, gets an alias; `hint` is the alias's preferred name.
+        """
         pieces = self._pieces(type, hint, hidden)
         text = " | ".join(map(str, pieces))
         if len(text) > MAX_INLINE_TYPE or not self._is_native(type):
@@ -178,7 +185,7 @@ class PythonTypes:
         return text
 
     def alias(self, type: Type, hint: Hint) -> str:
-        """Return the name of the type; a type without a name gets one."""
+        """Return the name of a type; a type without a name gets an alias named by `hint`."""
         if isinstance(type, TypeReference):
             return self._names[type.key]
         if (type, hint) not in self._in_place:
@@ -265,7 +272,10 @@ class PythonTypes:
     # What msgspec says to it
 
     def _is_native(self, type: Type) -> bool:
-        """Return whether msgspec can decode the type, apart from the items of arrays and maps."""
+        """Return whether msgspec can decode the type without a stand-in.
+
+        The items of arrays and the values of maps are not considered.
+        """
         if not isinstance(type, Union | ConstantType):
             return True
         try:
@@ -275,7 +285,10 @@ class PythonTypes:
         return True
 
     def _kind(self, type: Type) -> Any:
-        """Return a type that msgspec decodes like this one. Raises TypeError."""
+        """Return a type that msgspec decodes like this one.
+
+        Raises TypeError if its members cannot form a union in Python.
+        """
         return reduce(or_, map(self._member_kind, _members(type)))
 
     def _member_kind(self, type: Type) -> Any:
@@ -295,9 +308,10 @@ class PythonTypes:
 
 
 def is_dictionary(record: RecordType) -> bool:
-    """Return whether a record cannot be a class.
+    """Return whether a record must be a dictionary, and cannot be a class.
 
-    It stores unknown members, or has names that msgspec does not accept as fields.
+    This is the case if it stores unknown members, or if msgspec does not accept the name of a
+    member as that of a field.
     """
     return record.open or any(_UNFIT.search(field.name) for field in record.fields)
 
@@ -306,14 +320,15 @@ _UNFIT: Final = re.compile(r'[\\"\x00-\x1f]')
 
 
 def _unknown() -> type:
-    """Return a stand-in as msgspec sees it: a class that it does not know."""
+    """Return a new class that msgspec does not support, in place of a stand-in."""
     return type("StandIn", (), {})
 
 
 def _members(type: Type) -> list[Type]:
-    """Return the members of a union in Python.
+    """Return the members of a union as Python has them, `None` last.
 
-    Its literals are strings, integers and booleans only.
+    Its literals are strings, 64-bit integers and booleans only. A type that is not a union is its
+    only member.
     """
     found: dict[Type, None] = {}
     for member in type.members if isinstance(type, Union) else (type,):
@@ -328,7 +343,10 @@ def _members(type: Type) -> list[Type]:
 
 
 def _split(constant: ConstantType) -> list[Type]:
-    """Return a constant without values that no literal can have; they become their whole type."""
+    """Return a constant type as a literal and, for other values, their whole types.
+
+    Floats and integers beyond 64 bits cannot be in a `Literal`.
+    """
     literal = [value for value in constant.values if _may_be_literal(value)]
     found: list[Type] = [ConstantType(tuple(literal))] if literal else []
     others = [value for value in constant.values if not _may_be_literal(value)]
@@ -340,7 +358,7 @@ def _may_be_literal(value: Scalar) -> bool:
 
 
 def _without(member: Type, plain: Container[str]) -> Type:
-    """Return a constant without the values that a member beside it allows anyway."""
+    """Return a constant type without values that another member of the union allows."""
     if not isinstance(member, ConstantType):
         return member
     return ConstantType(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
@@ -366,7 +384,7 @@ def alias_lines(alias: PythonAlias) -> list[str]:
 
 
 def _stand_in(alias: PythonAlias) -> list[str]:
-    """Return an alias at run time: types that are looked up when they are needed."""
+    """Return the run-time source of an alias, which looks up its members when needed."""
     members = [str(piece) for piece in alias.members]
     inside = ", ".join(members) + ("," if len(members) == 1 else "")
     one = f'{STEP}{alias.name} = either("{alias.name}", lambda: ({inside}))'
@@ -381,7 +399,7 @@ def _stand_in(alias: PythonAlias) -> list[str]:
 
 
 def _shown(alias: PythonAlias, indent: str) -> list[str]:
-    """Return an alias for type checkers."""
+    """Return the source of an alias as a `TypeAlias`."""
     before = f"{indent}{alias.name}: TypeAlias = "
     members = [str(piece) for piece in alias.members]
     text = " | ".join(members)
@@ -402,7 +420,10 @@ def _shown(alias: PythonAlias, indent: str) -> list[str]:
 
 
 def _quoted(before: str, members: list[str], indent: str) -> list[str]:
-    """Return an alias as a string: it refers to itself, or to later types."""
+    """Return the source of an alias with its type in quotes.
+
+    Quotes are necessary if the alias refers to itself, or to later types.
+    """
     one = before + string(" | ".join(members))
     if len(one) <= WIDTH:
         return [one]

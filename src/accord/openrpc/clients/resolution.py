@@ -1,4 +1,4 @@
-"""References inside a document (RFC 6901), and schemas merged by `allOf`."""
+"""References in a document (JSON Pointer, RFC 6901), and merged `allOf` schemas."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ class DocumentError(ValueError):
 
 
 class SourceDocument:
-    """A document with the resolution of its references."""
+    """A document in which references can be resolved."""
 
     def __init__(self, content: Any) -> None:
         self.content = content
 
     def follow(self, value: Any, where: str) -> Any:
-        """Return `value`, or the target of the reference that it is."""
+        """Return `value`, or its target if it is a reference.
+
+        Raises `DocumentError` if the reference leads to itself, or has no target in the document.
+        """
         seen: set[str] = set()
         while isinstance(value, dict) and isinstance(reference := value.get("$ref"), str):
             if reference in seen:
@@ -31,7 +34,10 @@ class SourceDocument:
         return value
 
     def find(self, reference: str, where: str) -> Any:
-        """Return the target of a local reference. Raises `DocumentError`."""
+        """Return the target of a local reference.
+
+        Raises `DocumentError` if the reference has no target in the document.
+        """
         value = self.content
         for part in parts(reference, where):
             value = _step(value, part)
@@ -45,7 +51,10 @@ def is_local(reference: str) -> bool:
 
 
 def parts(reference: str, where: str) -> list[str]:
-    """Return the keys that lead to the target of a local reference. Raises `DocumentError`."""
+    """Return the keys that lead to the target of a local reference.
+
+    Raises `DocumentError` if the reference is not local, or not a JSON Pointer.
+    """
     if not is_local(reference):
         raise DocumentError(f"{where}: {shown(reference)} is not in the document")
     pointer = unquote(reference[1:], errors="replace")
@@ -55,17 +64,21 @@ def parts(reference: str, where: str) -> list[str]:
 
 
 def below(where: str, *names: object) -> str:
-    """Return the place of a key inside of `where`."""
+    """Return the path of a key inside the value at the path `where`."""
     return "/".join((where, *(_escaped(str(name)) for name in names)))
 
 
 def shown(text: str) -> str:
-    """Return a text from the document for a message: short, and on one line."""
+    """Return a text of the document for an error message: quoted and shortened."""
     return repr(text if len(text) <= 100 else f"{text[:100]}…")
 
 
 def expect(value: Any, kind: type | tuple[type, ...], where: str, what: str) -> Any:
-    """Return `value` if it is of that kind. Raises `DocumentError` that calls it `what`."""
+    """Return `value` if it is an instance of `kind`.
+
+    Raises `DocumentError` otherwise; `what` begins its message, such as "a method has a name, a
+    string".
+    """
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         raise DocumentError(f"{where}: {what}, and not {_described(value)}")
     return value
@@ -108,12 +121,12 @@ KEYWORDS: Final = {
     "boolean": (),
     "null": (),
 }
-"""The types of JSON Schema, each with the keywords that imply it without `type`."""
+"""The types of JSON Schema, each with the keywords that imply it if `type` is absent."""
 
 STRUCTURE: Final = frozenset(
     {"type", "enum", "const", *(word for words in KEYWORDS.values() for word in words)}
 )
-"""The keywords that decide about types, except references and combinators."""
+"""The keywords that determine a type, except references and combinators."""
 
 
 class SchemaPart(Struct, frozen=True):
@@ -122,13 +135,13 @@ class SchemaPart(Struct, frozen=True):
     schema: Json
     where: str
     merged: bool = False
-    """True for a part that was made of several, and so has no place in the document."""
+    """True if several schemas were merged, so that the result has no place in the document."""
     extends: str = ""
-    """The one reference among the parts that it was made of, if there is one."""
+    """The reference among the merged parts, if there is exactly one; otherwise empty."""
 
 
 def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
-    """Return the schema of values that fit all the parts; None if there are none."""
+    """Return the schema of values that are valid for all `parts`; None if there are none."""
     if len(parts) == 1:
         return parts[0]
     merged: Json = {}
@@ -140,7 +153,10 @@ def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
 
 
 def kinds_of(schema: Json, where: str) -> list[str]:
-    """Return the types that a schema allows, by `type` or by its other keywords; empty for any."""
+    """Return the types that a schema allows; empty if it allows any.
+
+    Without `type`, the other keywords of the schema imply its type.
+    """
     if "type" not in schema:
         return [kind for kind, words in KEYWORDS.items() if schema.keys() & {*words}][:1]
     kinds = schema["type"]
@@ -150,13 +166,19 @@ def kinds_of(schema: Json, where: str) -> list[str]:
 
 
 def list_in(schema: Json, word: str, where: str) -> list[Any]:
-    """Return the array under a keyword; an empty one if it is absent."""
+    """Return the array under a keyword, or an empty array if the keyword is absent.
+
+    Raises `DocumentError` if the value is not an array.
+    """
     found: list[Any] = expect(schema.get(word, []), list, below(where, word), "this is an array")
     return found
 
 
 def dict_in(schema: Json, word: str, where: str) -> Json:
-    """Return the object under a keyword; an empty one if it is absent."""
+    """Return the object under a keyword, or an empty object if the keyword is absent.
+
+    Raises `DocumentError` if the value is not an object.
+    """
     found: Json = expect(schema.get(word, {}), dict, below(where, word), "this is an object")
     return found
 
@@ -209,7 +231,7 @@ def _common_members(left: Json, right: Json) -> Json:
 
 
 def _all_of(left: Any, right: Any) -> Any:
-    """Return a schema for values that fit both: the same one for the same two."""
+    """Return a schema for values that are valid for both; two equal schemas become one."""
     members: list[Any] = []
     for each in (left, right):
         within = each["allOf"] if isinstance(each, dict) and each.keys() == {"allOf"} else [each]

@@ -1,8 +1,8 @@
-"""JSON Schema to types, as far as types can express a schema.
+"""The conversion of JSON Schema to types, as far as types can express a schema.
 
-Reads draft-07 as in OpenRPC, and common keywords of other dialects: `prefixItems`, `nullable`.
-Limits on values (lengths, ranges, patterns) are not types and are left out. Bounded: a hostile
-schema is refused, or allows anything.
+It reads draft-07 as in OpenRPC, and common keywords of other dialects: `prefixItems`, `nullable`.
+Limits on values (lengths, ranges, patterns) are not types and are left out. The work is bounded: a
+schema that exceeds a limit is refused, or becomes a type that allows anything.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from accord.openrpc.clients.resolution import (
 from accord.schema import schema
 
 MAX_STEPS: Final = 1_000_000
-"""Maximum work for the schemas of one document."""
+"""Maximum number of steps to read the schemas of one document."""
 MAX_ALTERNATIVES: Final = 256
-"""Maximum product of the alternatives of `allOf`, `anyOf` and `oneOf`; beyond it, anything is
-allowed."""
+"""Maximum number of combined alternatives of `allOf`, `anyOf` and `oneOf`; a schema with more
+becomes a type that allows anything."""
 MAX_DEPTH: Final = 64
-"""Maximum depth of nested schemas without a reference."""
+"""Maximum depth of schemas nested in each other without a reference in between."""
 
 Hint: TypeAlias = tuple[str, ...]
 
@@ -68,9 +68,9 @@ _PATTERNS: Final = {
     schema.DURATION["pattern"]: "duration",
     schema.UUID["pattern"]: "uuid",
 }
-"""The patterns that Accord's own documents have in place of formats."""
+"""The patterns by which Accord's own documents express formats, with these formats."""
 _UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})
-"""Keywords beside a reference that do not change its target."""
+"""Keys in the path of a schema that are left out of the name of its type."""
 
 
 P = TypeVar("P")
@@ -84,11 +84,11 @@ class _Ref(Struct, frozen=True):
 
 
 _Alternative: TypeAlias = tuple[SchemaPart | _Ref, ...]
-"""Parts of a schema that all hold together."""
+"""One alternative of a schema: parts that all apply together."""
 
 
 class _TooManyError(Exception):
-    """The alternatives of a schema multiply beyond the limit."""
+    """The combined alternatives of a schema exceed `MAX_ALTERNATIVES`."""
 
 
 class Schemas:
@@ -103,7 +103,7 @@ class Schemas:
         self._steps = 0
 
     def declare(self, reference: str, where: str) -> TypeReference:
-        """Return the type of a schema that others refer to; `finish` reads it."""
+        """Return a reference to the type of a schema, which `finish` reads later."""
         self._document.find(reference, where)
         key = below("#", *parts(reference, where))
         if key not in self._begun:
@@ -112,7 +112,7 @@ class Schemas:
         return TypeReference(key)
 
     def finish(self) -> None:
-        """Read all that was referred to and is not read yet."""
+        """Read all schemas that were referred to and are not read yet."""
         while self._queue:
             key = self._queue.popleft()
             schema = self._document.find(key, key)
@@ -122,7 +122,7 @@ class Schemas:
                 self.declarations[key] = Declaration(key, hint, found, description(schema))
 
     def read(self, schema: Any, where: str, hint: Hint) -> Type:
-        """Return the type of the schema at `where`; a type without a name is named by `hint`."""
+        """Return the type of the schema at `where`; `hint` names a type without a name."""
         return self._type(schema, where, hint, declared=False)
 
     def _type(self, schema: Any, where: str, hint: Hint, *, declared: bool) -> Type:
@@ -183,7 +183,7 @@ class Schemas:
     def _expand(
         self, parts: _Alternative, where: str, seen: frozenset[str]
     ) -> list[tuple[SchemaPart, ...]]:
-        """Return the alternatives of a schema with all references resolved."""
+        """Return the alternatives that result when the references in `parts` are resolved."""
         found: list[tuple[SchemaPart, ...]] = [()]
         for part in parts:
             if isinstance(part, SchemaPart):
@@ -217,10 +217,10 @@ class Schemas:
         key: str | None = None,
         said: Json | None = None,
     ) -> Type:
-        """Return the type of one alternative.
+        """Return the type of one alternative of a schema.
 
-        `key` is that of a declaration which is this alternative and nothing else; `said` has the
-        title and description of the schema around it.
+        `key` is the key of a declaration that consists of this alternative only; `said` has the
+        title and description of the surrounding schema.
         """
         if isinstance(part, _Ref):
             return self.declare(part.to, part.where)
@@ -325,7 +325,7 @@ class Schemas:
 
 
 class _Place(Struct, frozen=True):
-    """A schema of one type, and the context of the schema around it."""
+    """A schema of one type, with the title, description and name from its surroundings."""
 
     part: SchemaPart
     hint: Hint
@@ -339,10 +339,10 @@ class _Place(Struct, frozen=True):
         return self.hint
 
     def identity(self) -> str:
-        """Return the identity of a record without a place of its own.
+        """Return the key of a record that is not a declared schema.
 
-        Records with a title are the same if they look the same; those made of several schemas are
-        identified by their content.
+        Titled records with equal schemas share a key, and so do merged records with equal content.
+        The key of any other record is its place in the document.
         """
         if self.part.merged or "title" in self.said:
             look = {**self.part.schema, "title": self.said.get("title")}
@@ -351,7 +351,10 @@ class _Place(Struct, frozen=True):
 
 
 def _label(part: SchemaPart | _Ref, index: int) -> Hint:
-    """Return the name of one of several alternatives: the schema that it extends, or its number."""
+    """Return a name for one of several alternatives.
+
+    It is the name of the schema that the alternative extends, or else a number.
+    """
     if isinstance(part, SchemaPart) and part.extends:
         return tuple(parts(part.extends, part.where)[-1:])
     return ("variant", str(index + 1))
@@ -361,7 +364,7 @@ _NULL_PART: Final = SchemaPart({"type": "null"}, "#")
 
 
 def description(schema: Any) -> str:
-    """Return the description of a schema."""
+    """Return the description of a schema; empty if there is none."""
     found = schema.get("description") if isinstance(schema, dict) else None
     return found if isinstance(found, str) else ""
 
@@ -377,7 +380,10 @@ def _said(schema: Any) -> Json:
 
 
 def _only_requires(schema: Any) -> bool:
-    """Return whether a schema only requires members, which types cannot express."""
+    """Return whether a schema consists of `required` and `not` only.
+
+    Types cannot express these; a title and a description may accompany them.
+    """
     return isinstance(schema, dict) and schema.keys() <= {"required", "not", "title", "description"}
 
 
@@ -391,7 +397,11 @@ def _format(schema: Json) -> str:
 
 
 def _constants(values: list[Any], kinds: list[str]) -> Type:
-    """Return the type of one of `values`; an array or object among them allows any."""
+    """Return the type of those `values` that have one of the types `kinds`.
+
+    An empty `kinds` includes all values. An array becomes an array of anything, an object an object
+    of anything.
+    """
     found: list[Type] = []
     for value in values:
         kind, type_ = _constant(value)

@@ -1,10 +1,10 @@
-"""The runtime of generated Python clients: they name and type, this calls and decodes.
+"""The runtime of generated Python clients: it sends calls and decodes results.
 
-Stand-ins are classes in place of types that msgspec cannot decode by itself. msgspec decodes a
-union only if the first byte of a value, or a tag in it, identifies the member; and of an object it
-takes the known members only. `either` tries the members of a union in turn, `open_record` takes
-unknown members too. Generated clients give type checkers the plain types instead. A stand-in also
-makes a type recursive without a class.
+Generated clients contain only names and types. A stand-in is a class in place of a type that
+msgspec cannot decode. There are two such types: a union with members that neither the first byte of
+a value nor a tag distinguishes (see `either`), and an object that keeps members with unknown names
+(see `open_record`). A stand-in also makes a recursive type possible without a class. Type checkers
+see the ordinary types instead of stand-ins.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from accord.transports.connect import ConnectOptions, connect
 
 
 def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
-    """Return a type for values of any of `members`, which are looked up when first needed.
+    """Return a type for values of any of the types that `members` returns.
 
-    The fitting member is used; of several records the one that knows most members of the object,
-    and of those the first.
+    `members` is called when the type is first needed. A value gets the first member type that fits.
+    An object gets the fitting type that declares most of the object's members; of several such
+    types the first.
     """
     return _Either(name, (), {"members": staticmethod(lru_cache(1)(members))})
 
@@ -49,13 +50,16 @@ def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
 def open_record(
     name: str, fields: Callable[[], Mapping[str, Any]], *, required: Iterable[str]
 ) -> Any:
-    """Return a type for dictionaries with members of known types, and possibly others."""
+    """Return a type for dictionaries with some members of known types.
+
+    `fields` returns these types by name. Other members are kept as decoded from JSON.
+    """
     members = {"fields": staticmethod(lru_cache(1)(fields)), "required": frozenset(required)}
     return _OpenRecord(name, (), members)
 
 
 def decoder(type: Any) -> msgspec.json.Decoder[Any]:
-    """Return a decoder for a type that may contain stand-ins."""
+    """Return a JSON decoder for a type that may contain stand-ins."""
     return _decoder(type)
 
 
@@ -75,7 +79,10 @@ def _convert(value: Any, type: Any) -> Any:
 
 
 class _StandIn(type):
-    """A class that msgspec leaves to `_decode`, and of which other values are instances."""
+    """The metaclass of stand-ins, which msgspec lets `_decode` decode.
+
+    `isinstance` with a stand-in checks whether a value fits the type that it replaces.
+    """
 
     def decode(cls, value: Any) -> Any:
         raise NotImplementedError
@@ -126,7 +133,10 @@ class _OpenRecord(_StandIn):
 
 
 def _known(value: Any, member: Any) -> int:
-    """Return the number of an object's members that a type knows; -1 if it allows any."""
+    """Return the number of an object's members that a type declares.
+
+    It is -1 for a type without declared members, and 0 for a value that is not an object.
+    """
     if not isinstance(value, dict):
         return 0
     if isinstance(member, _OpenRecord):
@@ -166,24 +176,25 @@ __all__ = [
 T = TypeVar("T")
 ClientT = TypeVar("ClientT", bound="AsyncClient")
 Call: TypeAlias = Coroutine[Any, Any, T]
-"""The return type of a method, to be awaited for its result."""
+"""The return type of a client's method: await it for the result."""
 Errors: TypeAlias = Mapping[int, type[RpcError]]
-"""The exceptions that a document has, by code."""
+"""The exception classes of documented errors, by error code."""
 
 
 class Returns(Generic[T]):
-    """The type of a result, whatever it is made of: `Returns[int | None]`."""
+    """A carrier for the type of a result, such as `Returns[int | None]`."""
 
 
 def given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the params without those that are left out."""
+    """Return the params without those that are UNSET."""
     return {name: value for name, value in params.items() if value is not UNSET}
 
 
 def placed(params: Sequence[Any]) -> list[Any]:
-    """Params by position, without those left out at the end.
+    """Return params by position, without those at the end that are UNSET.
 
-    Raises ValueError when one is left out before another: it would be taken for that one.
+    Raises ValueError if a param is UNSET and a later one is not: the later one would take its
+    position.
     """
     found = list(params)
     while found and found[-1] is UNSET:
@@ -197,7 +208,7 @@ def placed(params: Sequence[Any]) -> list[Any]:
 
 
 class Caller(Protocol):
-    """The way that methods are called."""
+    """The interface by which a client's methods send calls and notifications."""
 
     def call(self, method: str, params: Any, returns: type[Returns[T]]) -> Call[T]: ...
 
@@ -205,14 +216,14 @@ class Caller(Protocol):
 
 
 class Methods:
-    """Methods under one name. Generated classes add them."""
+    """A namespace of API methods, which generated subclasses add."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
 
 class AsyncClient(Methods):
-    """A connection to an API. Generated classes add its methods."""
+    """A connection to an API; generated subclasses add the API's methods."""
 
     _url: ClassVar[str] = ""
     _errors: ClassVar[Errors] = {}
@@ -236,21 +247,22 @@ class AsyncClient(Methods):
     ) -> Connecting[Self]:
         """Connect as `accord.connect` does, with the same options.
 
-        Use it with `async with`, or await it. The default target is the server in the document.
+        Use the result with `async with`, or await it. The default target is the server in the
+        OpenRPC document.
         """
         return Connecting(cls, connect(_target(cls, target, cls._url), router, **options))
 
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
-        """Return the same client with other options for its calls.
+        """Return a client of the same connection with other options for its calls.
 
-        `timeout` is in seconds; idempotent calls may be sent again by a reconnecting peer.
+        `timeout` is in seconds. A reconnecting peer may send idempotent calls again.
         """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
     def batch(self) -> Batch[Self]:
         """Collect calls in an `async with` block, and send them together when it ends.
 
-        A call is awaited after the block.
+        Await the calls after the block.
         """
         return Batch(self)
 
@@ -271,7 +283,7 @@ class AsyncClient(Methods):
 
 
 class Connecting(Generic[ClientT]):
-    """A client that is being connected."""
+    """A client whose connection is established when it is awaited or entered."""
 
     def __init__(self, make: Callable[[Peer], ClientT], peer: Any) -> None:
         self._make = make
@@ -296,7 +308,7 @@ class Connecting(Generic[ClientT]):
 
 
 class Batch(Generic[ClientT]):
-    """Calls that leave together."""
+    """A batch: calls collected in an `async with` block and sent together at its end."""
 
     def __init__(self, client: ClientT) -> None:
         self._client = client
@@ -319,7 +331,7 @@ class Batch(Generic[ClientT]):
 
 
 class _AtOnce:
-    """Calls when awaited."""
+    """A caller that sends each call separately, when the call is awaited."""
 
     def __init__(
         self, peer: Peer, timeout: float | None | UnsetType, idempotent: bool, errors: Errors
@@ -344,7 +356,10 @@ class _AtOnce:
 
 
 class _BatchCaller:
-    """A caller that adds to a batch at once, and returns awaitables for after it was sent."""
+    """A caller that adds calls to a batch.
+
+    Each call is added immediately; its result can be awaited after the batch was sent.
+    """
 
     def __init__(self, batch: OutgoingBatch, errors: Errors) -> None:
         self._batch = batch
@@ -373,7 +388,10 @@ class _BatchCaller:
 
 
 class _Later(Coroutine[Any, Any, T]):
-    """A coroutine that begins when it is awaited, and need not be."""
+    """A coroutine that starts when it is first awaited.
+
+    Unlike other coroutines it may be dropped without being awaited.
+    """
 
     def __init__(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._begin = begin
@@ -399,7 +417,7 @@ class _Later(Coroutine[Any, Any, T]):
 
 
 class BlockingPeer(Protocol):
-    """The interface that a blocking client needs of its peer; `accord.sync` has it."""
+    """The interface of a peer for blocking clients; `accord.sync` implements it."""
 
     def call(
         self,
@@ -417,7 +435,7 @@ class BlockingPeer(Protocol):
 
 
 class BlockingMethods:
-    """Methods under one name that block. Generated classes add them."""
+    """A namespace of blocking API methods, which generated subclasses add."""
 
     def __init__(self, caller: _Blocking) -> None:
         self._caller = caller
@@ -449,14 +467,14 @@ class BlockingClient(BlockingMethods):
     ) -> Self:
         """Connect as `accord.sync.connect` does, with the same options.
 
-        The default target is the server in the document.
+        The default target is the server in the OpenRPC document.
         """
         return cls(cls._open(_target(cls, target, cls._url), router, **options))
 
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
-        """Return the same client with other options for its calls.
+        """Return a client of the same connection with other options for its calls.
 
-        `timeout` is in seconds; idempotent calls may be sent again by a reconnecting peer.
+        `timeout` is in seconds. A reconnecting peer may send idempotent calls again.
         """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
@@ -477,7 +495,7 @@ class BlockingClient(BlockingMethods):
 
 
 class _Blocking:
-    """Calls, and waits for the result."""
+    """A caller that blocks until the result of a call arrives."""
 
     def __init__(
         self,
@@ -512,7 +530,10 @@ def _target(cls: type, target: str | Sequence[str] | None, url: str) -> str | Se
 
 
 def _raise_documented(error: RpcError, errors: Errors) -> None:
-    """Raise the exception that the document has for an error that was answered, if it has one."""
+    """Raise the exception class of a documented error for a received error response.
+
+    Do nothing if the error's code is not documented, or if the error did not come from the server.
+    """
     known = errors.get(error.code)
     if known is not None and error.remote:
         documented = known(error.message, data=error.data)

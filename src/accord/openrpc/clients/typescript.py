@@ -1,7 +1,8 @@
-"""The TypeScript client of an API: one module without dependencies, which posts by `fetch`.
+"""The generator of TypeScript clients: one module per API, which calls by `fetch`.
 
-Text of the document enters the source only through `string`, `literal`, `comment`, or as an
-identifier made by `names`. The part that is the same in all clients is `runtime.ts`.
+The module has no dependencies. Text of the document enters the source only through `string`,
+`literal`, `comment`, or as an identifier made by `names`. The code that all clients share is
+`runtime.ts`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _EXACT: Final = 2**53
 
 
 def literal(value: Scalar) -> str:
-    """Return a literal type, or the type of a number that JavaScript cannot hold exactly."""
+    """Return the literal type of a value; `number` if JavaScript cannot hold it exactly."""
     match value:
         case None:
             return "null"
@@ -64,24 +65,30 @@ def literal(value: Scalar) -> str:
 
 
 def string(text: str) -> str:
-    """Return a string literal of exactly this text, in printable characters."""
+    """Return the source of a string literal; unprintable characters are escaped."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def member(name: str) -> str:
-    """Return the name of a member of a type."""
+    """Return the name of a type's member, in quotes if it is not an identifier."""
     return name if _IDENTIFIER.fullmatch(name) else string(name)
 
 
 def access(value: str, name: str) -> str:
-    """Return the access to a member of a value; `value?` for one that may be undefined."""
+    """Return the source that accesses a member of `value`.
+
+    A `value` that ends with `?` may be undefined at run time.
+    """
     if _IDENTIFIER.fullmatch(name):
         return f"{value}.{name}"
     return f"{value}{'.' if value.endswith('?') else ''}[{string(name)}]"
 
 
 def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """Return a documentation comment of paragraphs, each of them lines; none without text."""
+    """Return the source of a documentation comment, without lines if there is no text.
+
+    Each paragraph is a sequence of lines.
+    """
     found = [line for each in paragraphs if each for line in ("", *each)][1:]
     text = [line.replace("*/", "*\\/").replace("/*", "/\\*") for line in found]
     if not text:
@@ -92,12 +99,12 @@ def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
 
 
 def paragraph(text: str, indent: str) -> list[str]:
-    """Return a text of the document as lines of a comment."""
+    """Return a text of the document, wrapped to lines of a comment."""
     return lines(text, WIDTH - len(indent) - 3)
 
 
 def bracketed(indent: str, before: str, items: Sequence[str], after: str) -> list[str]:
-    """`before`, items, `after` on one line, or each item on its own."""
+    """Return the items between `before` and `after`, on one line or on one line each."""
     one = f"{indent}{before}{', '.join(items)}{after}"
     if len(one) <= WIDTH or not items:
         return [one]
@@ -114,7 +121,7 @@ def _escaped(character: str) -> str:
 
 
 MAX_INLINE_TYPE: Final = 60
-"""Maximum length of a type that is written inline."""
+"""Maximum length in characters of a type that is written inline; a longer type gets an alias."""
 
 Hint = tuple[str, ...]
 
@@ -128,16 +135,16 @@ _PRIMITIVES: Final = {
 
 
 class TypescriptAlias(Struct, frozen=True):
-    """A name for a type that is no interface."""
+    """An alias for a type that is not an interface."""
 
     name: str
     members: tuple[str, ...]
-    """The members of a union, or the one type that it is."""
+    """The members of a union, or a single type that is not a union."""
     doc: str = ""
 
 
 class TypescriptTypes:
-    """The types of one module."""
+    """The types of one generated module."""
 
     def __init__(self, declarations: Iterable[Declaration], scope: IdentifierScope) -> None:
         self._scope = scope
@@ -154,13 +161,13 @@ class TypescriptTypes:
                 self.aliases.append(TypescriptAlias(self._names[key], members, each.doc))
 
     def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
-        """Return the declared records, each with its name."""
+        """Yield the name, the declaration and the type of each record."""
         for key, declaration in self._declared.items():
             if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
 
     def expression(self, type: Type, hint: Hint) -> str:
-        """Return the type, for the place where it is used."""
+        """Return the source of a type; a type that is too long gets an alias named by `hint`."""
         text = " | ".join(self._members(type, hint))
         return text if len(text) <= MAX_INLINE_TYPE else self._alias(type, hint)
 
@@ -173,7 +180,7 @@ class TypescriptTypes:
         return self._in_place[type, hint]
 
     def _members(self, type: Type, hint: Hint) -> list[str]:
-        """Return the members of a union, each written out; the type alone if it is not a union."""
+        """Return the source of each member of a union, or of a type that is not a union."""
         found = self._written.get((type, hint))
         if found is None:
             found = self._written[type, hint] = [*dict.fromkeys(self._write(type, hint))]
@@ -247,15 +254,19 @@ _GLOBALS: Final = (
     "String",
     "TypeError",
 )
-"""The names that the runtime takes from JavaScript, and no type of the API may hide."""
+"""JavaScript globals that the runtime uses; no type of the API may have their names."""
 _OWN: Final = ("batch", "constructor", "then")
-"""The members of a client besides the methods of the API; with a `then` it could not be awaited."""
+"""Names that no method of the API may take. With a method `then`, a client could not be awaited."""
 
 Block = list[str]
 
 
 def write_typescript(api: ApiModel, *, command: str, flat: bool = False) -> str:
-    """Return the source of a module with a class `Client`: the same source for the same API."""
+    """Return the source of a module with a class `Client`.
+
+    The same arguments always give the same source. `command` is the command line for the comment at
+    its top.
+    """
     return _Writer(api, flat=flat).write(command)
 
 
@@ -346,7 +357,7 @@ class _Writer:
         ]
 
     def _members(self, root: ClientNamespace) -> Iterator[str]:
-        """Return the members of the class: methods, and objects that hold methods."""
+        """Yield the members of the class: methods, and objects for namespaces."""
         for name, place in root.places.items():
             yield ""
             yield from comment([paragraph(_about_place(place), STEP)], STEP)
@@ -362,7 +373,7 @@ class _Writer:
             yield f"{STEP}}}"
 
     def _place(self, place: ClientNamespace, indent: str) -> Iterator[str]:
-        """Return the members of an object that holds methods."""
+        """Yield the members of the object for a namespace."""
         for name, below in place.places.items():
             yield from comment([paragraph(_about_place(below), indent)], indent)
             yield f"{indent}{name}: {{"
@@ -377,7 +388,7 @@ class _Writer:
             yield from bracketed(inner, f"{call.function}(", call.arguments, "),")
 
     def _signature(self, method: ApiMethod) -> tuple[list[str], _Call]:
-        """Return the parameters of a method, and its call."""
+        """Return the source of a method's parameters, and the call in its body."""
         taken, params = [], "undefined"
         if method.parameters:
             name = self._declare_params(method)

@@ -1,8 +1,8 @@
-"""The explorer: a page on which methods are found, read and called.
+"""The explorer: a web page to find methods, read about them, and call them.
 
-The page is a handful of static files in `page`, served as they are but for their type comments.
-It gets a document and an endpoint, and loads nothing from other origins: its content security
-policy forbids it.
+The page consists of a few static files in the folder `page`, served unchanged except that type
+comments are removed. The page loads an OpenRPC document and calls an endpoint. Its content security
+policy forbids it to load anything else from other origins.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-"""A comment of types on lines of its own. They are for developers of the page, and a third of
-it."""
+"""Matches type comments on lines of their own. They are for developers only, and make up a third of
+the page."""
 _COMMON: Final = (
     ("cache-control", "no-cache"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -42,11 +42,12 @@ _COMMON: Final = (
 def explorer_pages(
     *, document: str = "openrpc.json", endpoint: str = ".", title: str = "API explorer"
 ) -> Pages:
-    """Return the explorer at `explore`, with its files below that.
+    """Return the explorer as a page at `explore`, with its files below that path.
 
-    `document` and `endpoint` are URLs relative to the page: by default the document next to it and
-    the endpoint that both are below. The last slash of an endpoint matters. `title` is shown until
-    the document with its own title is loaded.
+    `document` and `endpoint` are URLs relative to the page. By default the document is
+    `openrpc.json` beside the page, and the endpoint is the folder of both. A slash at the end of
+    `endpoint` is significant. `title` is shown until the document, which has a title too, is
+    loaded.
     """
     html = _html(document=document, endpoint=endpoint, title=title)
     headers = (
@@ -71,7 +72,7 @@ class FramedPage(Struct, frozen=True):
 
     html: str
     policy: str
-    """The content security policy to send with it."""
+    """The content security policy to send with the page."""
 
 
 def framed_page(*, place: str, csrf: str, theme: str = "") -> FramedPage:
@@ -109,14 +110,18 @@ def _page(body: bytes, suffix: str, headers: tuple[tuple[str, str], ...]) -> Pag
 
 
 def _without_slash() -> Page:
-    """Return a redirect: the page's links are relative to the path without the slash."""
+    """Return a redirect to the path without a slash, on which the page's links depend."""
     return Page(
         body=b"", media_type="text/plain", status=307, headers=(("location", f"../{PLACE}"),)
     )
 
 
 def _policy(document: str, endpoint: str) -> str:
-    """Return a policy that allows only our own files, and no HTML made of foreign text."""
+    """Return the content security policy of the explorer.
+
+    It allows only files of the same origin, and connections to the origins of the document and the
+    endpoint. It requires Trusted Types, so that scripts cannot turn text into HTML.
+    """
     sources = [
         "'self'",
         *sorted({origin for url in (document, endpoint) if (origin := _origin(url))}),
@@ -137,7 +142,7 @@ def _policy(document: str, endpoint: str) -> str:
 
 
 def _origin(url: str) -> str:
-    """Return the origin of an absolute URL; empty for a relative one, which is our own."""
+    """Return the origin of an absolute URL; empty for a relative URL (same origin)."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
