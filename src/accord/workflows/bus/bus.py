@@ -1,16 +1,16 @@
-"""Buses, which carry tasks to bridges and results to executors.
+"""Buses, which carry tasks to bridges and task results to executors.
 
-Everything is handed over inside the transaction that it follows from, so both are committed or
+A message is sent in the same transaction as the change that causes it, so both are committed or
 neither is. Messages may arrive twice, and in another order.
 
-When bus, worker and executor share a process, tasks go straight to the worker and results to the
-executor, instead of being polled from the database. The tables say the same as without that
-shortcut, so others take over when the process is gone. `EmbeddedBus` consists of the shared tables
-alone; `accord.workflows.bus.kafka` adds a broker.
+When a bus, a worker and an executor share a process, tasks are passed to the worker and results to
+the executor in memory, instead of being polled from the database. The tables still record
+everything, so other processes can take over when this one dies. `EmbeddedBus` uses only the shared
+tables; `accord.workflows.bus.kafka` adds a broker.
 
 BusError
 ├── TopicError        topics have unusable settings; the message names them and the remedy
-├── EnvelopeError     a message cannot be understood
+├── EnvelopeError     a message cannot be decoded or used
 └── ReplayError       a dead letter cannot be published again
 """
 
@@ -29,7 +29,7 @@ from accord.workflows.storage.tasks import WAKE, Kind, NewTask, cancel_tasks, in
 
 
 class BusError(Exception):
-    """The bus cannot be used as it is set up."""
+    """The bus cannot be used with its configuration."""
 
 
 class TopicError(BusError):
@@ -37,7 +37,7 @@ class TopicError(BusError):
 
 
 class EnvelopeError(BusError):
-    """A message that cannot be decoded or used; `code` gives the reason."""
+    """A message cannot be decoded or used; `code` is the reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -45,25 +45,26 @@ class EnvelopeError(BusError):
 
 
 class ReplayError(BusError):
-    """A dead letter cannot be published again; the message says why."""
+    """A dead letter cannot be published again; the message states the reason."""
 
 
 class LocalWorker(Protocol):
-    """The worker of this process. Belongs to the event loop.
+    """The worker in the process of an executor or bus. Belongs to the event loop.
 
-    Tasks that it has room for become its own when an executor decides on them, or when they arrive.
+    It becomes the owner of tasks that it has room for, either when an executor decides on them or
+    when their messages arrive. An executor calls:
 
-        claim     before the transaction: choose the tasks to be recorded as its own
-        give      after it: they are recorded, and begin
-        drop      otherwise: it is unknown if they are recorded; if so, the worker finds them
+        claim     before its transaction, to choose the tasks to record with this worker as owner
+        give      after a commit, to begin these tasks
+        drop      after a failure; if the tasks were committed nevertheless, the worker finds them
     """
 
     @property
     def owner(self) -> str:
-        """The id of its member, which owns its tasks."""
+        """The member id of the worker, which is stored as the owner of its tasks."""
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:
-        """Return those of these tasks that it has room for."""
+        """Return the tasks that the worker has room for, and reserve slots for them."""
 
     def give(self, tasks: Sequence[NewTask]) -> None: ...
 
@@ -72,47 +73,47 @@ class LocalWorker(Protocol):
     # The same for recorded tasks, whose messages arrive
 
     def reserve(self, tasks: Sequence[tuple[str, Kind, str]]) -> list[str]:
-        """Return the ids of tasks that it has room for, of these ids, kinds and targets."""
+        """Reserve slots for tasks, given by id, kind and target; return the ids that got one."""
 
     async def record(self, db: Transaction, ids: Collection[str]) -> list[Row]:
-        """Make tasks its own if they are still on their way; return their rows."""
+        """Make the worker the owner of tasks that no worker has taken yet; return their rows."""
 
     def begin(self, ids: Collection[str], rows: Sequence[Row]) -> None:
-        """Begin the recorded rows, and release the other reserved ids."""
+        """Begin the tasks of these rows, and release the slots of the other reserved ids."""
 
     def release(self, ids: Collection[str]) -> None:
-        """Release reserved ids of which it is unknown whether they are recorded."""
+        """Release reserved slots after a transaction whose outcome is unknown."""
 
 
 class LocalExecutor(Protocol):
-    """The executor of this process. Belongs to the event loop."""
+    """The executor in the same process as a worker or bus. Belongs to the event loop."""
 
     def is_its_own(self, run_id: str) -> bool:
-        """Return True if it decides on the run, as far as it knows."""
+        """Return True if the executor owns the shard of the run, as far as it knows."""
 
     async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Decide on results of tasks; return the ids of messages that are recorded.
+        """Decide on task results; return the ids of messages whose results were recorded.
 
-        Their tasks are recorded as ended too. Other messages may go to the inbox of their run, or
-        be offered again.
+        The tasks of these messages are marked as done. The caller may send the other messages to
+        the inbox of their run, or offer them again.
         """
 
 
 class RunAnnouncement(Struct, frozen=True):
-    """The events that one decision added to a run, for outside observers."""
+    """The events that one decision added to a run, published for external observers."""
 
     run_id: str
     sequence: int
-    """The number of its first event."""
+    """The number of the first of these events in the run's history."""
     events: str
-    """JSON: a list."""
+    """The events as a JSON list."""
     at: float
     correlation_id: str = ""
     traceparent: str = ""
 
 
 class Bus(Protocol):
-    """A carrier of tasks and results."""
+    """A carrier of tasks to bridges and of task results to executors."""
 
     def join(
         self,
@@ -120,10 +121,10 @@ class Bus(Protocol):
         local_worker: LocalWorker | None = None,
         local_executor: LocalExecutor | None = None,
     ) -> None:
-        """Register the worker or executor of this process, to receive messages directly."""
+        """Register the worker or executor of this process, to pass messages to it in memory."""
 
     def lend(self, local_worker: LocalWorker) -> LocalWorker:
-        """Return the worker through which an executor of this process gives tasks."""
+        """Wrap the local worker for use by an executor, which then gives tasks to the wrapper."""
 
     async def dispatch(
         self,
@@ -133,29 +134,30 @@ class Bus(Protocol):
         *,
         owned: Sequence[NewTask] = (),
     ) -> None:
-        """Give tasks to bridges, and announce decisions.
+        """Send tasks to bridges, and publish the events of decisions.
 
-        Tasks in `owned` have an owner already, and are only announced.
+        Tasks in `owned` are recorded with an owner already, so they are only published.
         """
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
-        """Cancel these tasks at their bridges, also before a bridge has them."""
+        """Cancel tasks, whether or not a bridge has received them yet."""
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Offer successes to the executor of this process; return the ids it recorded.
+        """Offer successes to the local executor; return the message ids that it recorded.
 
-        The ends of their tasks are recorded too. Send the other messages with `answer` or
-        `send_success`.
+        The tasks of recorded messages are marked as done. The caller sends the other messages with
+        `answer` or `send_success`.
         """
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
-        """Send results of tasks to executors."""
+        """Send task results to executors, in the transaction `db`."""
 
     def send_success(self, message: RunMessage, after: Callable[[bool], None]) -> int:
-        """Send a success to executors without a transaction, if the bus can.
+        """Send a success to executors without a transaction, if the bus supports it.
 
-        Return its size in characters, or 0 if the bus cannot. `after` is called with True once the
-        broker has it. The sender keeps the success until the row of the task says that it is done.
+        Return the message's size in characters, or 0 if it was not sent. `after` is called with
+        True once the broker has acknowledged the message. The sender must keep the success until
+        the row of the task is marked as done.
         """
 
     async def start(self) -> None: ...
@@ -164,7 +166,7 @@ class Bus(Protocol):
 
 
 class EmbeddedBus:
-    """A `Bus` that consists of the shared tables alone."""
+    """A `Bus` without a broker: tasks and results are passed through the database."""
 
     def __init__(self) -> None:
         self._local_executor: LocalExecutor | None = None
@@ -189,7 +191,7 @@ class EmbeddedBus:
         *,
         owned: Sequence[NewTask] = (),
     ) -> None:
-        """Insert the tasks; observers read the history."""
+        """Insert the tasks. Events are not published, as observers can read the history."""
         if tasks:
             await insert_tasks(db, tasks, "ready")
             await db.notify(WAKE)
@@ -211,22 +213,23 @@ class EmbeddedBus:
         return 0
 
     async def start(self) -> None:
-        """Do nothing: notifications of the store suffice."""
+        """Do nothing: the store's notifications wake the receivers."""
 
     async def close(self) -> None:
         pass
 
 
 BEGIN_ANYWAY_SECONDS: Final = 5.0
-"""Seconds after which a task begins without its message."""
+"""How long a task waits for its message from the broker before it begins without it."""
 
 
 class DeferredHandoff:
-    """A `LocalWorker` for a bus with a broker: tasks begin when their messages arrive.
+    """A `LocalWorker` for a broker's bus: tasks begin when their messages arrive.
 
-    The tasks are recorded as the worker's own at once, so no worker has to take them; if a message
-    takes long, its task begins without it. `is_read_here` returns True if all messages of tasks
-    arrive in this process; operations have none. Belongs to the event loop.
+    The tasks are recorded with the local worker as owner, so no worker has to take them from the
+    table. If the message of a task is late, the task begins without it. Tasks that call operations
+    have no message and begin at once. `is_read_here` returns True if this process reads all
+    partitions of the tasks topic. Belongs to the event loop.
     """
 
     def __init__(self, local_worker: LocalWorker, is_read_here: Callable[[], bool]) -> None:
@@ -244,7 +247,7 @@ class DeferredHandoff:
         return self._local_worker.claim([each for each in tasks if is_read_here or _is_local(each)])
 
     def leave_out(self, task: NewTask) -> None:
-        """Note that no message will come for this task."""
+        """Mark a task for which no message is published, so that `give` begins it at once."""
         self._unsent.add(task.id)
 
     def give(self, tasks: Sequence[NewTask]) -> None:
@@ -262,7 +265,7 @@ class DeferredHandoff:
         self._local_worker.drop(tasks)
 
     def arrive(self, ids: Collection[str]) -> set[str]:
-        """Begin the tasks whose messages have arrived; return their ids."""
+        """Begin the deferred tasks among these ids; return the ids of those that began."""
         begun = {id: self._deferred.pop(id) for id in set(ids) if id in self._deferred}
         self._local_worker.give(list(begun.values()))
         return set(begun)

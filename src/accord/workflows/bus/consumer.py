@@ -1,12 +1,12 @@
-"""A consumer of topics, on its own thread.
+"""A Kafka consumer of topics, on a thread of its own.
 
-It reads many messages, has them stored on the event loop, and then notes their offsets, which are
-committed within moments and when partitions are handed over. Messages that were not committed are
-read again by some consumer. The thread waits while messages are stored, so that partitions never
-change hands meanwhile.
+The thread reads a batch of messages, has them stored on the event loop, and then marks their
+offsets for the next commit. Messages whose offsets were not committed are read again by some
+consumer of the group. The thread waits while messages are being stored, so no partition is
+reassigned in the meantime.
 
-Where a broker is killed while partitions are handed out, librdkafka may never fetch them; such a
-stall is detected, and a new consumer does fetch them.
+When a broker dies during a rebalance, librdkafka may never fetch the assigned partitions. Such a
+stall is detected, and the consumer is replaced, which solves it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from accord.workflows.bus.publisher import ROW_HEADER
 from accord.workflows.metrics import BusMetrics
 
 ANSWER_SECONDS: Final = 2.0
-"""Timeout of asking the broker for the end of a partition."""
+"""The timeout of queries to the broker for the offsets of a partition."""
 
 Partition: TypeAlias = tuple[str, int]
-"""A partition of a topic."""
+"""A topic and the number of a partition."""
 
 
 class StallDetector:
-    """A detector of stalls of one consumer, on its thread."""
+    """A detector of partitions from which a consumer reads nothing although messages exist."""
 
     def __init__(self) -> None:
         self._positions: Mapping[Partition, int] = {}
         self._behind: frozenset[Partition] = frozenset()
 
     def look(self, consumer: Consumer) -> dict[Partition, int]:
-        """Return the stalled partitions, with the offsets to read next.
+        """Return the stalled partitions, with the next offset to read of each.
 
-        A partition is stalled if nothing came since the last look, though the broker had something
-        then: one look alone may find messages that are just being fetched. Raise KafkaException if
-        the broker does not answer; then the next look starts over.
+        A partition is stalled if two successive calls find unread messages at an unchanged
+        position; a single call may find messages that are just being fetched. Raise KafkaException
+        if the broker does not answer; detection then starts over.
         """
         before, was_behind = self._positions, self._behind
         self._positions, self._behind = {}, frozenset()
@@ -62,7 +62,7 @@ class StallDetector:
 
 
 def _next_and_end(consumer: Consumer, place: Partition, position: int) -> tuple[int, int]:
-    """Return the offset to read next, and the end of a partition."""
+    """Return the next offset to read, and the end offset of a partition."""
     partition = TopicPartition(*place)
     first, end = consumer.get_watermark_offsets(partition, timeout=ANSWER_SECONDS)
     if position < 0:  # nothing was read yet
@@ -95,24 +95,24 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "allow.auto.create.topics": False,
 }
 MAX_MESSAGES: Final = 2_000
-"""The number of messages that are stored together."""
+"""The maximum number of messages in one batch."""
 POLL_SECONDS: Final = 0.2
 PACE_SECONDS: Final = 0.0005
-"""Delay before the next read for each message of the last batch, to collect more of them."""
+"""The delay before the next read, per message of the last batch, to get larger batches."""
 MAX_PACE_SECONDS: Final = 0.015
-"""The longest delay before the next read."""
+"""The maximum delay before the next read."""
 RETRY_SECONDS: Final = 1.0
-"""Delay after an unexpected error."""
+"""The delay before a new consumer is made after an unexpected error."""
 LAG_SECONDS: Final = 5.0
-"""The interval in seconds at which the lag is measured."""
+"""The interval in seconds at which the consumer lag is measured."""
 STALL_SECONDS: Final = 300.0
-"""Seconds before another consumer is made for the same stalled offset."""
+"""The minimum interval between two consumer replacements for the same stalled offset."""
 
 Receive = Callable[[Sequence[TopicRecord]], Coroutine[Any, Any, None]]
 
 
 class TopicReader:
-    """A reader of topics as a member of a group; `receive` stores the messages."""
+    """A reader of topics in a consumer group, which passes batches of messages to `receive`."""
 
     def __init__(
         self,
@@ -125,9 +125,9 @@ class TopicReader:
         check_seconds: float,
         recreated: Collection[str] = (),
     ) -> None:
-        """Check for stalls every `check_seconds`.
+        """Prepare a reader that checks for stalls every `check_seconds`.
 
-        Topics in `recreated` are read from their beginning, ignoring committed offsets.
+        Topics in `recreated` are read from the beginning, ignoring committed offsets.
         """
         self._config = {**config, **SETTINGS, "group.id": group}
         self._topics = list(topics)
@@ -141,21 +141,21 @@ class TopicReader:
         self._lag_at = 0.0
         self._check_seconds = check_seconds
         self._tried: dict[Partition, tuple[int, float]] = {}
-        """The stalled offsets for which a new consumer was made, and the times."""
+        """By partition: the stalled offset for which the consumer was replaced, and the time."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     async def close(self) -> None:
-        """Leave the group; messages being stored are read again by another member."""
+        """Leave the group; another member reads again the messages that are not stored yet."""
         self._closing.set()
         if self._storing is not None:
             self._storing.cancel()
         await self._loop.run_in_executor(None, self._thread.join)
 
     def partitions_of(self, topic: str) -> int:
-        """Return how many partitions of a topic are read here, as far as is known."""
+        """Return the number of partitions of a topic that are assigned to this reader."""
         return sum(name == topic for name, _ in self._assignment)
 
     def _run(self) -> None:
@@ -214,7 +214,7 @@ class TopicReader:
         self._metrics.rebalances += 1
 
     def _store(self, messages: Sequence[Message]) -> bool:
-        """Store messages; return False if cancelled."""
+        """Have a batch stored on the event loop; return False if the reader is closing."""
         work = self._receive([_record(message) for message in messages])
         try:
             self._storing = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -226,7 +226,7 @@ class TopicReader:
         return True
 
     def _is_stalled(self, consumer: Consumer, stalls: StallDetector) -> bool:
-        """Return True if messages are missing, and a new consumer may help."""
+        """Return True if the consumer should be replaced because a partition is stalled."""
         try:
             found = stalls.look(consumer)
         except KafkaException as error:
@@ -270,7 +270,7 @@ class TopicReader:
 
 
 def _read(consumer: Consumer, pace: float) -> list[Message]:
-    """Wait for a message; return it with all that come within `pace` seconds."""
+    """Wait for a message; return it with all that arrive within `pace` seconds."""
     first = consumer.poll(POLL_SECONDS)
     if first is None:
         return []
@@ -310,7 +310,10 @@ def _row(headers: Any) -> int | None:
 
 
 def _note(consumer: Consumer, messages: Sequence[Message]) -> None:
-    """Note the offsets of stored messages; on failure they are read again, which is harmless."""
+    """Mark the offsets of stored messages for the next commit.
+
+    If that fails, the messages are read again, which is harmless.
+    """
     last = {(each.topic(), each.partition()): each.offset() for each in messages}
     places = [
         TopicPartition(topic or "", partition or 0, (offset or 0) + 1)

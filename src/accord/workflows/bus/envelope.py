@@ -1,8 +1,8 @@
-"""Messages of the topics: JSON, of one schema. Pure.
+"""The JSON messages in the topics of the bus, and their encoding.
 
-A message of a task has enough for observers; workers read the row of the task. A message of a
-result is complete. Requests of outside programs to start, cancel and signal runs are decoded
-strictly.
+A task message has only the fields that observers need; workers read the task's row. A result
+message is complete. Requests of external programs to start, cancel and signal runs are validated
+strictly. Functions here do no I/O.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from accord.workflows.storage.messages import RunMessage
 from accord.workflows.storage.tasks import Kind, NewTask, kind_and_target, task_id
 
 SCHEMA: Final = 1
-"""The version of all messages."""
+"""The schema version of all messages."""
 
 _LEVELS: Final = 2
-"""Nesting levels around a value of a run: the message, and an error's details."""
+"""The nesting levels that a message adds around a value: the message and an error's details."""
 
 T = TypeVar("T", bound="_Envelope | _RequestEnvelope")
 
@@ -47,7 +47,7 @@ class _Envelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
-    """A task to do. `agent` is the target: an agent, a server or an address."""
+    """A task to do; `agent` is the target of any kind: an agent, an MCP server or a URL."""
 
     task_id: str
     attempt_group: int = 1
@@ -60,7 +60,7 @@ class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
 
 
 class TaskCancelled(_Envelope, frozen=True, kw_only=True, tag="cancel"):
-    """A task was cancelled."""
+    """The notice that a task was cancelled."""
 
     task_id: str
 
@@ -94,8 +94,8 @@ class _RequestEnvelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 class StartRun(_RequestEnvelope, frozen=True, kw_only=True, tag="start"):
     """A request to start a run as a user of this installation.
 
-    Without `run_id`, the id of the run follows from the id of the message, so a duplicate starts
-    nothing.
+    Without `run_id`, the run's id is derived from the message id, so a duplicate message starts no
+    second run.
     """
 
     workflow: Name
@@ -114,7 +114,7 @@ class CancelRun(_RequestEnvelope, frozen=True, kw_only=True, tag="cancel"):
 
 
 class SignalRun(_RequestEnvelope, frozen=True, kw_only=True, tag="signal"):
-    """A signal; a second one with the same `id` is ignored."""
+    """A request to send a run a signal; a second signal with the same `id` is ignored."""
 
     run_id: UUID
     name: Name
@@ -147,7 +147,7 @@ AnyEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunEvents | D
 
 
 class MessageOrigin(Struct, frozen=True):
-    """The ids in every message, for headers."""
+    """The ids that every message has, for the headers of the broker."""
 
     message_id: str = ""
     correlation_id: str = ""
@@ -172,12 +172,12 @@ def encode(envelope: AnyEnvelope) -> str:
 
 
 def read_to_bridge(data: bytes) -> ToBridge:
-    """Decode a message to a bridge. Raise EnvelopeError."""
+    """Decode a message to a bridge. Raise EnvelopeError if it is invalid."""
     return _read(_TO_BRIDGE, data)
 
 
 def read_answer(data: bytes) -> TaskAnswered:
-    """Decode the result of a task. Raise EnvelopeError."""
+    """Decode the result of a task. Raise EnvelopeError if it is invalid."""
     answer = _read(_ANSWERS, data)
     if not answer.task_id.startswith(f"{answer.run_id}/"):
         raise EnvelopeError("unreadable", "the task is not one of the run")
@@ -187,12 +187,12 @@ def read_answer(data: bytes) -> TaskAnswered:
 
 
 def read_request(data: bytes) -> RunRequest:
-    """Decode a request of an outside program. Raise EnvelopeError."""
+    """Decode a request of an external program. Raise EnvelopeError if it is invalid."""
     return _read(_REQUESTS, data)
 
 
 def read_origin(data: str | bytes) -> MessageOrigin:
-    """Return the origin of a message; an empty one if it cannot be read."""
+    """Return the ids in a message; empty ones if the message cannot be decoded."""
     try:
         check_nesting(data, MAX_DEPTH + _LEVELS)
         return _ORIGIN.decode(data)
@@ -201,7 +201,7 @@ def read_origin(data: str | bytes) -> MessageOrigin:
 
 
 def task_sent(task: NewTask) -> TaskSent:
-    """Return the message of a task."""
+    """Return the message that announces a task to bridges."""
     command = task.command
     kind, target = kind_and_target(command)
     return TaskSent(
@@ -220,13 +220,13 @@ def task_sent(task: NewTask) -> TaskSent:
 
 
 def task_cancelled(id: str, at: float) -> TaskCancelled:
-    """Return the message of a cancellation."""
+    """Return the message that cancels a task."""
     run_id = id.partition("/")[0]
     return TaskCancelled(message_id=f"{id}/cancel", run_id=run_id, task_id=id, created_at=at)
 
 
 def task_answered(message: RunMessage) -> TaskAnswered | None:
-    """Return the result of a task; None for another message to a run."""
+    """Return the result message for a task's outcome; None if a run's message is no outcome."""
     arrival = message.arrival
     match arrival:
         case TaskSucceeded():
@@ -250,7 +250,7 @@ def task_answered(message: RunMessage) -> TaskAnswered | None:
 
 
 def message_of(answer: TaskAnswered) -> RunMessage:
-    """Return the message for the run."""
+    """Convert a result message to the message for the inbox of the run."""
     return RunMessage(
         answer.message_id, answer.run_id, _arrival(answer), answer.traceparent,
         answer.correlation_id,

@@ -1,9 +1,11 @@
-"""Handling of messages that arrive: many in one transaction, in any order, any number of times.
+"""Stores messages that arrive from topics, in batches, one transaction each.
 
-Reading from topics is done elsewhere. Outside programs start, cancel and signal runs by messages.
-The broker decides on the right to write to the topic. A message to start a run names a user
-of this installation, who must be allowed to; everything is checked as it is for people, and
-requests that cannot be met become dead letters.
+Messages may arrive in any order and any number of times. `consumer` reads them from the topics.
+
+External programs start, cancel and signal runs by messages; the access control of the broker
+decides who may send them. A request to start a run names a user of this installation, who needs the
+right to run workflows. The workflow and its input are validated as for other callers. A request
+that cannot be fulfilled becomes a dead letter.
 """
 
 from __future__ import annotations
@@ -55,14 +57,17 @@ _NAMESPACE: Final = UUID("2f4d6a86-0a3c-5c55-8d3f-1c5b6f3d9e02")
 
 
 def requested_run_id(message_id: str) -> str:
-    """Return the id of the run that a message without a run id starts."""
+    """Return the run id for a start request without one, derived from the message id."""
     return str(uuid5(_NAMESPACE, message_id))
 
 
 async def fulfil_request(
     db: Transaction, definitions: Definitions, request: RunRequest, at: float
 ) -> bool:
-    """Fulfil a request; return False if it was fulfilled before. Raise EnvelopeError."""
+    """Carry out a request of an external program; return False if it is a duplicate.
+
+    Raise EnvelopeError if it cannot be fulfilled, for example for an unknown workflow.
+    """
     match request:
         case StartRun():
             return await _start_run(db, definitions, request, at)
@@ -122,34 +127,37 @@ async def _existing_run(db: Transaction, id: UUID) -> str:
 log = logging.getLogger("accord.workflows.bus")
 
 TRIES: Final = 5
-"""The number of tries of a single message before it becomes a dead letter."""
+"""How often storing a single message is attempted before it becomes a dead letter."""
 DELAYS: Final = (0.1, 5.0)
-"""The shortest and the longest delay between tries, in seconds."""
+"""The shortest and the longest delay between retries, in seconds."""
 
 RECENT_SECONDS: Final = 3_600.0
-"""The age in seconds after which a message for a missing task is of a removed run."""
+"""The maximum age at which a message for a missing task becomes a dead letter.
+
+An older message is dropped as a duplicate, because its run may have been removed.
+"""
 
 IncomingEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunRequest
 
 
 class _Readable(Struct, frozen=True):
-    """A message that could be decoded."""
+    """A message from a topic, with its decoded envelope."""
 
     record: TopicRecord
     envelope: IncomingEnvelope
 
 
 class _IntakeCounts(Struct, frozen=True):
-    """The messages given up, the number of duplicates by topic, and the tasks taken."""
+    """The result of storing a batch: rejected messages, duplicates by topic, and taken tasks."""
 
     given_up: list[RejectedMessage]
     duplicates: Counter[str]
     taken: list[Row]
-    """The rows of tasks that the worker of this process took."""
+    """The rows of the tasks that the local worker took."""
 
 
 class Intake:
-    """The intake of messages for one consumer."""
+    """A receiver that stores the messages of one consumer."""
 
     def __init__(
         self,
@@ -175,7 +183,7 @@ class Intake:
         self._lane = f"kafka-intake-{uuid4()}"
 
     async def receive(self, records: Sequence[TopicRecord]) -> None:
-        """Store messages; return when all are stored, or have become dead letters."""
+        """Store a batch; return when every message is stored or has become a dead letter."""
         letters: list[RejectedMessage] = []
         read: list[_Readable] = []
         for record in records:
@@ -196,7 +204,7 @@ class Intake:
                 await self._store_alone(each)
 
     def _tell_spans(self, read: Sequence[_Readable]) -> None:
-        """Record spans of the time that messages spent in the broker."""
+        """Record tracing spans for the time that messages spent in the broker."""
         if self._spans is None:
             return
         for record, envelope in _of(read, TaskSent | TaskAnswered):
@@ -215,7 +223,7 @@ class Intake:
             )
 
     def _begin(self, read: list[_Readable]) -> list[_Readable]:
-        """Begin tasks that wait here for their messages; return the rest."""
+        """Begin the local tasks that were waiting for these messages; return the other messages."""
         deferred = self._deferred()
         if deferred is None:
             return read
@@ -228,7 +236,7 @@ class Intake:
         return [each for each in read if not _is_first(each, begun)]
 
     async def _decide(self, read: list[_Readable]) -> list[_Readable]:
-        """Have the executor of this process decide on results; return the rest."""
+        """Have the local executor decide on successes; return the messages not recorded by it."""
         local_executor = self._local_executor()
         if local_executor is None:
             return read
@@ -268,7 +276,10 @@ class Intake:
     async def _store_messages(
         self, read: Sequence[_Readable], letters: Sequence[RejectedMessage]
     ) -> None:
-        """Store messages, once the database is reachable. Raise the error of a bad one."""
+        """Store messages, retrying while the database is unavailable.
+
+        Raise any other error that a message causes.
+        """
         if not read and not letters:
             return
         delay, max_delay = DELAYS
@@ -402,7 +413,7 @@ class Intake:
 
 
 def _is_first(read: _Readable, of: set[str]) -> bool:
-    """Return True for the first message of one of these tasks, and remove the task."""
+    """Return True if a message is the first one for a task in `of`, and remove the task there."""
     if not isinstance(read.envelope, TaskSent) or read.envelope.task_id not in of:
         return False
     of.discard(read.envelope.task_id)

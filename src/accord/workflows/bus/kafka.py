@@ -1,18 +1,18 @@
-"""A bus over Kafka.
+"""A bus over Kafka, for installations with PostgreSQL.
 
-Messages are written to the outbox in the transaction that they follow from; a relay publishes them.
-Consumers hand arriving messages to the worker or the executor of their process, and store those
-that they have no room for in the shared tables.
+Messages are written to the outbox in the transaction that causes them; a relay publishes them.
+Consumers pass arriving messages to the worker or the executor of their process. Messages that these
+have no room for are stored in the shared tables.
 
     executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ── bridge
     executor <── run_inbox <── consumer <── accord.results <── bridge, or relay <── outbox ── bridge
 
-A success goes to the broker at once: the bridge keeps it until an executor has recorded it, which
-also ends the row of its task. Other outcomes go through the outbox.
+A success is published directly, without the outbox. The bridge keeps it until an executor has
+recorded it, which also marks the task's row as done. Other outcomes go through the outbox.
 
-No message is lost with the broker: messages that it lost are sent again (see `sweep`). Values that
-are too large for it stay in the database, which both ends share. The database is PostgreSQL: with
-SQLite there is one process, which needs no bus.
+Messages that the broker loses are sent again (see `sweep`). Values that are too large for the
+broker are passed through the database, which both sides share. SQLite is not supported, because an
+installation with SQLite has one process and needs no bus.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ Role: TypeAlias = Literal["executor", "bridge", "both"]
 NAMES: Final = TopicNames()
 SHAPE: Final = TopicShape()
 SWEEP_SECONDS: Final = 60.0
-"""Seconds after which a message that has not arrived counts as lost."""
+"""How long a message may take to arrive before it is treated as lost, in seconds."""
 CHECK_SECONDS: Final = 10.0
-"""The interval in seconds at which topics and their readers are checked."""
+"""The interval in seconds at which topics and their consumers are checked."""
 
 
 class KafkaBus:
     """A `Bus` over Kafka.
 
-    `role` decides which messages are received here; any role publishes.
+    `role` determines which messages this process receives; it publishes messages in any role.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class KafkaBus:
         now: Callable[[], float] = time.time,
         spans: SpanRecorder | None = None,
     ) -> None:
-        """Connect to `servers`, `host:port` separated by commas. Raise BusError on SQLite.
+        """Create a bus for the brokers `servers`, written `host:port,host:port`.
 
-        `options` are those of librdkafka, for TLS and passwords.
+        `options` are settings of librdkafka, such as TLS and passwords. Raise BusError for SQLite.
         """
         if store.engine != "postgresql":
             raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
@@ -124,7 +124,10 @@ class KafkaBus:
         lease_seconds: float,
         spans: SpanRecorder | None = None,
     ) -> KafkaBus:
-        """Return the bus at `kafka://host:port,…` (see `topics`). Raise BusError."""
+        """Create a bus from an address `kafka://host:port,…` (see `topics`).
+
+        Raise BusError if the address is invalid, or the database is SQLite.
+        """
         address = read_address(url)
         return cls(
             store,
@@ -199,7 +202,7 @@ class KafkaBus:
         await self._put(db, [outbox_message(self._names.tasks, each) for each in messages])
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Return nothing: results go by their topic, where others see them too."""
+        """Record nothing: results are published in their topic, where observers can read them."""
         return set()
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:
@@ -237,9 +240,9 @@ class KafkaBus:
     # Start and close
 
     async def start(self) -> None:
-        """Begin to publish and to receive, once the broker is reachable.
+        """Start publishing and receiving, and create the topics if the broker responds.
 
-        Raise BusError for options or topics that cannot be used.
+        Raise BusError if the options or existing topics cannot be used.
         """
         try:
             self._admin = AdminClient(self._config)
@@ -268,7 +271,10 @@ class KafkaBus:
         ]
 
     async def close(self) -> None:
-        """Stop; messages under way stay in the outbox, or are read again."""
+        """Stop publishing and receiving.
+
+        Unpublished messages stay in the outbox; messages that are not stored are read again later.
+        """
         for task in self._tasks:
             task.cancel()
         if self._publisher is not None and self._result_publisher is not None:
@@ -314,9 +320,9 @@ class KafkaBus:
         await asyncio.gather(*(reader.close() for reader in self._readers))
 
     async def _watch_topics(self) -> None:
-        """Recreate deleted topics, and read recreated ones from their beginning.
+        """Recreate deleted topics, and read recreated topics from the beginning.
 
-        A consumer does not notice the change, and would continue at the old offset.
+        A consumer does not notice that a topic was recreated; it would continue at its old offset.
         """
         while True:
             await asyncio.sleep(self._check_seconds)

@@ -1,13 +1,14 @@
-"""The outbox: messages to publish, written in the transaction they follow from. PostgreSQL only.
+"""The outbox: messages to publish, written in the transaction that causes them.
 
-Messages that are handed over together are one row, and cost the database as much as one.
+It needs PostgreSQL. Messages that are sent together share one row, to save database work.
 
-A sweep sends lost messages again: a topic can be emptied, deleted or recreated, and a partition
-may have no reader. Lost are tasks that stay `published` with no message in the outbox, and results
-whose message was published and never arrived. Each is published once more. If that does not help,
-it is delivered by the tables, which both ends share; a message that arrives later is a duplicate.
+A sweep sends lost messages again. Messages can get lost when a topic is emptied, deleted or
+recreated, or when a partition has no reader. A task counts as lost if it stays `published` without
+a message in the outbox, a result if its message was published but did not arrive. Each is published
+once more. If it is lost again, it is delivered through the shared tables; should its message still
+arrive later, it is dropped as a duplicate.
 
-Dead letters of the bus are stored, announced in a topic, and published again on replay.
+Dead letters of the bus are stored, announced in a topic, and on replay published again.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ from accord.workflows.storage.tasks import Call, NewTask, mark_lost_tasks, relea
 
 ROW_MESSAGES: Final = 500
 ROW_CHARACTERS: Final = 1_000_000
-"""Characters of one row; a single larger message may exceed it."""
+"""The size in characters at which a row is full; the last message may exceed it."""
 
 
 class OutboxMessage(Struct, frozen=True):
-    """A message to be published."""
+    """A message to publish."""
 
     topic: str
     run_id: str
@@ -66,11 +67,11 @@ class OutboxMessage(Struct, frozen=True):
 
 
 class OutboxBatch(Struct, frozen=True):
-    """The messages of one row."""
+    """The messages in one row of the outbox."""
 
     id: int
     key: str
-    """The message id in the row, which is unique in the outbox."""
+    """The unique `message_id` of the row."""
     messages: Sequence[OutboxMessage]
 
 
@@ -78,16 +79,16 @@ _BATCH_DECODER: Final = json.Decoder(list[tuple[str, str, str, str, str, Raw]])
 
 
 def outbox_message(topic: str, sent: AnyEnvelope) -> OutboxMessage:
-    """Return a message for a topic."""
+    """Encode an envelope as an outbox message for a topic."""
     return OutboxMessage(
         *(topic, sent.run_id, sent.message_id, encode(sent), sent.correlation_id, sent.traceparent)
     )
 
 
 async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> list[OutboxBatch]:
-    """Write messages to the outbox, in this order, as few rows.
+    """Write messages to the outbox, in this order, in as few rows as possible.
 
-    Their rows are deleted once they are published.
+    The relay deletes a row once its messages are published.
     """
     made: list[OutboxBatch] = []
     for some in _split(messages):
@@ -100,7 +101,7 @@ async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> li
 
 
 async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> list[int]:
-    """Write one row for each message, which may stay until its message has arrived."""
+    """Write one row per message, so that the relay can keep the row until the message arrives."""
     if not messages:
         return []
     ids = await insert_outbox_rows(
@@ -115,7 +116,7 @@ async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> 
 
 
 def read_batch(row: Row) -> OutboxBatch:
-    """Decode a row."""
+    """Decode a row of the outbox."""
     message = row["message"]
     if row["topic"]:
         trail = read_origin(message)
@@ -132,7 +133,7 @@ def read_batch(row: Row) -> OutboxBatch:
 
 
 async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) -> list[int]:
-    """Replace a row by rows for these of its messages; return the new ids."""
+    """Replace a row by one row for each of these messages; return the new ids."""
 
     async def work(db: Transaction) -> list[int]:
         await delete_outbox_row(db, id)
@@ -142,7 +143,7 @@ async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) ->
 
 
 def _split(messages: Sequence[OutboxMessage]) -> Iterator[Sequence[OutboxMessage]]:
-    """Split messages into rows."""
+    """Split messages into groups, each of which fits into one row."""
     some: list[OutboxMessage] = []
     characters = 0
     for message in messages:
@@ -170,20 +171,20 @@ def _row(key: str, messages: Sequence[OutboxMessage]) -> tuple[str, str, str, st
 
 
 MAX_CACHED_ROWS: Final = 50
-"""The number of cached rows, each of hardly more than a megabyte."""
+"""The maximum number of cached rows. A row has little more than a megabyte."""
 
 
 class OutboxCache:
-    """Batches by the id of their row; the oldest is dropped first.
+    """A cache of outbox batches by row id, which drops the oldest batch first.
 
-    Batches of rolled-back transactions are harmless: no query returns their rows.
+    It may contain batches of rolled-back transactions, which no query will ever ask for.
     """
 
     def __init__(self) -> None:
         self._batches: dict[int, OutboxBatch] = {}
 
     def all(self) -> dict[int, OutboxBatch]:
-        """Return a copy, which still has the rows of a query when its answer arrives."""
+        """Return a copy, which keeps the rows of a query even if the cache drops them meanwhile."""
         return dict(self._batches)
 
     def add(self, batches: Iterable[OutboxBatch]) -> None:
@@ -193,20 +194,20 @@ class OutboxCache:
             del self._batches[next(iter(self._batches))]
 
     def forget(self, ids: Iterable[int]) -> None:
-        """Drop rows that were found."""
+        """Drop the batches of these rows."""
         for id in ids:
             self._batches.pop(id, None)
 
 
 SWEEP_LANE: Final = "kafka-sweep"
 MAX_SWEPT: Final = 1_000
-"""Tasks, and results, that one sweep handles."""
+"""The maximum number of tasks, and of results, that one sweep handles."""
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
-    """Send again the messages that did not arrive within `seconds`; return their number.
+    """Send messages again that did not arrive within `seconds`; return their number.
 
-    Tasks are published in `topic`.
+    `topic` is the topic of tasks.
     """
 
     async def work(db: Transaction) -> int:
@@ -228,9 +229,9 @@ async def _publish_tasks(db: Transaction, topic: str, now: float, seconds: float
 
 
 async def _deliver_results(db: Transaction, seconds: float) -> int:
-    """Deliver lost results by the tables.
+    """Deliver results that were lost twice through the shared tables.
 
-    A result of a newer release, unreadable here, goes by its topic again.
+    A result that only a newer release can decode is published again instead.
     """
     arrived: list[tuple[int, str]] = []
     messages: list[RunMessage] = []
@@ -260,9 +261,9 @@ def _task(row: Row) -> NewTask:
 
 
 MAX_NOTICE_BODY: Final = 100_000
-"""Characters of a message in the topic of dead letters; the table has the whole message."""
+"""How many characters of a dead letter's body are published; the table has the whole body."""
 MAX_LETTER_BODY: Final = 3_500
-"""Characters of the description of a dead letter, without the position of its message."""
+"""The maximum length of the error text of a dead letter, in characters."""
 
 _LETTER_NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
 _BINARY: Final = "base64:"
@@ -270,7 +271,7 @@ _CUT: Final = "cut:"
 
 
 class TopicRecord(Struct, frozen=True):
-    """A message as it was read from a topic."""
+    """A message as read from a topic."""
 
     topic: str
     partition: int
@@ -279,16 +280,16 @@ class TopicRecord(Struct, frozen=True):
     key: bytes
     value: bytes
     row: int | None = None
-    """The id of its row in the outbox, from the header, if there is one."""
+    """The id of the message's row in the outbox, from a header; None without the header."""
 
     @property
     def place(self) -> str:
-        """The position of the message; a recreated topic counts from the beginning."""
+        """The position of the message, with its timestamp to tell apart recreated topics."""
         return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp}"
 
 
 class RejectedMessage(Struct, frozen=True):
-    """A rejected message, with the reason."""
+    """A message that could not be used, with the reason."""
 
     record: TopicRecord
     code: str
@@ -303,7 +304,7 @@ class RejectedMessage(Struct, frozen=True):
 async def store_rejected(
     db: Transaction, topic: str, letters: Sequence[RejectedMessage], at: float
 ) -> None:
-    """Store dead letters, and announce them in `topic`; existing ones stay."""
+    """Store rejected messages as dead letters, and announce new ones in `topic`."""
     for each in letters:
         body = _letter_body(each.record.value)
         run_id = _run_id(each.record.key)
@@ -333,7 +334,10 @@ async def store_rejected(
 
 
 async def republish(db: Transaction, id: str) -> None:
-    """Publish a dead letter of kind message again, in its topic. Raise ReplayError."""
+    """Publish the message in a dead letter again, in its original topic.
+
+    Raise ReplayError if the dead letter does not exist, or has no complete message from a topic.
+    """
     rows = await db.fetch(ONE_MESSAGE_LETTER, id)
     if not rows:
         raise ReplayError(f"there is no dead letter {id[:80]!r} of a message")
@@ -356,6 +360,6 @@ def _letter_body(value: bytes) -> str:
 
 
 def _run_id(key: bytes) -> str:
-    """Return the key, if it may be the id of a run."""
+    """Return the key of a message as a run id; empty if it cannot be one."""
     text = key[:100].decode("ascii", "replace")
     return text if text.isprintable() and text.isascii() else ""

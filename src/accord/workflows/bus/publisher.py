@@ -1,15 +1,16 @@
-"""Publishing: the Kafka producer on its own thread, direct results, and the relay of the outbox.
+"""Publishes messages: the producer, directly sent successes, and the relay.
 
-The producer is idempotent, and all replicas acknowledge. Results that are in no table are published
-directly. A lease makes one process the relay for all:
+The producer runs on a thread of its own; it is idempotent and waits for all replicas. Successes are
+published directly, without the outbox. A lease ensures that only one process relays the outbox. The
+relay repeats:
 
-    find unpublished rows, oldest first
-    publish their messages, wait for the broker
-    delete them; those of results stay, marked, until they have arrived
+    read the unpublished rows, oldest first
+    publish their messages and wait for the broker
+    delete the rows; rows of results are marked instead, and deleted when the result arrives
 
-Rows that this process wrote are not read again, because their messages are cached. A relay that is
-killed between the last two steps publishes some messages twice; consumers drop duplicates. The
-messages of one run are published in order, as there is only one relay.
+Rows written by this process need not be read, because their messages are cached. If a relay is
+killed between the last two steps, some messages are published twice; consumers drop duplicates.
+Because there is only one relay, the messages of a run are published in order.
 """
 
 from __future__ import annotations
@@ -59,17 +60,20 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "reconnect.backoff.max.ms": 1_000,
 }
 REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
-"""Errors of the broker for messages that it will never accept."""
+"""Error codes for messages that the broker will never accept."""
 ACKNOWLEDGE_SECONDS: Final = 20.0
-"""Seconds after which an unacknowledged message counts as not published."""
+"""How long an acknowledgement may take before a message counts as not published."""
 
 MIN_PAUSE_MESSAGES: Final = 16
 PAUSE_SECONDS: Final = 0.006
-"""Seconds between polls for acknowledgements: a blocking poll would wake up for each partition."""
+"""The wait before polling for acknowledgements of a large batch.
+
+A blocking poll would wake up for each partition.
+"""
 
 
 class KafkaMessage(Struct, frozen=True):
-    """A message on its way to a topic."""
+    """A message in the form that the Kafka producer takes."""
 
     topic: str
     key: bytes
@@ -78,7 +82,7 @@ class KafkaMessage(Struct, frozen=True):
 
 
 class Publisher:
-    """A publisher that waits for the broker. One call at a time."""
+    """A Kafka producer that waits for acknowledgements; it handles one batch at a time."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = {**config, **SETTINGS}
@@ -86,12 +90,12 @@ class Publisher:
         self._producer = Producer(self._config)
 
     async def publish(self, messages: Sequence[KafkaMessage]) -> dict[int, KafkaError]:
-        """Publish messages; return the errors of those that failed, by index."""
+        """Publish messages; return the errors of failed messages by their index."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._publish, messages)
 
     async def close(self) -> None:
-        """Abort publishing under way, without blocking."""
+        """Abort running calls of `publish`, without blocking the event loop."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 
@@ -140,11 +144,11 @@ class Publisher:
 log = logging.getLogger("accord.workflows.bus")
 
 MAX_RESULTS: Final = 500
-"""The number of results that are published together."""
+"""The maximum number of results in one batch."""
 PACE_SECONDS: Final = 0.002
-"""Delay before the next batch for each result of the last batch, to collect more of them."""
+"""The delay before the next batch, per result of the last batch, to get larger batches."""
 MAX_PACE_SECONDS: Final = 0.1
-"""The longest delay before the next batch."""
+"""The maximum delay before the next batch."""
 CHECK_SECONDS: Final = 1.0
 """The interval in seconds at which `is_caught_up` is checked."""
 
@@ -155,10 +159,10 @@ class _PendingResult(Struct, frozen=True):
 
 
 class ResultPublisher:
-    """A publisher of results that are in no table. Belongs to one event loop.
+    """A publisher of successes that are not in the outbox. Belongs to one event loop.
 
-    After a failure it accepts nothing until `is_caught_up`, so that results sent by the outbox
-    meanwhile are not overtaken.
+    After a failure, senders must use the outbox until `is_caught_up` returns True. Otherwise a
+    later result could overtake an earlier one that is still in the outbox.
     """
 
     def __init__(
@@ -179,20 +183,20 @@ class ResultPublisher:
 
     @property
     def is_open(self) -> bool:
-        """True if the broker is likely to accept a message."""
+        """True if results can be sent: it is not closed, and the last failure is over."""
         return not self._closed and self._recovering is None
 
     def send(self, message: KafkaMessage, after: Callable[[bool], None]) -> None:
-        """Publish a result; call `after` with True once the broker has it.
+        """Queue a result; call `after` with True once the broker has acknowledged it.
 
-        After False, the broker may have it nevertheless.
+        After False, the broker may have received it nevertheless.
         """
         self._waiting.append(_PendingResult(message, after))
         if self._running is None:
             self._running = self._loop.create_task(self._run())
 
     async def close(self) -> None:
-        """Accept nothing more; publishing under way ends with the publisher."""
+        """Accept no more results, and wait for running calls, which `Publisher.close` ends."""
         self._closed = True
         if self._recovering is not None:
             self._recovering.cancel()
@@ -241,14 +245,14 @@ class ResultPublisher:
 
 RELAY_LEASE: Final = "relay"
 ROW_HEADER: Final = "accord-row"
-"""The header of a result with the id of its row in the outbox."""
+"""The header of a result message that has the id of its outbox row."""
 RELAY_POLL_SECONDS: Final = 1.0
 REFUSED_SECONDS: Final = 60.0
-"""Delay before a message that the broker refused is tried again."""
+"""The delay before a message that the broker refused is published again."""
 
 
 class Relay:
-    """The relay of one process, which publishes while it has the lease."""
+    """The relay of the outbox, which publishes messages while this process has the lease."""
 
     def __init__(
         self,
@@ -277,7 +281,7 @@ class Relay:
         self._behind_since: float | None = None
 
     async def run(self) -> None:
-        """Relay until cancelled, and then release the lease."""
+        """Relay messages until cancelled, then release the lease."""
         stop = await self._store.listen(OUTBOX_WAKE, self._wake.set)
         try:
             while True:
@@ -317,7 +321,7 @@ class Relay:
             await self._rest()
 
     async def _relay(self, batches: Sequence[OutboxBatch]) -> int:
-        """Publish rows; return the number of messages to retry soon."""
+        """Publish the messages of rows; return how many have to be retried soon."""
         messages = [
             kafka_message(message, batch.id if message.topic == self._names.results else None)
             for batch in batches
@@ -336,7 +340,7 @@ class Relay:
         return await self._put_back(batches, failed) if failed else 0
 
     def _is_kept(self, batch: OutboxBatch) -> bool:
-        """Return True if the row stays until its messages have arrived."""
+        """Return True if the row must be kept until its message has arrived."""
         return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
     async def _renew_lease_during(
@@ -365,7 +369,7 @@ class Relay:
     async def _pass_over(
         self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError], refused: set[int]
     ) -> None:
-        """Move messages that the broker refuses to rows of their own."""
+        """Move messages that the broker refuses to separate rows, to be retried later."""
         again = time.monotonic() + REFUSED_SECONDS
         place = 0
         for batch in batches:
@@ -397,7 +401,7 @@ class Relay:
         self._metrics.outbox_seconds = time.monotonic() - self._behind_since
 
     async def _sweep(self) -> None:
-        """Sweep, but not before late messages could have arrived."""
+        """Run a sweep if one is due, and if published messages have had time to arrive."""
         now = time.monotonic()
         seconds = self._sweep_seconds
         if now - self._calm_since >= seconds and now - self._swept_at >= seconds / 4:
@@ -421,8 +425,8 @@ class Relay:
 def _batch_of(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
     """Return the batch of a row, from the cache if possible.
 
-    None if the cached batch has another key: a database that was killed may reuse an id. Then the
-    row is read the next time.
+    Return None if the cached batch has another key, because a database that crashed may reuse an
+    id. The row is then read in full the next time.
     """
     batch = known.get(row["id"])
     if batch is None:
@@ -431,7 +435,7 @@ def _batch_of(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
 
 
 def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessage:
-    """Return a message as it is published, with the id of its row in a header if given."""
+    """Convert an outbox message for the producer, with the id of its row as a header."""
     headers: list[tuple[str, str | bytes | None]] = []
     if message.message_id:
         headers.append(("message-id", message.message_id))
@@ -445,7 +449,7 @@ def kafka_message(message: OutboxMessage, row: int | None = None) -> KafkaMessag
 
 
 def _acknowledged(batches: Sequence[OutboxBatch], failed: Collection[int]) -> list[OutboxBatch]:
-    """Return the batches that the broker has completely."""
+    """Return the batches of which no message failed."""
     complete: list[OutboxBatch] = []
     place = 0
     for batch in batches:

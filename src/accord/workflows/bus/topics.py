@@ -1,14 +1,14 @@
-"""The topics of a bus, and the address of its broker.
+"""The topics of the bus, and its address.
 
-Topics are created where they are missing and checked where they exist. A topic that deletes unread
-messages, or that keeps only the last message of each run, would lose work; the bus refuses it.
+Missing topics are created, and existing ones are checked. A topic that deletes unread messages, or
+keeps only the last message of each run (compaction), would lose work, so the bus refuses to use it.
 
 An address is one line:
 
     kafka://one:9092,two:9092?partitions=8&retention_days=7&tasks=our.tasks&options=/etc/kafka.conf
 
-Everything after `?` is optional. Passwords belong in the file that `options` names: lines of
-`name=value`, with the names of librdkafka.
+Everything after `?` is optional. `options` names a file of librdkafka settings, one `name=value`
+per line, which is the place for passwords.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from msgspec.structs import astuple, fields
 from accord.workflows.bus.bus import BusError, TopicError
 
 MAX_MESSAGE_BYTES: Final = 1_000_000
-"""Bytes of a message; larger ones never go through a broker.
+"""The maximum size of a message; larger ones are passed through the database.
 
 A broker accepts batches of 1 MiB by default, including its own overhead.
 """
 MIN_RETENTION_SECONDS: Final = 3_600
-"""The shortest retention of a topic, in seconds."""
+"""The minimum retention of a topic, in seconds."""
 REPLICAS: Final = 3
-"""The replication factor of created topics, if there are as many brokers."""
+"""The replication factor of new topics, limited by the number of brokers."""
 BROKER_TIMEOUT_SECONDS: Final = 5.0
-"""Timeout of requests to a broker."""
+"""The timeout of requests to a broker, in seconds."""
 
 _MAX_BATCH_BYTES: Final = MAX_MESSAGE_BYTES + 40_000
 
 
 class TopicNames(Struct, frozen=True, kw_only=True):
-    """The names of topics."""
+    """The names of the topics that the bus uses."""
 
     tasks: str = "accord.tasks"
     results: str = "accord.results"
@@ -59,30 +59,31 @@ class TopicNames(Struct, frozen=True, kw_only=True):
 
 
 class TopicShape(Struct, frozen=True, kw_only=True):
-    """The settings of created topics."""
+    """The settings with which topics are created."""
 
     partitions: int = 8
     retention_seconds: int = 7 * 86_400
 
 
 class KnownTopic(Struct, frozen=True):
-    """An existing topic."""
+    """An existing topic, as described by the broker."""
 
     id: str
-    """The id that the broker gave it; a recreated topic has another."""
+    """The id assigned by the broker; a recreated topic gets a new id."""
     partitions: int
 
 
 class BrokerUnreachableError(Exception):
-    """The broker does not answer."""
+    """The broker cannot be reached."""
 
 
 def ensure_topics(
     admin: AdminClient, names: TopicNames, shape: TopicShape
 ) -> dict[str, KnownTopic]:
-    """Create missing topics, and check existing ones; return them by name. Blocks.
+    """Create missing topics, check existing ones, and return all by name. Blocks.
 
-    Raise TopicError for unusable topics, and BrokerUnreachableError.
+    Raise TopicError if a topic cannot be used, BrokerUnreachableError if the broker does not
+    answer.
     """
     try:
         known = _known(admin, names.all())
@@ -102,7 +103,7 @@ def ensure_topics(
 
 
 def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
-    """Return the existing topics."""
+    """Return the descriptions of those topics that exist, by name."""
     futures = admin.describe_topics(
         TopicCollection(list(names)), request_timeout=BROKER_TIMEOUT_SECONDS
     )
@@ -117,7 +118,10 @@ def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _wait_for(admin: AdminClient, names: Sequence[str]) -> dict[str, Any]:
-    """Return all topics, once the broker knows those that were created."""
+    """Wait until all topics exist, and return their descriptions.
+
+    Raise BrokerUnreachableError if that takes too long.
+    """
     deadline = time.monotonic() + BROKER_TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         known = _known(admin, names)
@@ -226,7 +230,7 @@ _KNOWN: Final = (*_TOPICS, "group", "partitions", "retention_days", "options")
 
 
 class KafkaAddress(Struct, frozen=True, kw_only=True):
-    """A parsed address of a broker."""
+    """The parsed address of a Kafka bus."""
 
     servers: str
     names: TopicNames = TopicNames()
@@ -236,7 +240,7 @@ class KafkaAddress(Struct, frozen=True, kw_only=True):
 
 
 def read_address(url: str) -> KafkaAddress:
-    """Parse an address. Raise BusError."""
+    """Parse the address of a Kafka bus. Raise BusError if it is invalid."""
     servers, _, query = url.removeprefix(SCHEME).partition("?")
     servers = servers.rstrip("/")
     if not url.startswith(SCHEME) or not all(map(_SERVER.fullmatch, servers.split(","))):

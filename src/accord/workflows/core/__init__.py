@@ -1,1 +1,1 @@
-"""The pure core of workflows: definitions, expressions, and the state machine of runs."""
+"""The core of workflows, without I/O: definitions, expressions, and the state machine of runs."""

@@ -1,7 +1,7 @@
-"""Decides on the next events and commands of a run, from its state and the time alone.
+"""Decides on a run's next events and commands, from its state and the time.
 
-Every decision is an event, which is applied to the state at once, so that the next one sees it. The
-agenda of the state holds what is to be decided, in order; only when it is empty do timers fire.
+Each decision is an event, which is applied to the state before the next decision is made. The
+state's agenda lists the pending decisions in order; timers fire only when it is empty.
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def command_for(
     depth: int,
     resumes: str = "",
 ) -> Command:
-    """Return the command for a started step.
+    """Return the command that carries out a started step.
 
-    `depth` is that of a child run; `resumes` is the task whose call is repeated, or whose child run
-    continues.
+    `depth` is the depth of a child run that the step starts. `resumes` is the earlier task whose
+    call is repeated, or whose child run is continued, in a retried run.
     """
     if isinstance(step, WorkflowStep):
         name, _, version = step.workflow.partition("@")
@@ -123,9 +123,9 @@ _Decided: TypeAlias = tuple[Decided, list[Command]]
 
 
 class Decision(Struct, frozen=True):
-    """Events to record and commands to send in one transaction.
+    """The events to record and the commands to send, in one transaction.
 
-    If `more` is true, there is more to decide at once.
+    If `more` is true, the limit of events was reached, and the caller must decide again at once.
     """
 
     events: tuple[Decided, ...]
@@ -134,7 +134,7 @@ class Decision(Struct, frozen=True):
 
 
 def decide(program: Program, state: State, now: float) -> Decision:
-    """Decide everything that can be decided now, and apply it to `state`."""
+    """Make all decisions that are possible now, and apply their events to `state`."""
     events: list[Decided] = []
     commands: list[Command] = []
     while (decided := _next(program, state, now)) is not None:
@@ -148,7 +148,7 @@ def decide(program: Program, state: State, now: float) -> Decision:
 
 
 def _next(program: Program, state: State, now: float) -> _Decided | None:
-    """Return the next event and its commands; None if there is nothing to decide now."""
+    """Return the next event with its commands; None if nothing can be decided now."""
     if state.phase != "running":
         return None
     decider = _Decider(program, state, now)
@@ -177,14 +177,14 @@ def _next(program: Program, state: State, now: float) -> _Decided | None:
 
 
 class _StepError(Exception):
-    """A step cannot start or settle; `failure` has the reason, without the step's key."""
+    """A step cannot start; `failure` has the reason, without the key of the step."""
 
     def __init__(self, code: str, message: str) -> None:
         self.failure = Failure(code, message)
 
 
 class _Decider:
-    """A decider on one event and its commands."""
+    """A maker of single decisions, each of which is one event with its commands."""
 
     __slots__ = ("now", "program", "state")
 
@@ -196,14 +196,14 @@ class _Decider:
     # The run
 
     def stop(self, failure: Failure) -> _Decided:
-        """End the run, and cancel its tasks."""
+        """End the run as failed or cancelled, and cancel its running tasks."""
         commands = self._cancelling(root_frames(self.state))
         if failure.code == CANCELLED:
             return RunFinished(at=self.now, status="cancelled", error=failure), commands
         return RunFinished(at=self.now, status="failed", error=failure), commands
 
     def end(self) -> _Decided:
-        """End the run after its last step, with its output or error."""
+        """End the run after its last step: completed with an output, or failed with an error."""
         if self.state.error is not None:
             return RunFinished(at=self.now, status="failed", error=self.state.error), []
         main = self.state.frames[frame_id("", MAIN)]
@@ -221,7 +221,7 @@ class _Decider:
         return RunFinished(at=self.now, status="completed", output=output), []
 
     def fire(self) -> _Decided | None:
-        """Fire the earliest timer that is due, if any."""
+        """Fire the earliest timer if it is due; return None if no timer is due."""
         state = self.state
         due = min(
             (
@@ -239,7 +239,7 @@ class _Decider:
     # Steps
 
     def start(self, frame: Frame) -> _Decided:
-        """Start the current step of a frame, or fail it."""
+        """Start the current step of a frame; if that fails, record the failure of the step."""
         if len(self.state.steps) >= MAX_STEP_RUNS:
             message = f"the run started more than {MAX_STEP_RUNS:,} steps"
             return self.stop(Failure("too_many_steps", message))
@@ -278,7 +278,7 @@ class _Decider:
                 return event, []
 
     def _value(self, plan: Plan, frame: Frame) -> Any:
-        """Evaluate the expression of a starting step; `while` is evaluated later, by `round`."""
+        """Evaluate the expressions of a starting step, except `while`, which `round` evaluates."""
         if plan.template is None or (isinstance(plan.step, LoopStep) and plan.step.while_):
             return None
         scope = RunScope(self.program, self.state, frame, plan.loops)
@@ -335,7 +335,7 @@ class _Decider:
     # Parallel steps, loops, input for agents
 
     def settle(self, step: StepRun) -> _Decided:
-        """End a parallel step or a loop, and cancel its remaining tasks."""
+        """End a parallel step or a loop, and cancel the tasks still running in it."""
         failure = failure_of(self.program, self.state, step)
         commands = self._cancelling(frames_in(self.program, self.state, step))
         if failure is None:
@@ -346,7 +346,7 @@ class _Decider:
         return size_problem("output", composed(self.program, self.state, step))[1]
 
     def round(self, step: StepRun) -> _Decided:
-        """Start the next round of a loop with `while`, or end the loop."""
+        """Evaluate the `while` condition of a loop; start its next round, or end the loop."""
         plan = self.program.plans[step.name]
         assert isinstance(plan.step, LoopStep), f"{step.key} has rounds"
         assert plan.template is not None, f"{step.key} has a condition"
@@ -367,7 +367,7 @@ class _Decider:
         return RoundStarted(at=self.now, key=step.key), []
 
     def continue_task(self, step: StepRun) -> _Decided:
-        """Send an agent the input that it requested."""
+        """Send an agent the input that it asked for, from the signal that arrived."""
         payload = self.state.signals[step.key][0]
         command = ContinueTask(task=step.task, payload=payload)
         return TaskContinued(at=self.now, key=step.key), [command]
@@ -390,7 +390,7 @@ class _Decider:
 
 
 def _choice(step: ConditionStep, value: Any) -> str | None:
-    """Return the label of the list to run; None for none."""
+    """Return the label of the list of steps that a condition selects; None if it selects none."""
     if step.switch is None:
         if not isinstance(value, bool):
             raise EvaluationError(f"if is {as_text(value)[:80]}, not true or false")

@@ -1,6 +1,6 @@
-"""Workflow definitions: steps, triggers, and their nesting.
+"""The structs of workflow definitions: steps, triggers, and their nesting.
 
-`reading.read_definition` checks every rule; these types alone check only some.
+These types check only part of the rules; `reading.read_definition` checks all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, field
 
 AGENT_TIMEOUT: Final = 3_600.0
-"""The default timeout of steps that call an agent, an operation or a plugin, in seconds."""
+"""The default timeout in seconds of steps that call something outside the run."""
 
 JoinRule: TypeAlias = Literal["all", "any", "majority"] | int
 LoopMode: TypeAlias = Literal["sequential", "parallel"]
@@ -66,7 +66,7 @@ class _Step(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """The fields of every step."""
+    """The fields that all types of steps have."""
 
     name: str
     next: str | None = None
@@ -186,7 +186,7 @@ class Trigger(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
 
     @property
     def kind(self) -> TriggerKind:
-        """The kind of the trigger, by the field that is given."""
+        """The kind of the trigger, determined by the field that is set."""
         if self.event is not None:
             return "event"
         return "schedule" if self.schedule is not None else "webhook"
@@ -206,7 +206,7 @@ class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 def type_of(step: Step) -> StepType:
-    """Return the type of a step, as definitions have it."""
+    """Return the type of a step as written in definitions; for a plugin step, the plugin's name."""
     return step.plugin if isinstance(step, PluginStep) else str(step.__struct_config__.tag)
 
 
@@ -216,7 +216,7 @@ def handler_steps(step: Step) -> tuple[Step, ...] | None:
 
 
 def inner_lists(step: Step) -> list[tuple[str, tuple[Step, ...]]]:
-    """Return the lists of steps inside a step, each with its path; without the error handler."""
+    """Return the lists of steps inside a step with their paths, except its error handler."""
     match step:
         case ParallelStep():
             return [(f"branches.{name}", steps) for name, steps in step.branches.items()]
@@ -234,7 +234,7 @@ ListKind: TypeAlias = Literal["branch", "choice", "body", "handler"]
 
 
 class Inside(Struct, frozen=True):
-    """One list of steps inside a step."""
+    """A list of steps inside another step: that step's name, and the kind and label of the list."""
 
     owner: str
     kind: ListKind
@@ -242,10 +242,10 @@ class Inside(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """The position of one step in a definition.
+    """The position of a step in a definition.
 
-    `order` is its number among all steps; `within` are the lists around it that are inside other
-    steps, outermost first.
+    `order` is the index of the step among all steps. `within` are the lists inside other steps that
+    contain it, outermost first.
     """
 
     step: Step
@@ -255,12 +255,12 @@ class Place(Struct, frozen=True):
 
     @property
     def loops(self) -> tuple[str, ...]:
-        """The names of the loops around the step, outermost first."""
+        """The names of the loops that contain the step, outermost first."""
         return tuple(each.owner for each in self.within if each.kind == "body")
 
 
 def list_kind(step: Step) -> ListKind:
-    """Return the kind of a step's inner lists."""
+    """Return the kind of the lists inside a step."""
     match step:
         case ParallelStep():
             return "branch"
@@ -271,7 +271,7 @@ def list_kind(step: Step) -> ListKind:
 
 
 def find_places(definition: Definition) -> list[Place]:
-    """Return the places of all steps, in the order of the definition."""
+    """Return the positions of all steps, in the order of the definition."""
     places: list[Place] = []
     _add(definition.steps, "steps", (), places)
     if definition.on_error is not None:

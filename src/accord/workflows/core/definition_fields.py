@@ -1,7 +1,7 @@
-"""Reads a JSON value as a definition, field by field, and reports all problems at once.
+"""Reads a JSON value as a definition, field by field, and collects all problems.
 
-Each field has a reader. An invalid field is left out or replaced by a harmless value, so that the
-rest can still be checked; `rules` checks how the steps fit together.
+Each field has a reader function. An invalid field is omitted or replaced by a default value, so
+that the rest can still be checked. `rules` then checks how the steps fit together.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ Field: TypeAlias = Callable[["Shape", Any, str], Any]
 
 
 class _Invalid:
-    """The result of a reader for an invalid field."""
+    """The type of `_INVALID`, which a field reader returns for an invalid value."""
 
 
 _INVALID: Final = _Invalid()
 
 
 class Shape:
-    """A reader of one definition; `problems` are those found so far."""
+    """A reader of one definition; `problems` collects the problems found."""
 
     def __init__(self, types: Collection[str] = ()) -> None:
-        """Accept plugin steps of these types."""
+        """Create a reader that accepts plugin steps of these types."""
         self.problems: list[Problem] = []
         self._types = types
         self._steps = 0
         self._nesting = 0
 
     def definition(self, value: Any) -> Definition | None:
-        """Read a definition from a JSON value; return None if it is no object."""
+        """Read a definition from a JSON value; return None if the value is not an object."""
         if not isinstance(value, dict):
             self.refuse("definition", f"a definition is an object, not {type_name(value)}")
             return None
@@ -80,7 +80,7 @@ class Shape:
         return Definition(**{"name": "", "steps": (), **fields})
 
     def refuse(self, path: str, message: str, hint: str = "") -> _Invalid:
-        """Add a problem, and return the mark of an invalid field."""
+        """Add a problem, and return `_INVALID`."""
         self.problems.append(Problem(path, message, hint))
         return _INVALID
 
@@ -91,7 +91,7 @@ class Shape:
         path: str,
         required: tuple[str, ...],
     ) -> dict[str, Any]:
-        """Return the valid fields of an object, by the names that their struct gives them."""
+        """Read the fields of an object; return the valid ones by their Python names."""
         read: dict[str, Any] = {}
         for name, member in value.items():
             where = _joined(path, name)
@@ -111,7 +111,7 @@ class Shape:
     # Steps
 
     def steps(self, value: Any, path: str) -> tuple[Step, ...]:
-        """Read a list of steps; leave out entries that are no steps at all."""
+        """Read a list of steps, omitting entries that cannot be read as steps."""
         if not isinstance(value, list):
             self.refuse(path, f"steps are a list, not {type_name(value)}")
             return ()
@@ -158,7 +158,7 @@ class Shape:
         self.refuse(f"{path}.type", f"there is no type of step {str(kind)[:80]!r}", hint)
 
     def one_of(self, value: dict[str, Any], path: str, *names: str) -> str | None:
-        """Return the only one of several fields that is present; refuse none, and more than one."""
+        """Return which one of several fields is present; add a problem unless exactly one is."""
         present = [name for name in names if name in value]
         if len(present) == 1:
             return present[0]
@@ -167,7 +167,7 @@ class Shape:
         return None
 
     def only_with(self, value: dict[str, Any], path: str, owner: str, *names: str) -> None:
-        """Refuse fields that are allowed only beside the field `owner`."""
+        """Add a problem for each of these fields that is present without the field `owner`."""
         for name in names:
             if name in value and owner not in value:
                 self.refuse(f"{path}.{name}", f"{name!r} goes with {owner!r} only")
@@ -286,7 +286,7 @@ def _struct(kind: type[Struct], known: Mapping[str, Field], *required: str) -> F
 
 
 def _lists(named: bool) -> Field:
-    """Return a reader of lists of steps by label; with `named`, labels must be names."""
+    """Return a field reader for labelled lists of steps; if `named`, labels must be valid names."""
 
     def field(shape: Shape, value: Any, path: str) -> Any:
         if not isinstance(value, dict) or not value:
@@ -377,7 +377,7 @@ def _trigger(shape: Shape, value: Any, path: str) -> Trigger | _Invalid:
 
 
 def _no_check(shape: Shape, value: dict[str, Any], path: str) -> None:
-    """Check nothing: the fields suffice."""
+    """Check nothing: the fields of this step type need no check across fields."""
 
 
 def _check_parallel(shape: Shape, value: dict[str, Any], path: str) -> None:
@@ -416,9 +416,9 @@ def _check_call(shape: Shape, value: dict[str, Any], path: str) -> None:
 
 
 class _Spec(Struct, frozen=True):
-    """One type of step: its struct, its fields, and a check across fields.
+    """A step type's specification: struct, field readers, and a check across fields.
 
-    `empty` are substitutes for required fields that are missing or invalid.
+    `empty` has substitutes for required fields that are missing or invalid.
     """
 
     struct: Callable[..., Step]
@@ -526,7 +526,7 @@ _STEPS: Final[dict[str, _Spec]] = {
 }
 _PLUGIN: Final = _Spec(PluginStep, {**_COMMON, "input": _any, "retry": _RETRY})
 TYPES: Final = frozenset(_STEPS)
-"""The built-in types of steps."""
+"""The built-in step types."""
 _CRON_HINT: Final = "minute hour day month weekday, as in 0 9 * * 1-5, or @daily and its like"
 _TRIGGER: Final[dict[str, Field]] = {
     "event": _event,

@@ -1,12 +1,12 @@
-"""Errors of definitions, expressions and histories, and the limits that they name.
+"""The errors of this package, and limits of definitions and runs.
 
 CoreError
-├── DefinitionError     a definition has problems; it carries all of them
-├── ExpressionError     an expression cannot be read
-├── EvaluationError     an expression has no value here
-├── CronError           a schedule cannot be read
+├── DefinitionError     a definition has problems; the error lists all of them
+├── ExpressionError     an expression cannot be parsed
+├── EvaluationError     an expression cannot be evaluated
+├── CronError           a schedule cannot be parsed
 ├── RefusedError        the state of a run does not allow a request
-└── NewerSchemaError    an event, command or state was written by a newer version
+└── NewerSchemaError    an event, command or state was written by a newer release
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 
 class Problem(Struct, frozen=True):
-    """A problem of a definition: its path, a message, and a hint at the remedy."""
+    """A problem of a definition: the path of the place, a message, and a hint at the remedy."""
 
     path: str
     message: str
@@ -29,11 +29,11 @@ class Problem(Struct, frozen=True):
 
 
 class CoreError(Exception):
-    """The base class of the errors of this package."""
+    """The base class of all errors of this package."""
 
 
 class DefinitionError(CoreError):
-    """A definition has problems; `problems` are all that were found."""
+    """A definition has problems, listed in `problems`."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(map(str, problems)))
@@ -49,19 +49,19 @@ class ExpressionError(CoreError):
 
 
 class EvaluationError(CoreError):
-    """An expression has no value here; the message names the reference or the operation."""
+    """An expression cannot be evaluated; the message names the failed reference or operation."""
 
 
 class CronError(CoreError):
-    """A cron expression cannot be parsed; the message names the part."""
+    """A cron expression cannot be parsed; the message names the invalid part."""
 
 
 class RefusedError(CoreError):
-    """The state of a run does not allow a request; the message gives the reason."""
+    """The state of a run does not allow a request; the message states the reason."""
 
 
 class NewerSchemaError(CoreError):
-    """Stored data of a newer release: it must be left for that release to read."""
+    """Stored data was written by a newer release, and only that release can read it."""
 
     def __init__(self, schema: int, known: int) -> None:
         super().__init__(f"schema {schema} is newer than {known}, the newest that is known here")
@@ -70,50 +70,50 @@ class NewerSchemaError(CoreError):
 
 # Definitions
 MAX_DEFINITION_BYTES: Final = 524_288
-"""Bytes of a definition's text."""
+"""The maximum size of a definition's text, in bytes."""
 MAX_VALUE_DEPTH: Final = 64
-"""Nesting depth of lists and objects in a definition."""
+"""The maximum nesting depth of lists and objects in a definition."""
 MAX_STEPS: Final = 500
-"""Steps of a definition, including nested ones."""
+"""The maximum number of steps in a definition, including nested ones."""
 MAX_NESTING: Final = 16
-"""Nesting depth of lists of steps."""
+"""The maximum nesting depth of lists of steps."""
 MAX_TRIGGERS: Final = 20
-"""Triggers of one workflow."""
+"""The maximum number of triggers of one workflow."""
 MAX_PROBLEMS: Final = 100
-"""Problems of a definition that are reported at once."""
+"""The maximum number of problems that are reported for one definition."""
 MAX_SECONDS: Final = 315_360_000.0
-"""The longest duration: ten years."""
+"""The maximum duration, in seconds: ten years."""
 MAX_ITERATIONS: Final = 10_000
-"""The largest allowed `max_iterations`."""
+"""The maximum value of `max_iterations`."""
 
 # Expressions
 MAX_EXPRESSION: Final = 4_096
-"""Characters of one expression."""
+"""The maximum length of an expression, in characters."""
 MAX_EXPRESSION_NESTING: Final = 32
-"""Nesting depth of brackets and conditionals in the text of an expression."""
+"""The maximum nesting depth of brackets and conditionals in an expression's text."""
 MAX_EXPRESSION_DEPTH: Final = 100
-"""Levels of the syntax tree, including chains of operators."""
+"""The maximum depth of an expression's syntax tree, in which operator chains add levels."""
 MAX_EVALUATION_STEPS: Final = 100_000
-"""Nodes visited, items read and items created while one field is evaluated."""
+"""The maximum number of nodes and items that the evaluation of one field may handle."""
 MAX_EVALUATION_TEXT: Final = 4_194_304
-"""Characters created, read and compared while one field is evaluated."""
+"""The maximum number of characters that the evaluation of one field may handle."""
 
 # Runs
 MAX_OUTPUT_BYTES: Final = 1_048_576
-"""Bytes of one input, output, payload or result, as JSON."""
+"""The maximum size of one input, output, payload or result, in bytes of JSON."""
 MAX_SHOWN_BYTES: Final = 65_536
-"""Bytes of the message and data of an approval, as JSON."""
+"""The maximum size of the message and data of an approval, in bytes of JSON."""
 MAX_RUN_BYTES: Final = 67_108_864
-"""Bytes of all outputs and signals of one run."""
+"""The maximum size of all outputs and signals of one run, in bytes."""
 MAX_STEP_RUNS: Final = 50_000
-"""Steps started in one run, counting each round of a loop."""
+"""The maximum number of steps started in one run; each round of a loop counts."""
 MAX_SIGNALS: Final = 1_000
-"""Undelivered signals of one run."""
+"""The maximum number of signals of one run that wait to be delivered."""
 MAX_SIGNAL_IDS: Final = 10_000
-"""Signals of one run in total, delivered or not."""
+"""The maximum number of signals that one run can receive in total."""
 MAX_CHILD_DEPTH: Final = 16
-"""Nesting depth of child runs."""
+"""The maximum nesting depth of child runs."""
 MAX_CHAIN: Final = 5
-"""Length of a chain of runs in which each was started by a write of the one before."""
+"""The maximum length of a chain of runs that trigger each other by changes to the hub."""
 MAX_DECISION_EVENTS: Final = 1_000
-"""Events of one decision; the rest follows in the next one."""
+"""The maximum number of events in one decision; another decision continues with the rest."""
