@@ -30,9 +30,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def trusted_url(url: str) -> WebAddress:
-    """Return the address of `url` if tokens and keys are safe on the way there.
+    """Return the address of a URL that is safe for sending tokens and keys.
 
-    Raises ValueError for others: 2026-07-28, authorization, communication security.
+    That is https, or http on the loopback interface (2026-07-28, authorization, communication
+    security). Raises ValueError for any other URL.
     """
     try:
         address = parse_web_address(url)
@@ -46,7 +47,8 @@ def trusted_url(url: str) -> WebAddress:
 def resource_url(url: str) -> str:
     """Return a resource identifier (RFC 8707, section 2) in canonical form.
 
-    Raises ValueError.
+    Raises ValueError for a text that is not an http or https URL, and for a URL with a fragment or
+    a user name.
     """
     parts = _split(url)
     if parts is None or not parts.hostname or parts.fragment or parts.username is not None:
@@ -57,8 +59,8 @@ def resource_url(url: str) -> str:
 def canonical_url(identifier: str) -> str:
     """Return the canonical form of an identifier, for comparison.
 
-    2026-07-28, authorization: scheme and host in any letter case; RFC 3986, section 6.2.3: an empty
-    path is "/", and the default port is optional. A text that is not a URL stays as it is.
+    Scheme and host are in lower case (2026-07-28, authorization); a path of "/" and the default
+    port are removed (RFC 3986, section 6.2.3). A text that is not a URL is returned unchanged.
     """
     parts = _split(identifier)
     if parts is None or not parts.hostname:
@@ -91,7 +93,7 @@ def _split(text: str) -> SplitResult | None:
 
 
 MAX_TOKEN: Final = 16 * 1024
-"""The limit of a token, in characters."""
+"""The maximum length of a token, in characters."""
 
 Scheme: TypeAlias = Literal["bearer", "dpop"]
 
@@ -101,7 +103,7 @@ _PARTS: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: +(.*))?")
 
 
 class PresentedToken(Struct, frozen=True):
-    """A token and its scheme."""
+    """A token from a request, with its authentication scheme."""
 
     scheme: Scheme
     token: str
@@ -119,7 +121,7 @@ class MalformedCredentials(Struct, frozen=True):
 
 
 def credentials_in(request: WebRequest) -> PresentedToken | MalformedCredentials | None:
-    """Return the credentials of a request; None for unknown or missing ones."""
+    """Return the token of a request; None without a bearer or DPoP token."""
     # 2026-07-28, authorization: tokens must not be in the query, where logs would keep them.
     if request.query and _names_token(request.query):
         why = "a token belongs into the header Authorization, not into the URL"
@@ -162,13 +164,13 @@ MAX_CHALLENGE_SCOPES: Final = 100
 
 
 def challenge(scheme: str, **parameters: str) -> bytes:
-    """Return the header line of one challenge, without empty parameters."""
+    """Return a `WWW-Authenticate` header line, leaving out empty parameters."""
     listed = ", ".join(f"{name}={_quoted(value)}" for name, value in parameters.items() if value)
     return f"www-authenticate: {scheme}{' ' if listed else ''}{listed}\r\n".encode("ascii")
 
 
 def scope_of(scopes: Iterable[str]) -> str:
-    """Return the value of the parameter `scope`, without invalid scopes."""
+    """Return the value of a challenge's parameter `scope`, leaving out invalid scopes."""
     names = [each for each in dict.fromkeys(scopes) if is_scope(each)]
     return " ".join(names[:MAX_CHALLENGE_SCOPES])
 
@@ -178,38 +180,39 @@ def is_scope(text: str) -> bool:
 
 
 def _quoted(value: str) -> str:
-    """Return a quoted string (RFC 9110, section 5.6.4)."""
+    """Return `value` as a quoted string (RFC 9110, section 5.6.4)."""
     clean = _UNQUOTABLE.sub("?", value)
     escaped = clean.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 class Refusal(Struct, frozen=True):
-    """The answer to a request with invalid or missing credentials."""
+    """The HTTP answer to a request that fails authentication or authorization."""
 
     status: int = 401
     headers: bytes = b""
-    """Header lines, each with its line end, such as `www-authenticate`."""
+    """Header lines of the answer, such as `www-authenticate`, each with its line end."""
     body: bytes = b""
-    """JSON."""
+    """The body of the answer, in JSON."""
 
 
 class Authenticator(Protocol):
-    """The authentication of requests, implemented by subclasses.
+    """An authenticator of HTTP requests, implemented by subclasses.
 
-    Two more members are used if present: `repeatable`, true if a request may be authenticated
-    twice, once before its body is read; and `answer_lines(principal)`, which returns further header
-    lines for the answers to a principal.
+    Two optional members are used if present: `repeatable`, true if a request may be authenticated
+    twice, once before its body is read; and `answer_lines(principal)`, which returns additional
+    header lines for the answers to a principal's requests.
     """
 
     def page(self, request: WebRequest) -> Reply | None:
-        """Return a public page such as metadata; None for other requests."""
+        """Answer a request for a public page, such as metadata; None for other requests."""
         return None
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        """Refuse a request by its head alone, before its body is read.
+        """Return a refusal based on the head alone, before the body is read.
 
-        Equal heads are refused alike. None if more data is needed to decide.
+        Return None if the head does not suffice to decide. Requests with equal heads get equal
+        refusals.
         """
         return None
 
@@ -234,13 +237,13 @@ class UnavailableError(Exception):
 
 @runtime_checkable
 class Verifier(Protocol):
-    """A token verifier."""
+    """A token verifier, which finds the principal that a token belongs to."""
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
-        """Return the principal of `token`; None if the token is invalid here.
+        """Return the principal of `token`; None if this server must not accept the token.
 
-        A plain or an `async def` method. Raises UnavailableError if the token cannot be verified
-        now.
+        The method may be plain or `async def`. Raises UnavailableError if the token cannot be
+        verified now, for example because its issuer does not answer.
         """
 
 
@@ -285,9 +288,10 @@ class ExpectedClaims(Struct, frozen=True, kw_only=True):
     """Requirements on the claims of a token for this server."""
 
     issuer: str | None
-    """None if the endpoint that reports the claims vouches for them."""
+    """The required issuer; None if the introspection endpoint vouches for the claims."""
     audience: frozenset[str] | None
-    """Accepted audiences in canonical form; None if only tokens for this server are reported."""
+    """Accepted audiences in canonical form; None if the introspection endpoint reports only tokens
+    for this server."""
     leeway: float
     """Tolerated clock difference in seconds."""
     must_expire: bool = True
@@ -329,7 +333,8 @@ def _principal(claims: dict[str, Any], expires: float | None) -> Principal | Non
 def scopes_in(claims: dict[str, Any]) -> frozenset[str]:
     """Return the scopes of a token.
 
-    RFC 8693, section 4.2: `scope`, a text with blanks; some issuers use `scp`, some a list.
+    They are in `scope`, separated by blanks (RFC 8693, section 4.2). Some issuers use `scp`
+    instead, or a list.
     """
     found: list[str] = []
     for name in ("scope", "scp"):
@@ -347,9 +352,10 @@ def _is_issued(claims: dict[str, Any], expected: ExpectedClaims) -> bool:
 
 
 def _is_for(claims: dict[str, Any], audience: frozenset[str] | None) -> bool:
-    """Return whether the audience is this server.
+    """Return whether the claims name one of the accepted audiences.
 
-    2026-07-28, authorization: tokens must have been issued for this very server.
+    2026-07-28, authorization: a token must have been issued for this very server. None as
+    `audience` accepts all claims.
     """
     if audience is None:
         return True

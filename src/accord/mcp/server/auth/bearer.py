@@ -51,8 +51,8 @@ _LIMITED: Final = "This needs permissions that the caller does not have"
 class BearerAuth(Authenticator):
     """Authentication by bearer tokens that `verifier` accepts.
 
-    Every caller needs all of `scopes`. `implies` lists the scopes that a broader one includes:
-    `{"notes:write": ["notes:read"]}`.
+    Every caller needs all of `scopes`. `implies` maps a broader scope to the scopes that it
+    includes: `{"notes:write": ["notes:read"]}`.
     """
 
     def __init__(
@@ -132,16 +132,16 @@ class BearerAuth(Authenticator):
         return not principal.has_expired and self._is_bound(principal, found, request)
 
     def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
-        """Return whether a token is presented by its rightful client.
+        """Return whether the token is unbound, or presented with a proof of its key.
 
-        Here no proof of possession is checked, so only unbound tokens are accepted.
+        This class does not check proofs of possession, so it accepts only unbound tokens.
         """
         return found.scheme == "bearer" and not principal.claims.get("cnf")
 
     def _broadened(self, principal: Principal) -> Principal:
-        """Return the principal with all implied scopes.
+        """Return the principal with the scopes that its own scopes imply.
 
-        2026-07-28, authorization: a broader scope implies the narrower ones in it.
+        2026-07-28, authorization: a broader scope implies the narrower scopes that it includes.
         """
         implied = self._implied
         more = [implied[scope] for scope in principal.scopes if scope in implied]
@@ -175,9 +175,9 @@ class BearerAuth(Authenticator):
 
 
 def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
-    """Return `auth`, or `BearerAuth` around a verifier.
+    """Return `auth` if it is an authenticator, or `BearerAuth` around a verifier.
 
-    Raises TypeError for any other value, when the server is configured.
+    Raises TypeError for any other value.
     """
     if isinstance(auth, Verifier):
         return BearerAuth(auth)
@@ -190,7 +190,7 @@ def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
 
 
 def _closed(implies: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """Return for each scope all that it implies, over any number of steps."""
+    """Return the scopes that each scope implies, directly or indirectly."""
     direct = {scope: frozenset(implied) for scope, implied in implies.items()}
     closed: dict[str, frozenset[str]] = {}
     for scope in direct:
@@ -219,9 +219,9 @@ def _body(error: RpcError) -> bytes:
 
 
 def admission(auth: Authenticator | Verifier) -> Admit:
-    """Return a callback that authenticates handshakes.
+    """Return a callback that authenticates the handshakes of connections.
 
-    It stores the caller under `principal` in the details of the connection.
+    The callback stores the caller under `principal` in the details of the connection.
     """
     authenticator = authenticator_of(auth)
 
@@ -233,7 +233,7 @@ def admission(auth: Authenticator | Verifier) -> Admit:
 
 
 def belong_to(peer: Peer, principal: Principal) -> None:
-    """Make all calls of a connection on behalf of `principal`.
+    """Make a principal the caller of all requests on a connection.
 
     The connection is aborted when the principal's token expires.
     """

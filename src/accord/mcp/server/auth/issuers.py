@@ -1,9 +1,9 @@
 """Issuers of tokens: requests to them, their metadata and key sets, and signatures of JWTs.
 
-Requests are small, bounded in time, and follow no redirects; when one fails, a token is neither
-valid nor invalid (`UnavailableError`). Metadata follows RFC 8414 and OpenID Connect Discovery 1.0,
-key sets RFC 7517, section 5. Anybody can send tokens with invented key names, so an unknown name
-makes us fetch the keys again, but at most every few seconds.
+Requests are small, bounded in time, and follow no redirects. When a request fails, tokens cannot be
+verified for now (`UnavailableError`). Metadata follows RFC 8414 and OpenID Connect Discovery 1.0,
+key sets RFC 7517, section 5. A token with an unknown key id causes a new fetch of the keys, but at
+most every 10 seconds, because anybody can send tokens with invented key ids.
 
 PyJWT and cryptography check signatures, and are imported on first use.
 """
@@ -46,18 +46,18 @@ ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
 """The key type and the curve of each algorithm. Neither `none` nor HMACs are included: a key that
 verifies an HMAC can also create one, and a public key must never be used as a secret."""
 MIN_RSA_BITS: Final = 2048
-"""RFC 7518, section 3.3."""
+"""The minimum size of an RSA key, in bits (RFC 7518, section 3.3)."""
 
 _MEMBERS: Final = {
     "EC": ("crv", "kty", "x", "y"),
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
-"""RFC 7638, section 3.2: the members of a public key, in this order."""
+"""The members of a public key by key type, in the order for thumbprints (RFC 7638, section 3.2)."""
 
 
 class JoseHeader(Struct):
-    """The header of a JWT, as far as it matters here."""
+    """The header parameters of a JWT that verification reads."""
 
     alg: str
     kid: str | UnsetType = UNSET
@@ -68,16 +68,16 @@ class JoseHeader(Struct):
 
 
 class PublicKey(Struct, frozen=True):
-    """A key for verifying signatures."""
+    """A public key for verifying signatures."""
 
     id: str | None
     kind: tuple[str, str]
-    """Its type and its curve."""
+    """The key's type and curve, such as EC and P-256; the curve of an RSA key is empty."""
     algorithm: str | None
-    """The only allowed algorithm; None for all that fit the key."""
+    """The only algorithm that the key may be used with; None for all that fit the key."""
     members: dict[str, str]
     key: Any
-    """The same key as an object of cryptography."""
+    """The key as an object of the package cryptography."""
 
     def suits(self, algorithm: str) -> bool:
         return ALGORITHMS[algorithm] == self.kind and self.algorithm in (None, algorithm)
@@ -93,7 +93,7 @@ _decode_payload = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def read_header(token: str) -> JoseHeader | None:
-    """Return the unverified header of a JWT; None for an invalid one."""
+    """Return the unverified header of a JWT; None if the header is invalid."""
     head, _, rest = token.partition(".")
     if rest.count(".") != 1:
         return None
@@ -108,7 +108,7 @@ def read_header(token: str) -> JoseHeader | None:
 
 
 def read_key(jwk: Any) -> PublicKey | None:
-    """Return a public key (RFC 7517); None for an unusable one.
+    """Return the public key in a JWK (RFC 7517); None for an unusable key.
 
     Private members are ignored.
     """
@@ -132,7 +132,7 @@ def read_key(jwk: Any) -> PublicKey | None:
 
 
 def read_signed(token: str, key: PublicKey, algorithm: str) -> dict[str, Any] | None:
-    """Return the claims of a JWT; None if its signature is invalid."""
+    """Return the claims of a JWT; None if `key` does not verify its signature."""
     if not key.suits(algorithm):
         return None
     jwt = load_jwt()
@@ -182,7 +182,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 async def get_document(address: WebAddress, tls: ssl.SSLContext | None) -> dict[str, Any]:
     """Return the JSON object at `address`.
 
-    Raises UnavailableError.
+    Raises UnavailableError unless the server answers in time with status 200 and a JSON object.
     """
     return await _ask("GET", address, {}, None, tls)
 
@@ -193,9 +193,9 @@ async def post_form(
     headers: Mapping[str, str],
     tls: ssl.SSLContext | None,
 ) -> dict[str, Any]:
-    """Return the JSON object that answers a form.
+    """Send a form to `address` and return the JSON object in the answer.
 
-    Raises UnavailableError.
+    Raises UnavailableError unless the server answers in time with status 200 and a JSON object.
     """
     fields = {"content-type": "application/x-www-form-urlencoded", **headers}
     return await _ask("POST", address, fields, urlencode(form).encode("ascii"), tls)
@@ -233,9 +233,10 @@ _OPENID: Final = "/.well-known/openid-configuration"
 
 
 async def find_key_set(issuer: str, tls: ssl.SSLContext | None) -> WebAddress:
-    """Return the address of an issuer's keys.
+    """Return the address of an issuer's key set, from the issuer's metadata.
 
-    Raises UnavailableError.
+    Raises UnavailableError if the metadata cannot be fetched, or names another issuer or no trusted
+    address.
     """
     problem = UnavailableError(f"{issuer} has no metadata")
     for url in places_of(issuer):
@@ -256,7 +257,7 @@ async def find_key_set(issuer: str, tls: ssl.SSLContext | None) -> WebAddress:
 
 
 def places_of(issuer: str) -> list[str]:
-    """Return the metadata URLs of an issuer, in the order of lookup."""
+    """Return the possible URLs of an issuer's metadata, in the order to try them."""
     parts = urlsplit(issuer)
     host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     found = [f"{host}{_OAUTH}{path}", f"{host}{_OPENID}{path}", f"{host}{path}{_OPENID}"]
@@ -267,31 +268,31 @@ log = logging.getLogger("accord.mcp.auth")
 
 MAX_KEYS: Final = 100
 MAX_TRIED: Final = 4
-"""The limit of keys that are tried for a token without a key id."""
+"""The maximum number of keys that are tried for one token."""
 PAUSE_SECONDS: Final = 10.0
-"""Minimum time between two fetches of keys."""
+"""Minimum time between two fetches of a key set."""
 MAX_STALE_SECONDS: Final = 86_400.0
-"""Maximum age of keys that cannot be fetched again."""
+"""Maximum age of keys that stay in use because they cannot be fetched again."""
 
 
 class KeySet(Protocol):
     """The keys of an issuer."""
 
     changes: int
-    """A version that grows whenever the keys change."""
+    """The version of the key set, which grows whenever the keys change."""
 
     def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
-        """Return the keys that a token may have been signed with.
+        """Return the keys that a token with this key id and algorithm may be signed with.
 
-        Raises UnavailableError.
+        Raises UnavailableError if the keys cannot be fetched.
         """
 
 
 class FixedKeys:
-    """Keys from the configuration."""
+    """The keys of an issuer, from the configuration."""
 
     def __init__(self, document: Any) -> None:
-        """Raise ValueError if there is no usable key."""
+        """Raise ValueError if the document has no usable key."""
         self.changes = 0
         self._keys = read_keys(document)
         if not self._keys:
@@ -302,7 +303,7 @@ class FixedKeys:
 
 
 class RemoteKeys:
-    """Keys that an issuer publishes, at `url` or at the URL in its metadata."""
+    """The published keys of an issuer, fetched from `url` or the URL in its metadata."""
 
     def __init__(
         self,
@@ -313,7 +314,7 @@ class RemoteKeys:
         tls: ssl.SSLContext | None,
         now: Callable[[], float],
     ) -> None:
-        """Raise ValueError for untrusted URLs."""
+        """Raise ValueError for a URL that is neither https nor on the loopback interface."""
         self._issuer = issuer
         self._address = None if url is None else trusted_url(url)
         if url is None:
@@ -379,9 +380,9 @@ class RemoteKeys:
 
 
 def read_keys(document: Any) -> list[PublicKey]:
-    """Return the usable keys of a set.
+    """Return the usable keys of a key set.
 
-    Unusable ones are skipped (RFC 7517, section 5).
+    Unusable keys are skipped (RFC 7517, section 5).
     """
     jwks = document.get("keys") if isinstance(document, dict) else document
     found = map(read_key, list(jwks)[:MAX_KEYS]) if isinstance(jwks, list | tuple) else ()
@@ -389,9 +390,9 @@ def read_keys(document: Any) -> list[PublicKey]:
 
 
 def suiting(keys: list[PublicKey], id: str | None, algorithm: str) -> list[PublicKey]:
-    """Return the keys with an id that fit the algorithm.
+    """Return the keys with this id that fit the algorithm, up to `MAX_TRIED`.
 
-    For a token without a key id, return all that fit, up to a limit.
+    If `id` is None, because the token has no key id, all keys that fit the algorithm qualify.
     """
     usable = [key for key in keys if key.suits(algorithm)]
     if id is None:

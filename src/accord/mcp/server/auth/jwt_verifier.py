@@ -44,11 +44,11 @@ from accord.mcp.server.session import Principal
 MAX_KEPT: Final = 10_000
 """The limit of cached tokens."""
 KEEP_SECONDS: Final = 60.0
-"""Lifetime of a cached token, which bounds the use of withdrawn keys."""
+"""Lifetime of a cached token, which limits how long a withdrawn key can still be used."""
 
 _KINDS: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
-"""RFC 8725, section 3.11: the `typ` of access tokens. Other values are other objects of the same
-issuer."""
+"""Accepted `typ` of access tokens (RFC 8725, section 3.11). An issuer signs other kinds of JWTs
+too, which must not be accepted as access tokens."""
 
 
 class _CachedToken(Struct, frozen=True):
@@ -61,10 +61,10 @@ class _CachedToken(Struct, frozen=True):
 class JwtVerifier:
     """A token verifier for the signed tokens of one issuer.
 
-    `audience` is the audience of tokens for this server: its URL, or the issuer's name for it; one
-    of several suffices. `jwks` is the URL of the issuer's keys, or the keys themselves; by default
-    the issuer's metadata names the URL. `algorithms` are the accepted signature algorithms.
-    `leeway` is the tolerated clock difference in seconds.
+    `audience` is the audience of tokens for this server: the server's URL, or the issuer's name for
+    the server. With several audiences, a token needs one of them. `jwks` is the URL of the issuer's
+    keys, or the keys themselves; by default the issuer's metadata names the URL. `algorithms` are
+    the accepted signature algorithms. `leeway` is the tolerated clock difference in seconds.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class JwtVerifier:
     ) -> None:
         """Check the settings.
 
-        Raises ValueError for invalid ones, ImportError without accord[auth].
+        Raises ValueError for invalid settings, and ImportError if accord[auth] is not installed.
         """
         load_jwt()
         audiences = (audience,) if isinstance(audience, str) else tuple(audience)
@@ -105,9 +105,9 @@ class JwtVerifier:
         self._now = now
         self._kept: dict[bytes, _CachedToken] = {}
         self.authorization_servers = (issuer,)
-        """The issuers of the tokens, for `ProtectedResource`."""
+        """The issuers of the tokens; the default of `ProtectedResource`."""
         self.resource = audiences[0]
-        """The resource that the tokens are for, for `ProtectedResource`."""
+        """The resource that the tokens are for; the default of `ProtectedResource`."""
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -164,9 +164,10 @@ class _IntrospectedToken(Struct, frozen=True):
 class Introspection:
     """A token verifier backed by RFC 7662 introspection.
 
-    Asks the endpoint at `url` as `client_id`. `audience` is the audience of tokens for this server;
-    None only if the endpoint reports no tokens of other servers. `issuer` is compared if given. A
-    valid token stays valid for `cache_seconds`, even if it is revoked in the meantime.
+    It sends tokens to the endpoint at `url` and authenticates as `client_id`. `audience` is the
+    audience of tokens for this server; use None only if the endpoint reports no tokens of other
+    servers. With `issuer`, tokens of other issuers are refused. A token that the endpoint reports
+    as active is accepted for `cache_seconds`, even if it is revoked in the meantime.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class Introspection:
         tls: ssl.SSLContext | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Raise ValueError for a URL that tokens must not be sent to."""
+        """Raise ValueError for a URL that is neither https nor on the loopback interface."""
         self._address = trusted_url(url)
         audiences = (audience,) if isinstance(audience, str) else audience
         self._expected = ExpectedClaims(

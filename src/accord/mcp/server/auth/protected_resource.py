@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 WINDOW_SECONDS: Final = 60.0
-"""Tolerated distance of a proof's `iat` from now, in either direction."""
+"""Tolerated difference between a proof's `iat` and now, in either direction."""
 MAX_SEEN: Final = 100_000
 """The limit of remembered proofs; beyond it the oldest is forgotten."""
 
 
 class DpopProofs:
-    """A checker of proofs that also rejects replays within this process."""
+    """A checker of DPoP proofs that also rejects replays within this process."""
 
     def __init__(self, *, now: Callable[[], float]) -> None:
         self._now = now
@@ -58,7 +58,7 @@ class DpopProofs:
         return len(self._seen)
 
     def shows(self, proof: str, *, method: str, url: str, token: str, thumbprint: str) -> bool:
-        """Return whether `proof` is valid for this request and key.
+        """Return whether a DPoP proof is valid for a request, its token and a key.
 
         RFC 9449, section 4.3, lists the checks. `thumbprint` identifies the key.
         """
@@ -88,7 +88,7 @@ class DpopProofs:
         )
 
     def _is_new(self, claims: dict[str, Any], thumbprint: str) -> bool:
-        """Return whether a proof is not a replay (RFC 9449, section 11.1)."""
+        """Return whether a proof is used for the first time (RFC 9449, section 11.1)."""
         id, now = claims.get("jti"), self._now()
         if not isinstance(id, str) or not id:
             return False
@@ -120,12 +120,12 @@ _PREFLIGHT: Final = (
 class ProtectedResource(BearerAuth):
     """Authentication by OAuth access tokens for `resource`.
 
-    `resource` is the URL of this server for its clients. `authorization_servers` issue the tokens;
-    a `JwtVerifier` provides its own, and its resource. Every caller needs all of `scopes`; clients
-    should ask for `scopes_supported` at first. The metadata is served at its well-known paths, and
-    below the path of the server; `metadata_url` is the one sent to clients, if it is not the first
-    of them. Tokens that are bound to a key (DPoP) need its proof; with `dpop_required` no other
-    tokens are accepted.
+    `resource` is the URL that clients use for this server, and `authorization_servers` are the
+    issuers of its tokens; a `JwtVerifier` provides defaults for both. Every caller needs all of
+    `scopes`; clients should request `scopes_supported` at first. The metadata is served at its
+    well-known paths, and below the path of the server. `metadata_url` is the URL of the metadata
+    that clients are given, by default the well-known URL of `resource`. A token that is bound to a
+    key (DPoP) needs a proof of that key; with `dpop_required` unbound tokens are refused.
     """
 
     def __init__(
@@ -208,9 +208,9 @@ class ProtectedResource(BearerAuth):
     # Tokens that are bound to a key
 
     def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
-        """Return whether a token is used as its binding demands.
+        """Return whether the request has the proof that a token bound to a key requires.
 
-        RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and an unbound one
+        RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and an unbound token
         must not use that scheme.
         """
         bound = principal.claims.get("cnf")
@@ -230,7 +230,7 @@ class ProtectedResource(BearerAuth):
     def _url_of(self, request: WebRequest) -> str:
         """Return the URL that the client requested.
 
-        Proxies may have changed everything except the part below the server's own path.
+        Only the path below the server is taken from the request: proxies may have changed the rest.
         """
         return f"{self.resource.rstrip('/')}/{request.place}" if request.place else self.resource
 

@@ -1,7 +1,7 @@
 """Clusters: several processes that serve the same clients, with shared state in a store.
 
-cluster   `Cluster`: all of it for one endpoint, with tasks and changes
+cluster   `Cluster`: the shared state of one endpoint, with tasks and changes
 worker    one process: its number, its mailbox, its messages, and which workers are alive
-sessions  sessions that all workers find
-events    events of streams that all workers can send again
+sessions  sessions in the store, where any worker can find them
+events    stored events of streams, so that any worker can resume a stream
 """

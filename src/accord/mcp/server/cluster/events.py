@@ -1,11 +1,11 @@
-"""Events of streams that any worker can send again.
+"""Stored events of streams, so that any worker can resume a stream.
 
-A stream belongs to one worker, encoded in its number. That worker keeps the events in memory too,
-and writes them to the store in order, all waiting ones in one transaction.
+A stream belongs to one worker, and the stream's number identifies that worker. The worker keeps the
+events in memory too, and writes them to the store in order, all waiting events in one transaction.
 
-A client that returns to another worker gets the missed events from the store. That worker then
-follows the stream: its owner announces new events. If the owner is dead, the open requests of the
-stream are answered with an error.
+A client that reconnects to another worker gets the missed events from the store. That worker then
+follows the stream: the stream's owner notifies it of new events. If the owner is dead, the open
+requests of the stream are answered with an error.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ log = logging.getLogger("accord.mcp.shared")
 
 MAX_PER_SESSION: Final = 256
 MAX_WAITING: Final = 10_000
-"""The limit of entries that wait to be written. Events beyond it can only be sent again by this
-worker."""
+"""The maximum number of entries that wait to be written. Events beyond it are kept in the memory of
+this worker only."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """The limit of all workers' events together, in bytes."""
 
@@ -83,7 +83,7 @@ class _EventEntry(Struct, frozen=True):
 
 
 class _FollowMarker(Struct, frozen=True):
-    """A marker: notify followers once all entries before it are written."""
+    """A marker in the queue: notify followers once all earlier entries are written."""
 
     key: Key
 
@@ -92,7 +92,7 @@ _Entry: TypeAlias = _OpenedEntry | _ClosedEntry | _EventEntry | _FollowMarker
 
 
 class _ReadableEvents(Struct, frozen=True):
-    """The readable part of another worker's stream."""
+    """The stored events of another worker's stream, and the state of that stream."""
 
     events: list[Event]
     is_over: bool
@@ -111,7 +111,7 @@ _decode_ids = msgspec.json.Decoder(list[int | str | None]).decode
 
 
 class _Follower:
-    """A client of this worker on another worker's stream."""
+    """A client that receives another worker's stream through this worker."""
 
     __slots__ = ("again", "busy", "last", "relay")
 
@@ -123,7 +123,7 @@ class _Follower:
 
 
 class SharedEvents:
-    """The events of all workers; implements `EventStore`."""
+    """A store of the events of all workers; implements `EventStore`."""
 
     def __init__(self, worker: ClusterWorker) -> None:
         self._worker = worker
@@ -132,9 +132,9 @@ class SharedEvents:
         self._waiting: list[_Entry] = []
         self._writing = False
         self._followers: dict[Key, _Follower] = {}
-        """Clients of this worker on other workers' streams."""
+        """Clients that receive other workers' streams through this worker."""
         self._followed: dict[Key, set[int]] = {}
-        """Workers that follow streams of this one."""
+        """The numbers of the workers that follow each of this worker's streams."""
         self._beats = 0
         worker.on(FollowStream, self._follow)
         worker.on(UnfollowStream, self._unfollow)
@@ -216,9 +216,10 @@ class SharedEvents:
         return RemoteStream(reached.events, follow)
 
     async def _read(self, key: Key, number: int) -> _ReadableEvents | None:
-        """Return the readable events of a stream after `number`.
+        """Return the stored events of a stream after `number`.
 
-        None for an unknown stream, or one with a gap in these events.
+        None for an unknown stream, and if the next event, or any event of a complete stream, is
+        missing.
         """
         rows = await self._store.fetch(_STREAM, *key)
         if not rows:
@@ -242,7 +243,7 @@ class SharedEvents:
     async def _with_failures(
         self, key: Key, stream: Row, events: list[Event], number: int
     ) -> list[Event]:
-        """Return the events, and an error for each request without an answer."""
+        """Return `events`, followed by an error for each request without an answer."""
         rows = await self._store.fetch(_EVENTS, *key, 0)
         answers = [_decode_answer(bytes(row["data"])) for row in rows]
         answered = {answer.id for answer in answers if answer.method is UNSET}
@@ -331,7 +332,7 @@ class SharedEvents:
 
 
 class _EntryWriter(Struct, frozen=True):
-    """One transaction of entries."""
+    """A transaction that writes waiting entries to the store and notifies followers."""
 
     worker: ClusterWorker
     waiting: list[_Entry]

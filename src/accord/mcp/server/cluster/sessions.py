@@ -1,8 +1,8 @@
-"""Sessions in the store, which all workers find.
+"""Sessions in the store, where any worker can find them.
 
-Each request looks its session up in the store, so it sees the effects of all requests before it,
-at whichever worker. Changes by a request are written before it is answered; concurrent changes by
-two workers are merged.
+Each request looks its session up in the store, so it sees the effects of all earlier requests,
+whichever worker served them. The changes that a request makes are written before the request is
+answered; concurrent changes by two workers are merged.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def state_of(session: Session) -> SessionState:
 
 
 def restore_state(session: Session, state: SessionState) -> None:
-    """Set a session to `state`."""
+    """Copy the values of `state` to a session."""
     session.phase = state.phase
     session.key = state.key
     session.version = state.version
@@ -79,7 +79,7 @@ def restore_state(session: Session, state: SessionState) -> None:
 
 
 def merge_states(base: SessionState, ours: SessionState, theirs: SessionState) -> SessionState:
-    """Return the merged state of two concurrent changes of `base`, theirs first."""
+    """Merge two concurrent changes of the state `base`; `theirs` was written first."""
     added = ours.subscriptions - base.subscriptions
     removed = base.subscriptions - ours.subscriptions
     return replace(
@@ -91,15 +91,15 @@ def merge_states(base: SessionState, ours: SessionState, theirs: SessionState) -
 
 
 SWEEP_SECONDS: Final = 5.0
-"""Minimum time between two sweeps, which write uses down and end old sessions."""
+"""Minimum time between two sweeps, which store times of use and end old sessions."""
 BUSY_SECONDS: Final = 60.0
-"""Lifetime of a session's busy mark in the store. Sessions that stay busy, as with a listening
-client, are marked again after a third of it."""
+"""Lifetime of the mark in the store that a session is busy. The mark is renewed after a third of
+this time while the session stays busy, for example with a listening client."""
 WRITTEN_AT_ONCE: Final = 200
-"""The limit of uses in one statement."""
+"""The maximum number of times of use that one statement writes."""
 
 TAKEN_SECONDS: Final = 2.0
-"""Maximum wait for the receipt of the worker that the client listens to."""
+"""Maximum wait for the receipt from the worker that the client listens to."""
 
 # Later times win, because another worker may use the session too.
 _WRITE_USES: Final = """
@@ -116,9 +116,10 @@ _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE i
 
 
 class _SessionQueries(Struct, frozen=True):
-    """Queries for a set of sessions: their number, and the first one to end.
+    """Queries for a set of sessions: their number, and the session to end first.
 
-    That is the least recently used one; sessions that never became ready come first.
+    That is the least recently used session that is not busy; sessions that never became ready come
+    before the others.
     """
 
     count: str
@@ -136,29 +137,29 @@ _OWN: Final = _SessionQueries(
 
 
 class _Use(Struct, frozen=True):
-    """Times of a session's last use and of the end of its busy mark."""
+    """The time of a session's last use, and the time when its busy mark ends."""
 
     session: str
     at: float
     busy: float
     before: float
-    """The end of the busy mark as this worker last wrote it."""
+    """The previous end of the busy mark, as this worker wrote it."""
 
 
 class _KnownSession(Struct):
-    """A session that this worker has used."""
+    """A session that this worker has served, and its state in the store."""
 
     session: HttpSession
     version: int
-    """The version of its state at the last lookup; 0 if it is not in the store yet."""
+    """The version of the state at the last lookup; 0 if the session is not in the store yet."""
     state: SessionState
     listener: int | None = None
     hears_changes: bool = False
-    """True if it is among the server's listeners."""
+    """True if the session is among the server's listeners for changes."""
     written: float = 0.0
-    """The time of its last use, as written to the store."""
+    """The time of the session's last use, as written to the store."""
     busy: float = 0.0
-    """The end of its busy mark, as written to the store."""
+    """The end of the session's busy mark, as written to the store."""
 
 
 class SharedSessions:
@@ -174,7 +175,7 @@ class SharedSessions:
         self._known: dict[str, _KnownSession] = {}
         self._receipts = count(1)
         self._taking: dict[int, asyncio.Event] = {}
-        """Events that wait for a receipt, by number."""
+        """An event for each receipt that a request waits for, by the number of the receipt."""
         self._swept = 0.0
         shortest = min(self._limits.idle_seconds, self._limits.handshake_seconds)
         self._busy_seconds = min(BUSY_SECONDS, shortest)
@@ -246,7 +247,7 @@ class SharedSessions:
         return False
 
     def end_all(self) -> None:
-        """Leave all sessions to the other workers."""
+        """Stop serving the sessions in this process, without ending them in the store."""
         for id, known in self._known.items():
             known.session.leave()
             self._endpoint.events.forget(id)
@@ -313,7 +314,7 @@ class SharedSessions:
     # Sessions in use here
 
     def _adopt(self, id: str, principal: Principal | None, row: Row) -> _KnownSession:
-        """Begin to serve a session from the store."""
+        """Begin to serve a session that was found in the store."""
         session = HttpSession(self._endpoint, self, id, principal, self)
         state = decode_state(row["state"])
         restore_state(session.state, state)
@@ -339,9 +340,9 @@ class SharedSessions:
             self._hear_changes(known)
 
     def _hear_changes(self, known: _KnownSession) -> None:
-        """Add a session to the listeners, once it is ready.
+        """Add a session to the server's listeners for changes, if it is ready.
 
-        Every worker gets every change, and notifies the clients that listen to it.
+        Every worker receives every change, and notifies the clients that listen to this worker.
         """
         session = known.session
         if known.hears_changes or session.state.phase is not Phase.READY:
@@ -463,7 +464,7 @@ class SharedSessions:
     # Time
 
     async def _sweep(self) -> None:
-        """Write uses down, then end the sessions that were not used."""
+        """Store the times of use, then end the sessions that were unused for too long."""
         limits, now = self._limits, self._worker.now()
         if now - self._swept < min(SWEEP_SECONDS, self._busy_seconds / 3):
             return
@@ -485,7 +486,7 @@ class SharedSessions:
             self._end_here(id)
 
     def _uses(self, now: float) -> list[_Use]:
-        """Return the uses of sessions here that are not written down yet."""
+        """Return the times of use of this worker's sessions that are not stored yet."""
         clock = self._endpoint.now()
         uses = []
         for id, known in self._known.items():
@@ -508,7 +509,10 @@ async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
 
 
 def _rows(count: int) -> str:
-    """Return typed placeholders for `count` uses, as PostgreSQL cannot infer types."""
+    """Return SQL placeholders for `count` rows of times of use.
+
+    The placeholders have types, because PostgreSQL cannot infer them.
+    """
     places = range(1, 4 * count, 4)
     return ", ".join(
         f"(CAST(${at} AS text), CAST(${at + 1} AS double precision), "
@@ -522,10 +526,10 @@ def _is_ready(state: SessionState) -> int:
 
 
 async def _until(received: asyncio.Event) -> None:
-    """Wait for the receipt of the worker that the client listens to.
+    """Wait for the receipt from the worker that the client listens to.
 
-    That worker checks subscriptions, so it must know of one before its client gets an answer. A
-    worker that sends no receipt in time may be dead.
+    That worker selects the client's notifications, so it must know a new subscription before the
+    request is answered. A worker that sends no receipt in time may be dead.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(TAKEN_SECONDS):

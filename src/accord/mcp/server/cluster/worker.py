@@ -1,9 +1,9 @@
 """A worker: one of the processes that serve the same clients, and the messages between them.
 
-Each has a unique number and a mailbox in the store; a sender wakes the recipient. Messages are
-plain values. Workers show by a regular heartbeat that they are alive. The first worker that notices
-a missing heartbeat removes the dead one and notifies the others. All times are those of the store,
-so clocks of machines may differ.
+Each worker has a unique number and a mailbox in the store. A sender puts a message into the mailbox
+and wakes the recipient. Workers show by a regular heartbeat that they are alive. The first worker
+that notices a missing heartbeat removes the dead worker and notifies the others. All times are
+those of the store's clock, so the clocks of machines may differ.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from accord.store.store import DATABASE_CLOCK
 
 
 class ResponseReceived(Struct, frozen=True, tag="settled"):
-    """A client has answered a request of the recipient."""
+    """The message that a client has answered a request of the recipient."""
 
     session: str
     response: Raw
 
 
 class RequestCancelled(Struct, frozen=True, tag="cancelled"):
-    """A client has cancelled one of its requests."""
+    """The message that a client has cancelled one of its requests."""
 
     session: str
     request: int | str
 
 
 class ClientAnnouncement(Struct, frozen=True, tag="said"):
-    """An announcement for a client that listens to the recipient."""
+    """An announcement that the recipient is to forward to a client listening to it."""
 
     session: str
     message: Raw
 
 
 class ClientListens(Struct, frozen=True, tag="listens"):
-    """The client listens to the sender from now on."""
+    """The message that the client of a session listens to the sender from now on."""
 
     session: str
     worker: int
@@ -59,26 +59,26 @@ class SessionSaved(Struct, frozen=True, tag="saved"):
     version: int
     state: Raw
     worker: int
-    """The worker that waits for the receipt."""
+    """The number of the worker that waits for the receipt."""
     receipt: int
 
 
 class SaveReceipt(Struct, frozen=True, tag="taken"):
-    """The receipt for a `SessionSaved`."""
+    """The receipt for a `SessionSaved` message, returned to its sender."""
 
     receipt: int
 
 
 class SessionEnded(Struct, frozen=True, tag="ended"):
-    """A session has ended."""
+    """The message that a session has ended."""
 
     session: str
 
 
 class FollowStream(Struct, frozen=True, tag="follow"):
-    """A client on the recipient's stream is connected to the sender.
+    """A request to notify the sender of new events on a stream of the recipient.
 
-    The sender wants to be notified of new events.
+    The client of that stream is connected to the sender.
     """
 
     session: str
@@ -87,7 +87,7 @@ class FollowStream(Struct, frozen=True, tag="follow"):
 
 
 class UnfollowStream(Struct, frozen=True, tag="unfollow"):
-    """That client is gone."""
+    """A request to stop the notifications that a `FollowStream` message started."""
 
     session: str
     stream: int
@@ -95,33 +95,33 @@ class UnfollowStream(Struct, frozen=True, tag="unfollow"):
 
 
 class StreamAdvanced(Struct, frozen=True, tag="advanced"):
-    """A followed stream has new events in the store."""
+    """The message that a followed stream has new events in the store."""
 
     session: str
     stream: int
 
 
 class ComponentsChanged(Struct, frozen=True, tag="changed"):
-    """A list or a resource has changed."""
+    """The message that a list of components or a resource has changed."""
 
     method: str
     uri: str
 
 
 class ElicitationCompleted(Struct, frozen=True, tag="completed"):
-    """The user has finished with a page."""
+    """The message that a user has finished with the page of an elicitation."""
 
     elicitation: str
 
 
 class TaskChanged(Struct, frozen=True, tag="task"):
-    """A task has changed."""
+    """The message that a task has changed."""
 
     task: str
 
 
 class WorkerGone(Struct, frozen=True, tag="gone"):
-    """A worker is dead or has left."""
+    """The message that a worker is dead or has left the cluster."""
 
     worker: int
 
@@ -155,7 +155,7 @@ BEAT_SECONDS: Final = 1.0
 SWEEP_BEATS: Final = 10
 """The number of heartbeats between two sweeps for old data."""
 DEAD_SECONDS: Final = 5.0
-"""The silence after which a worker counts as dead."""
+"""Seconds without a heartbeat after which a worker counts as dead."""
 
 # Drops mail for unknown workers: the number may come from a client.
 _INSERT_MAIL: Final = (
@@ -191,11 +191,11 @@ class ClusterWorker:
         self._stop: Callable[[], None] | None = None
 
     def on(self, kind: type[M], hear: Callable[[M], Any]) -> None:
-        """Call `hear` with each message of one type."""
+        """Register `hear`, which is called with each message of the type `kind`."""
         self._hear.setdefault(kind, []).append(hear)
 
     async def join(self) -> None:
-        """Join the cluster."""
+        """Register this worker in the store and start its heartbeat."""
         register = _REGISTER.format(now=DATABASE_CLOCK[self.store.engine])
         [row] = await self.store.transact(lambda transaction: transaction.fetch(register))
         self.number = row["id"]
@@ -204,7 +204,7 @@ class ClusterWorker:
         self._beating = asyncio.get_running_loop().create_task(self._beat_on())
 
     async def leave(self) -> None:
-        """Leave the cluster, after pending writes are done."""
+        """Finish pending writes, then remove this worker from the store."""
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
@@ -216,7 +216,7 @@ class ClusterWorker:
             await self.store.transact(lambda transaction: self._bury(transaction, self.number))
 
     def now(self) -> float:
-        """Return the time of the store in seconds since 1970."""
+        """Return the time by the store's clock, in seconds since 1970."""
         return time.time() + self._slow
 
     # Mail
@@ -296,7 +296,7 @@ class ClusterWorker:
             await chore()
 
     async def _show_life(self, transaction: Transaction) -> list[int]:
-        """Write a heartbeat, and remove dead workers; return their numbers."""
+        """Write a heartbeat, remove dead workers, and return the dead workers' numbers."""
         show_life = _SHOW_LIFE.format(now=DATABASE_CLOCK[self.store.engine])
         [row] = await transaction.fetch(show_life, self.number)
         now: float = row["seen"]

@@ -1,7 +1,7 @@
-"""Content of results: images, audio and files, and what a tool's function returns.
+"""Content of results: images, audio, files, and the values that tools return.
 
-The return annotation decides once how values become content. A value of a data type is sent twice:
-as structured content for programs, which the output schema describes, and as text.
+A function's return annotation determines, once, how its values become content. A value with an
+output schema is sent twice: as structured content, which the schema describes, and as text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ M = TypeVar("M", bound="Media")
 
 UNKNOWN: Final = "application/octet-stream"
 BYTES_URI: Final = "urn:accord:bytes"
-"""The URI of bytes without a name."""
+"""The URI of embedded bytes that have no URI of their own."""
 
 _SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -59,7 +59,7 @@ class Media(Struct, frozen=True):
 
     @classmethod
     def read(cls: type[M], path: str | PathLike[str], mime_type: str = "") -> M:
-        """Return the file at `path`, with the media type of its name."""
+        """Read the file at `path`; by default its name determines the media type."""
         return cls(Path(path).read_bytes(), mime_type or mime_type_of(path))
 
     @property
@@ -68,21 +68,21 @@ class Media(Struct, frozen=True):
 
 
 class Image(Media, frozen=True):
-    """An image."""
+    """An image, sent as image content."""
 
     def content(self) -> Content:
         return ImageContent.of(self.data, self.type)
 
 
 class Audio(Media, frozen=True):
-    """A sound."""
+    """Audio data, sent as audio content."""
 
     def content(self) -> Content:
         return AudioContent.of(self.data, self.type)
 
 
 class File(Media, frozen=True):
-    """Any other file, sent as a resource with its contents."""
+    """A file of any other kind, sent as an embedded resource."""
 
     uri: str = BYTES_URI
 
@@ -91,7 +91,7 @@ class File(Media, frozen=True):
 
 
 def content_of(data: bytes) -> Content:
-    """Return bytes as content of the detected kind."""
+    """Return bytes as an image, audio or an embedded resource, as detected."""
     kind = recognized(data)
     if kind.startswith("image/"):
         return ImageContent.of(data, kind)
@@ -116,26 +116,26 @@ def mime_type_of(path: str | PathLike[str]) -> str:
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 
 MEDIA: Final = (Image, Audio, File)
-"""Values that become a content block when they are sent."""
+"""The types of values that are converted to a content block when they are sent."""
 
 Convert: TypeAlias = Callable[[Any, Era], CallToolResult]
 
 
 class Output(Struct, frozen=True):
-    """The conversion of one return annotation's values to results."""
+    """The conversion of a function's return values to results."""
 
     convert: Convert
     schema: Schema | None = None
-    """The schema of structured content; None if there is none."""
+    """The schema of structured content; None if results have no structured content."""
     written: dict[str, Any] | None = None
-    """The hand-written schema."""
+    """The output schema as the application wrote it; None for a schema from an annotation."""
 
     @property
     def is_object(self) -> bool:
-        """True if structured content is an object as it is.
+        """True if every value is encoded as a JSON object.
 
-        Otherwise it is the member `result` of an object in the handshake era, which allows only
-        objects.
+        The handshake era allows only objects as structured content, so other values are sent there
+        as the member `result` of an object.
         """
         return self.schema is not None and is_object(self.schema)
 
@@ -145,7 +145,10 @@ class OutputRefusedError(Exception):
 
 
 def output_of(annotation: Any, *, structured: bool = True) -> Output:
-    """Return the conversion for `annotation`; without `structured`, to content alone."""
+    """Return the conversion for functions with this return annotation.
+
+    Without `structured`, results have no structured content.
+    """
     if annotation is str:
         return Output(_convert_text)
     if not structured or annotation in (bytes, NoneType, None) or _is_blocks(annotation):
@@ -194,7 +197,10 @@ def is_object(schema: Schema) -> bool:
 
 
 def content_result(value: Any) -> CallToolResult:
-    """Return a result without structured content."""
+    """Return a value as a result without structured content.
+
+    A value that is a `CallToolResult` already is returned unchanged.
+    """
     if isinstance(value, CallToolResult):
         return value
     return CallToolResult(content=_blocks(value))
@@ -229,7 +235,7 @@ def _convert_value(value: Any, era: Era) -> CallToolResult:
 
 
 def _convert_any(value: Any, era: Era) -> CallToolResult:
-    """Convert values of functions without a useful return annotation."""
+    """Convert a value of no declared type; only a dict gives structured content."""
     if isinstance(value, dict):
         return _convert_object(value, era)
     return content_result(value)
@@ -260,7 +266,7 @@ def block_of(value: Any) -> Content:
 
 
 def _is_blocks(annotation: Any) -> bool:
-    """Return whether an annotation means content: a block, several, or a result."""
+    """Return whether an annotation consists of content blocks, media or results."""
     if isinstance(annotation, type) and not get_args(annotation):
         return issubclass(annotation, (*BLOCKS, *MEDIA, CallToolResult))
     inner = [it for it in get_args(annotation) if it is not Ellipsis]

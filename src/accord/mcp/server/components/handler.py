@@ -1,4 +1,4 @@
-"""Handlers: functions of the application, their injected parameters, their calls; completions.
+"""Handlers: calls of application functions with injected parameters; and completions.
 
     def database(context: Context) -> Database: ...
 
@@ -6,7 +6,7 @@
     async def find(text: str, db: Annotated[Database, Depends(database)]) -> list[str]: ...
 
 Arguments of the caller are decoded into the annotated types; the context and dependencies are
-injected. A plain function runs in a thread unless it is declared to be quick. Completions of
+injected. A plain function runs in a thread unless it is declared `inline`. Completions of
 arguments come from functions of the application, or from enumerable annotations.
 """
 
@@ -46,17 +46,18 @@ from accord.schema.types import accepts
 
 
 class Depends(Struct, frozen=True):
-    """A marker for a parameter with a value from `provide`.
+    """A parameter annotation: the argument is the result of calling `provide`.
 
-    `provide` may be plain or async, take a context and other dependencies, and, as a generator with
-    one `yield`, clean up after the call. It runs once per call, however many parameters use it.
+    `provide` is a plain or async function that may take a context and other dependencies. As a
+    generator with one `yield` it can clean up after the call. It runs once per call of the handler,
+    however many parameters use it.
     """
 
     provide: Callable[..., Any]
 
 
 class Injection:
-    """The injected parameters of one function."""
+    """The injected parameters of one function: its context and its dependencies."""
 
     def __init__(self, signature: Signature) -> None:
         if signature.context is not None:
@@ -65,7 +66,7 @@ class Injection:
             )
         self.visible: list[Parameter] = []
         self.context: str | None = None
-        """The name of the context parameter, if there is one."""
+        """The name of the context parameter; None without one."""
         self._dependencies: dict[str, _Dependency] = {}
         for parameter in signature.parameters:
             self._sort(parameter)
@@ -98,9 +99,10 @@ class Injection:
     async def resolve(
         self, context: Context, stack: AsyncExitStack, made: dict[Any, Any]
     ) -> dict[str, Any]:
-        """Return all injected arguments.
+        """Return the arguments of all injected parameters, by name.
 
-        Generators are closed by `stack`; `made` caches values within the call.
+        `stack` closes generators after the call; `made` caches the results of dependencies within
+        the call.
         """
         values: dict[str, Any] = {} if self.context is None else {self.context: context}
         for name, dependency in self._dependencies.items():
@@ -109,7 +111,7 @@ class Injection:
 
 
 class _Dependency:
-    """A function that provides a value."""
+    """A function whose result is passed to a handler as an argument."""
 
     def __init__(self, provide: Callable[..., Any]) -> None:
         self._key = provide
@@ -160,10 +162,10 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Handler:
-    """A served function.
+    """An application function that serves requests, such as calls of a tool.
 
-    With `whole` it takes all arguments as one dict. Raises RegistrationError for a function that
-    cannot be served so.
+    With `whole` the function takes all arguments as one dict. Raises RegistrationError if the
+    function's parameters or options do not allow it to be served.
     """
 
     __slots__ = (
@@ -198,23 +200,24 @@ class Handler:
         self._has_dependencies = self._injection.has_dependencies
         names = {each.name for each in signature.parameters}
         self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
-        """The function's docstring, with the descriptions of its parameters."""
+        """The function's docstring, divided into its text and the descriptions of parameters."""
         self.parameters = tuple(map(_by_name, self._injection.visible))
-        """The arguments that callers give, each by name."""
+        """The parameters that get their arguments from callers, all by name."""
         self.returns = signature.returns
         is_direct = self.mode == "async" and not self._has_dependencies
         self.is_direct = is_direct and self.timeout is None
-        """True if `bind` returns the coroutine that `begin` would return."""
+        """True if `bind` returns the coroutine of the result, so that `begin` has nothing to do."""
         call = function if is_direct else partial(partial, function)
         self.bind: Callable[[Any, Context | None], Any] = (
             self._whole(call) if whole else self._planned(call)
         )
-        """Bind arguments, a JSON object, and return a call for `begin`, which must follow. Raises
-        `InvalidParamsError`. Both accept None for an unused context."""
+        """Bind the arguments in a JSON object, and return the bound call, which must be passed to
+        `begin`. Raises `InvalidParamsError` if the arguments do not fit the parameters. `bind` and
+        `begin` accept None as the context if the function does not use it."""
         self.begin: Callable[[Any, Context | None], Any] = (
             self._begin_direct if is_direct else _call if self.is_quick else self._begin
         )
-        """Return the result of a quick function, or else a coroutine of the result."""
+        """Run a bound call. Return the result of a quick function, else a coroutine of the result."""
 
     @property
     def is_quick(self) -> bool:
@@ -315,7 +318,10 @@ _KNOWN = ("value", "arguments", "of", "argument")
 
 
 class Completions:
-    """Handlers by prompt or template and argument; the most specific one is used."""
+    """Completion handlers by prompt or URI template, and by argument.
+
+    The most specific handler for an argument is used.
+    """
 
     def __init__(self) -> None:
         self._handlers: dict[tuple[str, str], Handler] = {}
@@ -324,10 +330,11 @@ class Completions:
         return len(self._handlers)
 
     def add(self, function: Callable[..., Any], *, of: str = "", argument: str = "") -> None:
-        """Let `function(value)` complete `argument` of the prompt or URI template `of`.
+        """Register `function(value)` to complete `argument` of the prompt or template `of`.
 
-        It may also take `arguments`, those that are filled in already, and `of` and `argument`.
-        Raises RegistrationError if it takes anything else, or if there is one already.
+        An empty `of` or `argument` means all of them. The function may also take `arguments` (the
+        values filled in so far), `of` and `argument`. Raises RegistrationError if the function
+        takes other parameters, or if another function is registered already.
         """
         handler = Handler(function)
         other = [each.name for each in handler.parameters if each.name not in _KNOWN]
@@ -345,7 +352,7 @@ class Completions:
     ) -> Any:
         """Return suggestions for an argument, or a coroutine of them.
 
-        Without a handler they come from `choices`.
+        Without a handler, suggestions come from `choices`.
         """
         of = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
         name = params.argument.name
@@ -378,7 +385,7 @@ def matching(typed: str, choices: Sequence[str]) -> list[str]:
 
 
 def choices_of(parameters: Sequence[Parameter]) -> dict[str, tuple[str, ...]]:
-    """Return the choices of parameters with literals, enumerations or bool."""
+    """Return the possible values of parameters that are literals, enumerations or bool."""
     found = {
         each.name: _choices(accepts(each.annotation).value, accepts(each.annotation).definitions)
         for each in parameters

@@ -1,11 +1,11 @@
 """Encoded lists of components, and sources of components outside the registries.
 
-A list is encoded once per change, not once per request: for each version that sees it differently,
-for each page, and for each set of visible components. A page begins after the last component of
-the one before, so pages do not move when the list changes.
+A list is encoded once per change, not once per request: once for each protocol version, page and
+set of visible components. A page begins after the last component of the page before, so pages do
+not move when the list changes.
 
-A source, such as a database table, gives definitions page by page, with cursors of its own. Its
-pages are cached as bytes until its version changes.
+A source, such as a database table, returns definitions page by page, with its own cursors. Encoded
+pages are cached until the version of the source changes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from accord.mcp.server.session import Incoming
 
 
 def tool_in(version: str, tool: ServedTool) -> Tool:
-    """Return the definition of a tool in a version."""
+    """Return the definition of a tool for clients of a protocol version."""
     execution = None
     if tool.task_support != "forbidden":
         execution = ToolExecution(task_support=tool.task_support)
@@ -43,19 +43,19 @@ def tool_in(version: str, tool: ServedTool) -> Tool:
 def definition_in(
     version: str, component: ServedResource | ServedPrompt
 ) -> Resource | ResourceTemplate | Prompt:
-    """Return the definition of a resource, a template or a prompt in a version."""
+    """Return a component's definition for clients of a protocol version."""
     return in_version(version, component.definition)
 
 
 MAX_CACHED_LISTS: Final = 256
-"""The limit of cached pages of one list."""
+"""The maximum number of encoded pages cached for one list."""
 
 Numbered: TypeAlias = Sequence[tuple[int, Any]]
 """Components with their numbers, in ascending order."""
 
 
 class ReadyList:
-    """A list of one kind of components."""
+    """The encoded list of one kind of components, such as tools."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ReadyList:
         self._profile: Profile = profile
         self._finish = finish
         self._define = define
-        """Returns the definition of a component in a version."""
+        """Returns the definition of a component for a protocol version."""
         self._kept: dict[Any, Raw] = {}
         self._version = -1
 
@@ -88,10 +88,11 @@ class ReadyList:
         scope: CacheScope,
         items: Callable[[], Numbered],
     ) -> Raw:
-        """Return the result of a list request.
+        """Return one page as the result of a list request.
 
-        `version` and `last` are those of the registry, `seen_as` distinguishes its views, `items`
-        returns one. Raises RpcError for an invalid cursor.
+        `version` is the version of the registry, and `last` its highest component number. `seen_as`
+        identifies the set of components that the client sees, and `items` returns these components.
+        Raises RpcError for an invalid cursor.
         """
         if version != self._version:
             self._version = version
@@ -134,50 +135,50 @@ class ReadyList:
 
 
 MAX_CACHED_PAGES: Final = 64
-"""The limit of cached pages."""
+"""The maximum number of encoded pages cached for one list with a source."""
 MAX_CURSOR: Final = 1_000
 
 D = TypeVar("D", bound=Struct)
 
 
 class SourcePage(Struct, Generic[D], frozen=True):
-    """A page of a source."""
+    """A page of definitions from a `ComponentSource`."""
 
     definitions: Sequence[D]
     after: str = ""
-    """The cursor of the next page; empty on the last."""
+    """The cursor of the next page; empty on the last page."""
 
 
 class ComponentSource(Protocol[D]):
-    """A source of definitions."""
+    """A source of component definitions outside the registry, such as a table."""
 
     @property
     def version(self) -> int:
-        """Grows when any page may have changed."""
+        """The version of the source, which grows when any page may have changed."""
 
     async def page(self, after: str) -> SourcePage[D]:
-        """Return the page after a cursor; the first page for an empty one.
+        """Return the page after a cursor; the first page for an empty cursor.
 
         Raises ValueError for an invalid cursor.
         """
 
 
 class ResourceSource(ComponentSource[Resource], Protocol):
-    """Resources in addition to those of the registry.
+    """A source of resources in addition to those of the registry.
 
-    Templates in the registry read them.
+    They are read through templates in the registry.
     """
 
 
 class PromptSource(ComponentSource[Prompt], Protocol):
-    """Prompts in addition to those of the registry."""
+    """A source of prompts in addition to those of the registry."""
 
     async def find(self, name: str) -> ServedPrompt | None:
-        """Return the prompt of that name."""
+        """Return the prompt of that name; None if there is none."""
 
 
 class SourcedList:
-    """A list of registry components, continued by a source.
+    """A list of registry components, followed by the definitions of a source.
 
     All components of the registry are on the first page.
     """
@@ -208,9 +209,10 @@ class SourcedList:
         scope: CacheScope,
         items: Callable[[], Sequence[Struct]],
     ) -> Raw | Awaitable[Raw]:
-        """Return the result of a list request.
+        """Return one page as the result of a list request.
 
-        `version`, `seen_as` and `items` are those of the registry. Raises RpcError for an invalid
+        `version` is the version of the registry. `seen_as` identifies the set of its components
+        that the client sees, and `items` returns their definitions. Raises RpcError for an invalid
         cursor.
         """
         versions = (source.version, version)

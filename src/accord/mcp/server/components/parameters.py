@@ -1,4 +1,4 @@
-"""Parameters of functions: descriptions, defaults, schemas, arguments that are text.
+"""Parameters of functions: descriptions, defaults, schemas, and arguments given as text.
 
 Descriptions are read from docstrings in the styles of Google, NumPy and Sphinx:
 
@@ -9,7 +9,7 @@ Descriptions are read from docstrings in the styles of Google, NumPy and Sphinx:
 
 Defaults may be pydantic's `Field(…)`, as in FastMCP; pydantic itself is not imported here.
 Arguments of prompts and URI templates arrive as text: a parameter that takes strings gets the text
-itself, any other the value that the text has as JSON.
+itself, any other parameter the text decoded as JSON.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SPHINX: Final = re.compile(r":param\s+([^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s*(?P<
 
 
 class ParsedDocstring(Struct, frozen=True):
-    """A parsed docstring."""
+    """A docstring, divided into its text and the descriptions of parameters."""
 
     text: str
     """The text without the descriptions of parameters."""
@@ -52,10 +52,11 @@ class ParsedDocstring(Struct, frozen=True):
 
 
 def read_docstring(doc: str, names: Collection[str]) -> ParsedDocstring:
-    """Return the descriptions of the parameters `names` in `doc`.
+    """Divide a docstring into its text and the descriptions of parameters.
 
-    `doc` is the result of `inspect.getdoc`. If it describes other parameters too, its text is left
-    unchanged, so nothing is lost.
+    `doc` is the result of `inspect.getdoc`. Only descriptions of the parameters `names` are
+    returned. If the docstring describes others too, the text includes all descriptions, so that
+    none is lost.
     """
     lines = doc.split("\n")
     text_lines: list[str] = []
@@ -134,7 +135,7 @@ def _sphinx(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:
 
 
 def _end_of_block(lines: Sequence[str], place: int) -> int:
-    """Return the line after the indented block that starts at `place`."""
+    """Return the index of the line after the indented block that starts at `place`."""
     while place < len(lines) and (not lines[place].strip() or _indent(lines[place])):
         place += 1
     return place
@@ -145,7 +146,7 @@ def _indent(line: str) -> int:
 
 
 _FURTHER: Final = ("title", "examples", "json_schema_extra", "deprecated", "discriminator")
-"""Attributes of a field besides its default, constraints and description."""
+"""Attributes of a pydantic field besides its default, constraints and description."""
 _BY_NAME: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
     inspect.Parameter.KEYWORD_ONLY,
@@ -153,7 +154,10 @@ _BY_NAME: Final = (
 
 
 def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, or a wrapper with plain defaults for keyword arguments."""
+    """Return a function with its pydantic `Field(…)` defaults replaced by values.
+
+    That is a wrapper, or the function itself if it has no such defaults.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -211,10 +215,10 @@ def _plain(parameter: inspect.Parameter, fields: dict[str, Any]) -> inspect.Para
 
 
 def _annotation_of_field(field: Any) -> Any:
-    """Return the metadata of a field without its default.
+    """Return the metadata of a pydantic field, without its default.
 
-    That is its description if the field has nothing else, so that types unknown to pydantic can be
-    described, else the field.
+    A field with only a description is reduced to that text, so that types unknown to pydantic can
+    be described too. Any other field is copied without its default.
     """
     if not field.metadata and all(getattr(field, name, None) is None for name in _FURTHER):
         return field.description
@@ -224,7 +228,7 @@ def _annotation_of_field(field: Any) -> Any:
 
 
 class TextArguments:
-    """A converter of texts into a JSON object of arguments."""
+    """A converter of arguments given as text to a JSON object."""
 
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
         self._as_json = frozenset(
@@ -234,7 +238,7 @@ class TextArguments:
         )
 
     def encode(self, texts: Mapping[str, Any]) -> bytes:
-        """Return the JSON object for `Handler.bind`."""
+        """Return the arguments as the JSON object that `Handler.bind` takes."""
         if self._as_json.isdisjoint(texts):
             return encode(texts)
         return encode({name: self._value(name, text) for name, text in texts.items()})
@@ -270,9 +274,10 @@ def _allows(value: Any, definitions: Mapping[str, Any], depth: int) -> bool:
 def input_schema(
     parameters: tuple[Parameter, ...], described: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the schema of an object with these members, in JSON Schema 2020-12.
+    """Return the JSON Schema (2020-12) of an object with these parameters as members.
 
-    `described` has descriptions from a docstring, for parameters without one in their annotations.
+    `described` has descriptions from a docstring, for parameters without a description in their
+    annotations.
     """
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     properties: dict[str, Any] = {}
@@ -297,9 +302,10 @@ def input_schema(
 
 
 def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return `schema` if a tool can have it.
+    """Return `schema` if it is valid as a tool's input schema.
 
-    Raises RegistrationError.
+    Raises RegistrationError if its type is not `object`, or if its headers for parameters are
+    invalid.
     """
     if schema.get("type") != "object":
         # 2026-07-28, tools: the root of an input schema is of type object.
@@ -312,7 +318,7 @@ def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[str, Any] | None:
-    """Return the schema of structured content for an era; None without one."""
+    """Return a tool's output schema for clients of an era; None if `schema` is None."""
     if schema is None:
         return None
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
@@ -337,7 +343,7 @@ def description_of(annotation: Any) -> str:
 
 
 def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
-    """Return an object's schema with `type` at its root, for old clients."""
+    """Resolve references at the root of an object's schema, as old clients require."""
     found = value
     while set(found) == {"$ref"}:
         found = bundle.definitions[found["$ref"].removeprefix("#/$defs/")]

@@ -1,4 +1,4 @@
-"""Prompts: definition and conditions; and prompts made from functions."""
+"""Prompts: their definitions and access conditions, and prompts made from functions."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ class PromptOptions(TypedDict, total=False):
     """Options of a prompt."""
 
     title: str
-    """Its name for people."""
+    """The prompt's name for people."""
     description: str | None
-    """Its purpose; the docstring by default."""
+    """The prompt's purpose; by default the function's docstring."""
     icons: tuple[Icon, ...]
     meta: Meta | None
-    """`_meta` of its definition."""
+    """`_meta` of the prompt's definition."""
     inline: bool
     """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
     """Time limit in seconds, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """The scopes that a principal needs to see and get it."""
+    """The scopes that a principal needs to see and get the prompt."""
     allow: Allow | None
-    """A further condition on principals that see and get it: `lambda principal: …`."""
+    """An additional condition for principals to see and get the prompt: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request if its client sees it."""
+    """Decides for each request if its client sees the prompt."""
 
 
 class WrongArgumentsError(InvalidParamsError):
-    """Arguments of a prompt that are not of their parameters' types."""
+    """Arguments of a prompt that do not match the types of its parameters."""
 
 
 class ServedPrompt:
@@ -70,10 +70,10 @@ class ServedPrompt:
         self.enabled = enabled
         self.timeout = timeout
         self.choices: Mapping[str, Sequence[str]] = choices or {}
-        """Known values of arguments."""
+        """Possible values of arguments, for completion."""
 
     def missing(self, arguments: Mapping[str, str]) -> list[str]:
-        """Return the required arguments that are missing."""
+        """Return the names of required arguments that are missing."""
         return [
             each.name
             for each in self.definition.arguments
@@ -83,7 +83,7 @@ class ServedPrompt:
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """Return the messages, or a coroutine of them.
+        """Return the prompt's messages, or a coroutine of them.
 
         Raises the exceptions of the code that fills in the prompt.
         """
@@ -91,7 +91,7 @@ class ServedPrompt:
 
     @property
     def completes(self) -> bool:
-        """True if it has suggestions of its own."""
+        """True if the prompt itself can suggest values of arguments."""
         return bool(self.choices)
 
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
@@ -105,7 +105,7 @@ def user_message(content: Any) -> PromptMessage:
 
 
 def assistant_message(content: Any) -> PromptMessage:
-    """Return a message of the assistant."""
+    """Return a message of the assistant: a text, content, or a value as JSON."""
     return PromptMessage("assistant", block_of(content))
 
 

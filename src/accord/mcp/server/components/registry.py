@@ -1,14 +1,13 @@
 """Registries of components, and the clients that see them.
 
-Components can be added and removed while they are served. A registry may be included in others: a
-component added here is added there as well, under the name that the namespace of the other gives
-it:
+Components can be added and removed while they are served. A registry may be included in another
+registry, which then has the same components under prefixed names:
 
     forecast             weather_forecast
     config://app         config://weather/app
 
-Lists and calls ask `is_permitted`, so that exactly the listed components can be called. Only
-components with a condition are checked; the others cost nothing.
+Lists and calls both use `is_permitted`, so that exactly the listed components can be called. Only
+components with a condition are checked.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ class RestrictedComponent(Protocol):
 
     @property
     def scopes(self) -> frozenset[str]:
-        """The scopes that a principal needs."""
+        """The scopes that a principal needs to use the component."""
 
     @property
     def allow(self) -> Allow | None:
-        """A further condition; None for none."""
+        """An additional condition for principals; None if there is no such condition."""
 
 
 def check_allow(allow: Allow | None) -> Allow | None:
-    """Raise RegistrationError for an async function.
+    """Return `allow`, or raise RegistrationError if it is an async function.
 
-    Its coroutines would always count as true.
+    The coroutine that such a function returns would always count as true.
     """
     if iscoroutinefunction(allow):
         raise RegistrationError("`allow` is a plain function of the principal, not an async one")
@@ -63,11 +62,11 @@ def is_permitted(component: RestrictedComponent, principal: Principal | None) ->
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
-"""RFC 3986, section 3.1, and the slashes before an authority."""
+"""The scheme of a URI (RFC 3986, section 3.1), with the slashes before an authority."""
 
 
 class Namespace(Struct, frozen=True):
-    """The names under one prefix; an empty one changes nothing."""
+    """A mapping of names and URIs to prefixed ones; an empty prefix changes nothing."""
 
     prefix: str = ""
 
@@ -78,13 +77,13 @@ class Namespace(Struct, frozen=True):
             )
 
     def name(self, name: str) -> str:
-        """Return the outer name of an inner one."""
+        """Return a name with the prefix."""
         return f"{self.prefix}_{name}" if self.prefix else name
 
     def uri(self, uri: str) -> str:
-        """Return the outer form of an inner URI or template.
+        """Return a URI or URI template with the prefix after its scheme.
 
-        Raises RegistrationError for one without a scheme.
+        Raises RegistrationError for a URI without a scheme.
         """
         if not self.prefix:
             return uri
@@ -94,7 +93,7 @@ class Namespace(Struct, frozen=True):
         return f"{found[0]}{self.prefix}/{uri[found.end() :]}"
 
     def inner_uri(self, uri: str) -> str:
-        """Return the inner form of an outer URI; itself if the prefix does not match."""
+        """Return a URI without the prefix; unchanged if it does not have the prefix."""
         found = _SCHEME.match(uri)
         start = f"{self.prefix}/"
         if not self.prefix or found is None or not uri.startswith(start, found.end()):
@@ -107,11 +106,11 @@ Enabled: TypeAlias = Callable[[Context], bool]
 
 
 class Component(RestrictedComponent, Protocol):
-    """An item of a registry."""
+    """A component in a registry: a tool, resource or prompt."""
 
     @property
     def enabled(self) -> Enabled | None:
-        """A condition per request; None for none."""
+        """A condition that is checked for each request; None if there is no such condition."""
 
 
 T = TypeVar("T", bound=Component)
@@ -121,7 +120,7 @@ Inclusion: TypeAlias = Callable[[str, T], tuple[str, T]]
 
 
 class ComponentRegistry(Generic[T]):
-    """An observable table of `T`, in the order of addition."""
+    """An observable table of components by name, in the order of addition."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
@@ -131,7 +130,7 @@ class ComponentRegistry(Generic[T]):
         self._above: list[tuple[ComponentRegistry[T], Inclusion[T]]] = []
         self.get = self._things.get
         self.version = 0
-        """Grows with every change."""
+        """The version of the registry, which grows with every change."""
         self.observers: list[Callable[[], None]] = []
         self._conditional: tuple[T, ...] = ()
         self._conditional_at = 0
@@ -157,7 +156,7 @@ class ComponentRegistry(Generic[T]):
 
     @property
     def last_number(self) -> int:
-        """The highest number so far."""
+        """The highest number of any component so far."""
         return self._last
 
     @property
@@ -167,7 +166,7 @@ class ComponentRegistry(Generic[T]):
 
     @property
     def conditional(self) -> tuple[T, ...]:
-        """Components that not every client sees."""
+        """Components with scopes or conditions, which not every client sees."""
         if self._conditional_at != self.version:
             self._conditional = tuple(
                 each
@@ -180,7 +179,7 @@ class ComponentRegistry(Generic[T]):
     def add(self, name: str, thing: T) -> None:
         """Add a component.
 
-        Raises `RegistrationError` if the name is taken, here or where this is included.
+        Raises `RegistrationError` if the name is taken in this registry or one that includes it.
         """
         self.check_free(name, thing)
         self.put(name, thing)
@@ -188,7 +187,7 @@ class ComponentRegistry(Generic[T]):
     def remove(self, name: str) -> None:
         """Remove a component.
 
-        Raises `RegistrationError` if there is none of that name.
+        Raises `RegistrationError` if there is no component of that name.
         """
         thing = self._things.get(name)
         if thing is None:
@@ -196,7 +195,7 @@ class ComponentRegistry(Generic[T]):
         self.drop(name, thing)
 
     def replace(self, name: str, thing: T) -> None:
-        """Put `thing` in the place of the component called `name`, or add it."""
+        """Replace the component called `name` by `thing`, or add it if there is none."""
         old = self._things.get(name)
         if old is None:
             self.add(name, thing)
@@ -214,7 +213,10 @@ class ComponentRegistry(Generic[T]):
             other.check_free(*place(name, thing))
 
     def include_in(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
-        """Mirror this registry in `other` from now on, as `place` says."""
+        """Add all components of this registry, now and later, to `other`.
+
+        `place` returns the name and form of a component in `other`.
+        """
         self._above.append((other, place))
         for name, thing in self._things.items():
             other.put(*place(name, thing))
@@ -226,14 +228,14 @@ class ComponentRegistry(Generic[T]):
             yield from registry.ancestors()
 
     def check_free(self, name: str, thing: T) -> None:
-        """Raise `RegistrationError` if the name is taken, here or where this is included."""
+        """Raise `RegistrationError` if the name is taken here or in an including registry."""
         if name in self._things:
             raise RegistrationError(f"there is a {self._noun} '{name}' already")
         for registry, place in self._above:
             registry.check_free(*place(name, thing))
 
     def put(self, name: str, thing: T) -> None:
-        """Add a component under a free name, here and where this is included."""
+        """Add a component under a free name to this registry and those that include it."""
         self._things[name] = thing
         self._last += 1
         self._numbers[name] = self._last
@@ -242,7 +244,7 @@ class ComponentRegistry(Generic[T]):
             registry.put(*place(name, thing))
 
     def drop(self, name: str, thing: T) -> None:
-        """Remove a component, here and where this is included."""
+        """Remove a component from this registry and those that include it."""
         del self._things[name], self._numbers[name]
         self._changed()
         for registry, place in self._above:
@@ -266,7 +268,7 @@ class View(Generic[T]):
         hidden = [each for each in registry.conditional if not is_visible(each, incoming, context)]
         self._hidden = hidden
         self.key: Any = tuple(map(id, hidden))
-        """Equal for clients that see the same, until the registry changes."""
+        """Equal for clients that see the same components, until the registry changes."""
 
     def numbered(self) -> list[tuple[int, T]]:
         """Return the visible components with their numbers."""
