@@ -217,7 +217,7 @@ class Handler:
         self.begin: Callable[[Any, Context | None], Any] = (
             self._begin_direct if is_direct else _call if self.is_quick else self._begin
         )
-        """Run a bound call. Return the result of a quick function, else a coroutine of the result."""
+        """Run a bound call. Return the result of a quick function, else a coroutine of it."""
 
     @property
     def is_quick(self) -> bool:
