@@ -1,4 +1,4 @@
-"""The context of a handler: its request, and the ways to its client."""
+"""The context of a handler: its request, and the methods to reach the client."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Done:
-    """A finished operation; awaiting it costs nothing."""
+    """The awaitable result of an operation that is already done."""
 
     __slots__ = ()
 
@@ -54,9 +54,9 @@ DONE = Done()
 
 
 class Context(Struct, eq=False):
-    """One request being served, for parameters annotated with `Context`.
+    """The request being served, for parameters annotated with `Context`.
 
-    Methods that send something (`progress`, `log`) have sent it when they return; awaiting them is
+    The methods `progress` and `log` have sent their notification when they return; awaiting them is
     possible and unnecessary.
     """
 
@@ -66,9 +66,9 @@ class Context(Struct, eq=False):
     _asker: Asker | None = None
     _params: AnswerableParams | None = None
     asking: Asking | None = None
-    """The input channel of this request; None until it is used. For the methods of the protocol."""
+    """The input channel of this request, for methods of the protocol; None until first used."""
     is_held: bool = False
-    """True while the handler continues after the answer to its request."""
+    """True while the handler continues, as a task, after its request was answered."""
     _progress: float = -inf
     _begin_task: Callable[[], Awaitable[None]] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -81,7 +81,7 @@ class Context(Struct, eq=False):
 
     @property
     def client(self) -> Implementation | None:
-        """The client's name and version, as it reports them."""
+        """The client's name and version, as reported by the client."""
         return self._incoming.client_info
 
     @property
@@ -90,7 +90,7 @@ class Context(Struct, eq=False):
 
     @property
     def principal(self) -> Principal | None:
-        """The authenticated caller; None for an anonymous one."""
+        """The authenticated caller; None for an anonymous caller."""
         return self._incoming.link.principal
 
     @property
@@ -112,7 +112,7 @@ class Context(Struct, eq=False):
         return job(function) if self._params is None else _asking_job(job(partial(_run, function)))
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the event loop and wait for it in a thread.
+        """Run a coroutine on the event loop and wait for its result in this thread.
 
         For handlers that are plain functions: `answer = context.from_thread(context.elicit("Your
         name?", str))`.
@@ -134,7 +134,7 @@ class Context(Struct, eq=False):
             waiting.discard(task)
 
     def end(self) -> None:
-        """Cancel leftovers of a handler that has ended or lost its caller."""
+        """Cancel coroutines and one-time functions that a handler has left running."""
         if self.is_held:
             return
         for task in tuple(self._waiting or ()):
@@ -145,9 +145,9 @@ class Context(Struct, eq=False):
     # Notifications
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> Done:
-        """Report the progress of this request, if the client wants reports.
+        """Report the progress of this request, if the client has requested progress.
 
-        Progress only grows: a value that is not above the last one is logged and not sent.
+        The value must grow: a value that is not above the last one is logged and not sent.
         """
         token = self._incoming.meta.progress_token
         if token is not UNSET and not progress > self._progress:
@@ -176,14 +176,14 @@ class Context(Struct, eq=False):
         return DONE
 
     def _tell(self, method: str, params: Any) -> None:
-        """Send a notification from the handler's thread, whichever it is."""
+        """Send a notification from any thread that the handler runs in."""
         self._on_loop(partial(self._incoming.link.notify, method, params))
 
     def close_stream(self) -> None:
         """Release the HTTP connection that waits for the answer.
 
-        The client comes back for the answer. Saves a connection during a long operation; does
-        nothing for other transports and eras.
+        The client reconnects for the answer. This saves a connection during a long operation; it
+        does nothing for other transports and in the stateless era.
         """
         self._on_loop(self._incoming.link.close_stream)
 
@@ -208,7 +208,7 @@ class Context(Struct, eq=False):
     # Input requests
 
     def is_asking(self) -> bool:
-        """Return whether the handler waits for its client rather than works."""
+        """Return whether the handler is waiting for an answer of the client."""
         return self.asking is not None and self.asking.waiting > 0
 
     @overload
@@ -221,10 +221,10 @@ class Context(Struct, eq=False):
     async def elicit(self, message: str, form: type[T], *, key: str = "") -> Answer[T]: ...
 
     async def elicit(self, message: str, form: Any = None, *, key: str = "") -> Any:
-        """Ask the user to fill in a form, or without one to agree.
+        """Ask the user to fill in a form, or without a form to agree.
 
         The form is a type with simple fields, one simple type, or a schema. Raises RpcError if the
-        client cannot show it.
+        client cannot show the form.
         """
         return await self._ask(key, Elicit(message, form))
 
@@ -233,8 +233,8 @@ class Context(Struct, eq=False):
     ) -> Answer[None]:
         """Ask the user to open a page, for data that the client must not see.
 
-        An answer means that the user has agreed, not that they have finished: report that with
-        `server.elicitation_completed(id)`.
+        `Accepted` means that the user has agreed to open the page, not that they have finished:
+        report that with `server.elicitation_completed(id)`.
         """
         return await self._ask(key, ElicitUrl(message, url, id=id or token_urlsafe(16)))
 
@@ -274,7 +274,7 @@ class Context(Struct, eq=False):
         )
 
     async def roots(self, *, key: str = "") -> list[Root]:
-        """Return the locations that the server may work in."""
+        """Ask the client for the locations that the server may work in."""
         return await self._ask(key, Roots())
 
     async def ask(self, **questions: Question[Any]) -> dict[str, Any]:
@@ -296,16 +296,16 @@ class Context(Struct, eq=False):
     async def once(self, key: str, function: Callable[[], Any]) -> Any:
         """Return the result of `function`, plain or async, called once per request.
 
-        A handler that asks may be run again from its start for each answer: put one-time effects
-        here, or after the last question. The result is kept as JSON.
+        A handler that asks questions may be run again from its start for each answer: put one-time
+        effects into `function`, or after the last question. The result is stored as JSON.
         """
         return await self.prepare_asking().once.do(key, function)
 
     async def start_task(self) -> None:
-        """Continue as a task, in tools with `starts_task=True`.
+        """Continue the call as a task, in tools with `starts_task=True`.
 
-        The client gets its handle now, and later questions belong to the task. Does nothing in a
-        call that cannot become a task or is one already.
+        The client gets the handle of the task now, and later questions belong to the task. Does
+        nothing in a call that cannot become a task or is a task already.
         """
         if self._begin_task is not None:
             await self._begin_task()
@@ -317,7 +317,7 @@ class Context(Struct, eq=False):
     def prepare_asking(self) -> Asking:
         """Return the input channel of this request.
 
-        Raises RpcError for a request with the answers of another one.
+        Raises RpcError if the request carries the answers of another request.
         """
         if self.asking is None:
             if self._asker is None or self._params is None:
@@ -336,7 +336,10 @@ class Context(Struct, eq=False):
         asking: Asking | None = None,
         begin_task: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Change the conditions of a running handler, for tasks."""
+        """Replace the request, the input channel and the start function of a handler.
+
+        A running handler gets those of a task when its call becomes a task.
+        """
         self._begin_task = begin_task
         if incoming is not None:
             self._incoming = incoming
@@ -347,7 +350,8 @@ class Context(Struct, eq=False):
 def _run(function: Callable[[], Any]) -> Any:
     """Return the result of a function in a thread.
 
-    Futures of threads carry only `Exception`s, so an `InputRequired` is returned as a value.
+    The future of a thread can only raise an `Exception`, so an `InputRequired` is returned as a
+    value.
     """
     try:
         return function()

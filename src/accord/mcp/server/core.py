@@ -1,11 +1,11 @@
-"""The core of a server: the table of its methods, and the way of a request through them.
+"""The core of a server: the table of its methods, and the path of a request to a method.
 
     bytes ─▶ dispatcher ─▶ plan: decode params, admit the request
           ─▶ middleware, if any ─▶ method ─▶ component
 
 A method takes typed params and the incoming request; it returns its result, or a coroutine of it.
-The core does not know the transport. A client's access decides which components it sees, which
-pages of lists it gets, the cache scope of results, and how many calls may run.
+The core does not know the transport. `Access` determines, for each request, the components that the
+client sees, the pages of lists, the cache scope of results, and time limits.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from accord.mcp.server.task_runner import Tasks
 
 
 class Access:
-    """The components of one server, by request."""
+    """Access of requests to the components of one server."""
 
     def __init__(self, runner: HandlerRunner) -> None:
         self._runner = runner
@@ -90,7 +90,7 @@ class Access:
     ) -> Any:
         """Return a page of the components that the client sees.
 
-        `where` selects a part of the registry. Raises RpcError for an invalid cursor.
+        `where` selects some components of the registry. Raises RpcError for an invalid cursor.
         """
         conditional = registry.conditional
         context = self._runner.context(incoming) if conditional else None
@@ -128,9 +128,10 @@ class Access:
         *,
         where: Callable[[Any], bool] | None = None,
     ) -> Any:
-        """Return a page of a registry followed by a source, or its coroutine.
+        """Return a page of a list with a source, or a coroutine of the page.
 
-        Only components that the client sees are listed. Raises RpcError for an invalid cursor.
+        Only registry components that the client sees are listed. Raises RpcError for an invalid
+        cursor.
         """
         conditional = registry.conditional
         view = View(registry, incoming, self._runner.context(incoming) if conditional else None)
@@ -150,20 +151,20 @@ class Access:
         )
 
     def cache_scope(self, incoming: Incoming, *, depends: bool = False) -> CacheScope:
-        """Return the cache scope: private if anything depends on the caller."""
+        """Return the cache scope of a result: private if the result depends on the caller."""
         return "private" if depends or incoming.link.principal is not None else "public"
 
     # Components
 
     def is_enabled(self, component: Component, incoming: Incoming) -> bool:
-        """Return whether a component exists for this request.
+        """Return whether a component is enabled for this request.
 
         Permissions are checked separately.
         """
         return component.enabled is None or component.enabled(self._runner.context(incoming))
 
     def check_permission(self, component: RestrictedComponent, incoming: Incoming) -> None:
-        """Raise RpcError if the principal may not use a component."""
+        """Raise RpcError if the request's principal may not use a component."""
         principal = incoming.link.principal
         if is_permitted(component, principal):
             return
@@ -180,9 +181,9 @@ class Access:
         )
 
     def find_resource(self, uri: str, incoming: Incoming) -> tuple[ServedResource, dict[str, Any]]:
-        """Return the resource at `uri` and the variables of its template.
+        """Return the resource for `uri`, and the values of its template's variables.
 
-        Raises RpcError if there is none, or the client may not read it.
+        Raises RpcError if there is no such resource, or the client may not read it.
         """
         found = self._index.find(uri)
         if found is None or not self.is_enabled(found[0], incoming):
@@ -200,9 +201,9 @@ class Access:
         )
 
     def supported(self, wanted: SubscriptionFilter, incoming: Incoming) -> SubscriptionFilter:
-        """Return the part of a subscription that is honoured.
+        """Return the part of a requested subscription that the server supports.
 
-        It has the lists that exist, and the resources that the client may read.
+        That is the lists that exist, and the resources that the client may read.
         """
         server = self._server
         uris = wanted.resource_subscriptions[: server.limits.max_subscriptions]
@@ -225,11 +226,11 @@ class Access:
     # Time
 
     def seconds_for(self, timeout: float | None | UnsetType) -> float | None:
-        """Return a handler's time limit; None if it has a timeout of its own."""
+        """Return the server's time limit; None if the handler has a timeout of its own."""
         return self._server.limits.call_seconds if timeout is UNSET else None
 
     def too_late(self, what: str, incoming: Incoming) -> Callable[[float], NoReturn]:
-        """Return a function that raises RpcError for a handler that timed out."""
+        """Return a function that raises RpcError because a handler timed out."""
 
         def raise_it(seconds: float) -> NoReturn:
             raise failure(
@@ -247,13 +248,13 @@ STATELESS: Final = (Era.STATELESS,)
 
 
 class MethodRow(Struct, frozen=True):
-    """One method: type of its params, implementation, eras."""
+    """A method of the protocol: the type of its params, its function and its eras."""
 
     kind: type[Params]
     serve: Callable[[Any, Incoming], Any]
     eras: tuple[Era, ...] = BOTH
     result: type[Result] = Result
-    """The type of results that are ready bytes, for middleware that inspects them."""
+    """The type of the method's results, with which middleware can inspect encoded results."""
 
 
 class MethodTable(Struct, frozen=True):
@@ -266,7 +267,7 @@ class MethodTable(Struct, frozen=True):
 class Core:
     """The methods of one server, as a router that any transport can serve.
 
-    `table` gives the methods; it may use the runner, the access and the tasks of this core.
+    `table` returns the methods; it may use the runner, the access and the tasks of this core.
     """
 
     def __init__(self, server: ServerState, table: Callable[[Core], MethodTable]) -> None:
@@ -275,8 +276,8 @@ class Core:
         self.access = Access(self.runner)
         self.tasks = Tasks(self.runner)
         self.readers: dict[str, Callable[[Any], Params]] = {}
-        """Decoders of the raw params by method, for code that must inspect params before they are
-        served. Call them after `check_members` has passed. They raise `REFUSALS`; the decoded
+        """Decoders of raw params, by method, for transports that inspect params before a request is
+        served. Call `check_members` before the decoder. A decoder raises `REFUSALS`; the decoded
         params may be served in place of the raw ones."""
         self._admission = RequestAdmission(server.codes)
         self.router = Router(request_errors=self._admission.request_error)
@@ -329,7 +330,7 @@ class Core:
         params: Params,
         incoming: Incoming,
     ) -> Any:
-        """Serve a request once its guards let it pass."""
+        """Serve a request after all awaitables of its guards have completed."""
         for wait in waiting:
             await wait
         if self.server.middlewares:
@@ -372,7 +373,7 @@ class Core:
 
 
 class _MethodGate:
-    """The check that a method is served: in the era of the request, and by this server."""
+    """The check that a method is served in the request's era and by this server."""
 
     __slots__ = ("_eras", "_feature", "_is_there", "_name", "_server", "is_open")
 
@@ -383,10 +384,10 @@ class _MethodGate:
         self._feature = feature_of(name)
         self._is_there = self._feature is None
         self.is_open = self._is_there and eras is BOTH
-        """True once every request passes, so that there is nothing left to check."""
+        """True if every request passes, so that `check` need not be called any more."""
 
     def check(self, incoming: Incoming) -> None:
-        """Raise RpcError unless the method is served to the client of this request."""
+        """Raise RpcError unless the method is served in the request's era and by this server."""
         if self._eras is not BOTH:
             check_era(incoming, self._eras)
         if not self._is_there:
@@ -415,9 +416,9 @@ class ServableServer(ServerState, Protocol):
 
 
 def _notification_plan(handle: Plan) -> Plan:
-    """Return a plan for a notification.
+    """Return a plan that serves a notification.
 
-    A request with the name of a notification asks for a method that does not exist.
+    A request with the name of a notification gets the error for an unknown method.
     """
 
     def plan(params: Any, context: RpcContext | None) -> Any:

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Deadlines:
-    """The deadlines of what one server runs."""
+    """The deadlines of all handlers that one server runs."""
 
     def __init__(self) -> None:
         self._watch: _Watch | None = None
@@ -57,8 +57,8 @@ class Deadlines:
     ) -> T:
         """Return the result of `work`, or of `late` after a timeout.
 
-        Work that waits for its client when the time is up gets the same time again, because people
-        are slow.
+        Work that waits for an answer of the client when the time is up gets the same time again,
+        because people are slow.
         """
         if seconds is None:
             return await work
@@ -73,7 +73,7 @@ class Deadlines:
             deadline.end()
 
     def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
-        """Cancel the current task after `seconds`, unless the deadline ends before."""
+        """Cancel the current task after `seconds`, unless the deadline is ended earlier."""
         watch = self._watch
         # Asking for the running loop is slow; a current task on the known loop shows that it runs.
         task = None
@@ -102,9 +102,9 @@ class Deadline(Struct, eq=False):
     rung: bool = False
 
     def has_passed(self) -> bool:
-        """Return whether this deadline alone has cancelled the task.
+        """Return whether only this deadline has cancelled the task, and undo that.
 
-        If so, the task is uncancelled.
+        If something else has cancelled the task too, it stays cancelled.
         """
         return self.rung and self.task.uncancel() == 0
 
@@ -138,15 +138,15 @@ class _Watch:
 
 
 def never() -> bool:
-    """Return False, for work that never waits for its client."""
+    """Return False: the callback for work that never waits for the client."""
     return False
 
 
 def too_large(result: Result, size: int, most: int, incoming: Incoming, profile: Profile) -> Result:
-    """Return a replacement for a result that is too large.
+    """Return a result that replaces one of more than `most` bytes.
 
-    Results that do not come from a component are returned as they are. Raises RpcError for results
-    that cannot report an error.
+    The result of a tool is replaced by an error for the model. Raises RpcError for a resource or a
+    prompt. Results of other methods are returned unchanged.
     """
     message = f"The result of {size:,} bytes is over the limit of {most:,}"
     if isinstance(result, CallToolResult):
@@ -160,7 +160,7 @@ _COMPLETE: Final = b'"resultType":"complete",'
 
 
 class ResultEncoder:
-    """The encoder of one server's results."""
+    """The encoder of one server's results, for clients of both eras."""
 
     def __init__(
         self,
@@ -179,7 +179,8 @@ class ResultEncoder:
     def finish(self, result: Result, incoming: Incoming) -> Any:
         """Return the encoded result of this request.
 
-        Raises RpcError if it is too large.
+        Raises RpcError if the contents of a resource or prompt are too large. While middleware is
+        running, the result is returned unencoded.
         """
         if incoming.unfinished:
             return result
@@ -196,7 +197,7 @@ class ResultEncoder:
         return Raw(body if incoming.era is Era.HANDSHAKE else self._stateless(result, body))
 
     def _stateless(self, result: Result, body: bytes) -> bytes:
-        """Return a result with its type and its server (2026-07-28, overview)."""
+        """Add the result type and the server's name to a result (2026-07-28, overview)."""
         is_complete = result.result_type == COMPLETE
         if result.meta is not None:
             body = encode(replace(result, meta={SERVER_INFO: self._info, **result.meta}))
@@ -207,7 +208,7 @@ class ResultEncoder:
         return start + (b"}" if body == b"{}" else b"," + body[1:])
 
     def finish_list(self, body: bytes) -> bytes:
-        """Finish an encoded object with members in the same way."""
+        """Add the same members as `finish` to an encoded list."""
         return self._more + body[1:]
 
 
@@ -226,9 +227,9 @@ class HandlerRunner:
         self.deadlines = Deadlines()
 
     def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
-        """Return the context of a handler; with `params`, one that may ask the client.
+        """Return the context of a handler; with `params` the handler may ask the client.
 
-        Raises RpcError for params with the answers of another request.
+        Raises RpcError if the params carry the answers of another request.
         """
         if incoming.shared is not None:
             shared: Context = incoming.shared
@@ -245,9 +246,10 @@ class HandlerRunner:
         incoming: Incoming,
         make: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Return the encoded result of a handler, after `make` if given.
+        """Return the encoded result of a handler; `make` encodes it, if given.
 
-        If the handler asked unanswered questions, return those. Ends the context in any case.
+        If the handler has asked questions that are unanswered, return those instead. The context
+        ends in any case.
         """
         try:
             result = await work
@@ -269,7 +271,7 @@ class HandlerRunner:
     def unforeseen(self, error: Exception, case: str, incoming: Incoming) -> RpcError | None:
         """Return the extended profile's error for a function that failed.
 
-        None for errors that are sent as they are, and in the standard profile, which has one
+        None for errors that are sent unchanged, and in the standard profile, which uses one
         internal error for all failures.
         """
         extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
@@ -288,7 +290,7 @@ class HandlerRunner:
 
 
 def _must_leave(error: BaseException) -> bool:
-    """Return whether the caller no longer waits for a result."""
+    """Return whether the error means that no caller waits for a result any more."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0

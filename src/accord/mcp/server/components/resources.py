@@ -1,8 +1,8 @@
 """Resources and templates: their index by URI, functions, fixed values, files, folders.
 
-A URI of a resource is looked up; a URI of a template is matched only with templates that begin the
-same way. Files are read for each request, in a thread. UTF-8 of a textual type is sent as text,
-anything else as a blob.
+The URI of a resource is looked up directly; any other URI is matched only with templates that begin
+the same way. Files are read for each request, in a thread. Files of a textual type in UTF-8 are
+sent as text, all others as blobs.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ from accord.mcp.server.context import Context
 
 
 class ResourceNotFoundError(Exception):
-    """Raised by handlers of templates for a URI without a resource."""
+    """An error that handlers of templates raise for a URI without a resource."""
 
 
 class ResourceOptions(TypedDict, total=False):
     """Options of a resource."""
 
     name: str | None
-    """Its name; by default the function's."""
+    """The resource's name; by default the function's name."""
     title: str
-    """Its name for people."""
+    """The resource's name for people."""
     description: str | None
-    """Its description; the docstring by default."""
+    """The resource's description; by default the function's docstring."""
     mime_type: str
-    """Media type of its contents; by default text/plain, application/json or
+    """Media type of the contents; by default text/plain, application/json or
     application/octet-stream, depending on the return value."""
     size: int | None
     """Size in bytes, if known; not for templates."""
     annotations: Annotations | None
     icons: tuple[Icon, ...]
     meta: Meta | None
-    """`_meta` of its definition."""
+    """`_meta` of the resource's definition."""
     inline: bool
     """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
     """Time limit of reading in seconds, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """The scopes that a principal needs to see and read it."""
+    """The scopes that a principal needs to see and read the resource."""
     allow: Allow | None
-    """A further condition on principals that see and read it: `lambda principal: …`."""
+    """An additional condition for principals to see and read it: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request if its client sees it."""
+    """Decides for each request if its client sees the resource."""
     ttl_ms: int
-    """Time for which clients may cache its contents, in milliseconds."""
+    """Time for which clients may cache the contents, in milliseconds."""
 
 
 class ServedResource:
@@ -96,31 +96,31 @@ class ServedResource:
         self.timeout = timeout
         self.ttl_ms = ttl_ms
         self.choices: Mapping[str, Sequence[str]] = choices or {}
-        """Known values of variables."""
+        """Possible values of the template's variables, for completion."""
 
     @property
     def address(self) -> str:
-        """The URI, or the template as it was written."""
+        """The URI of the resource, or the template as the application wrote it."""
         return address_of(self.definition)
 
     def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents] | Awaitable[list[ResourceContents]]:
-        """Return the contents, or a coroutine of them.
+        """Return the contents of the resource, or a coroutine of them.
 
-        Raises the exceptions of the code that reads.
+        Raises the exceptions of the code that reads the contents.
         """
         raise NotImplementedError
 
     def watch(self, uri: str) -> None:
-        """Start watching for new contents at `uri`.
+        """Start watching for changed contents at `uri`, so that clients are notified.
 
-        For resources with contents from elsewhere.
+        Only resources of other servers need this; by default nothing happens.
         """
 
     @property
     def completes(self) -> bool:
-        """True if it has suggestions of its own."""
+        """True if the resource itself can suggest values of its variables."""
         return bool(self.choices)
 
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
@@ -133,9 +133,9 @@ def address_of(definition: Resource | ResourceTemplate) -> str:
 
 
 class ResourceIndex:
-    """An index of a registry's resources by URI.
+    """An index of a registry's resources and templates, to find them by URI.
 
-    Rebuilt after the registry has changed.
+    The index is rebuilt after the registry has changed.
     """
 
     def __init__(self, registry: ComponentRegistry[ServedResource]) -> None:
@@ -145,9 +145,9 @@ class ResourceIndex:
         self._lengths: tuple[int, ...] = ()
 
     def find(self, uri: str) -> tuple[ServedResource, dict[str, Any]] | None:
-        """Return the resource and the variables of its template.
+        """Return the resource for a URI, and the values of its template's variables.
 
-        Of several matching templates, the one added first.
+        Of several matching templates, the template added first is used. None if nothing matches.
         """
         found = self._registry.get(uri)
         if found is not None and found.template is None:
@@ -178,9 +178,9 @@ class ResourceIndex:
 
 
 def _literal_start(template: str) -> str:
-    """Return the common start of a template's URIs.
+    """Return the text that all URIs of a template begin with.
 
-    Empty if the start can be written in several ways.
+    Return an empty text if URIs may spell this text in several ways.
     """
     start = template.partition("{")[0]
     return start if start.isascii() and "%" not in start else ""
@@ -290,7 +290,10 @@ class FunctionResource(ServedResource):
 
 
 def _check(template: UriTemplate, handler: Handler) -> None:
-    """Check that variables and required parameters match one another."""
+    """Check that variables have parameters, and required parameters have variables.
+
+    Raises RegistrationError otherwise.
+    """
     parameters = handler.parameters
     takes_any = any(each.kind == "var_keyword" for each in parameters)
     names = {each.name for each in parameters if each.kind != "var_keyword"}
@@ -318,7 +321,7 @@ def file_resource(
 ) -> FunctionResource:
     """Return a resource for the file at `path`.
 
-    Raises RegistrationError if there is none.
+    Raises RegistrationError if there is no such file.
     """
     file = Path(path).absolute()
     if not file.is_file():
@@ -331,7 +334,7 @@ def file_resource(
 def folder_resource(
     uri: str, path: str | PathLike[str], **options: Unpack[ResourceOptions]
 ) -> FunctionResource:
-    """Return a resource for all files below `path`, by a template.
+    """Return a template resource that serves all files below the folder `path`.
 
     Raises RegistrationError if there is no such folder, or if the template does not have exactly
     one variable.
@@ -362,7 +365,7 @@ def _read_below(folder: Path, below: str, template: UriTemplate) -> ResourceCont
 
 
 def _inside(folder: Path, below: str) -> Path | None:
-    """Return the file, links followed, if it is below the folder."""
+    """Return the path of a file with links resolved; None if no such file is inside."""
     try:
         file = (folder / below).resolve()
         return file if file.is_relative_to(folder) and file.is_file() else None
@@ -383,7 +386,7 @@ def _read(file: Path, uri: str) -> ResourceContents:
 
 
 def _text(data: bytes, kind: str) -> str | None:
-    """Return the data as text; None for binary data."""
+    """Return the contents of a file as text; None for binary data."""
     if kind != UNKNOWN and not kind.startswith("text/") and not kind.endswith(_TEXTUAL):
         return None
     try:
@@ -395,7 +398,8 @@ def _text(data: bytes, kind: str) -> str | None:
 def _complete(options: ResourceOptions, **known: Any) -> None:
     """Set options that the caller left out.
 
-    The description is empty by default: the docstrings of our own functions describe nothing.
+    The description is empty by default, because the docstrings of our own functions do not describe
+    the resource.
     """
     options.setdefault("description", "")
     for name, value in known.items():

@@ -1,4 +1,4 @@
-"""Tools: definition, conditions and call; and tools made from functions."""
+"""Tools: their definitions, conditions and calls, and tools made from functions."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from accord.schema.validator import JsonSchema, TooComplexError
 log = logging.getLogger("accord.mcp")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_./-]{1,128}")
-"""2025-11-25, tools: the characters that names should consist of."""
+"""The characters that names should consist of (2025-11-25, tools)."""
 
 
 class ToolError(Exception):
-    """A failure for the model to read: its text is the tool's result."""
+    """An error for the model to read: its text becomes the tool's result."""
 
 
 class ToolOptions(TypedDict, total=False):
     """Options of a tool."""
 
     title: str
-    """Its name for people."""
+    """The tool's name for people."""
     description: str | None
-    """Its description for the model; the docstring by default."""
+    """The tool's description for the model; by default the function's docstring."""
     annotations: ToolAnnotations | None
-    """Hints about its side effects."""
+    """Hints about the tool's side effects."""
     icons: tuple[Icon, ...]
     meta: Meta | None
-    """`_meta` of its definition."""
+    """`_meta` of the tool's definition."""
     inline: bool
     """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
@@ -56,19 +56,19 @@ class ToolOptions(TypedDict, total=False):
     concurrency: int | None
     """Limit of concurrent calls, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """The scopes that a principal needs to see and call it."""
+    """The scopes that a principal needs to see and call the tool."""
     allow: Allow | None
-    """A further condition on principals that see and call it: `lambda principal: …`."""
+    """An additional condition for principals to see and call the tool: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request if its client sees it."""
+    """Decides for each request if its client sees the tool."""
     task: TaskSupport
     """Support for calls as tasks: forbidden, optional or required."""
     starts_task: bool
     """True if the function itself begins the task, by `context.start_task()`."""
     input_schema: dict[str, Any] | None
-    """A hand-written schema. The function then takes all arguments as one dict."""
+    """A hand-written input schema. The function then takes all arguments as one dict."""
     output_schema: dict[str, Any] | None
-    """A hand-written schema for checking results."""
+    """A hand-written output schema, which results are checked against."""
     structured: bool
     """True to send results as structured content if their type allows it."""
 
@@ -105,7 +105,7 @@ class ServedTool:
         self.allow = check_allow(allow)
         self.enabled = enabled
         self.task_support: TaskSupport = task
-        """Support for calls as tasks."""
+        """Support for calls as tasks: forbidden, optional or required."""
         self.starts_task = starts_task
         """True if the function itself begins the task, by `context.start_task()`."""
         self.timeout: float | None | UnsetType = UNSET
@@ -120,7 +120,7 @@ class ServedTool:
         """The number of calls in flight."""
 
     def output_schema(self, era: Era) -> dict[str, Any] | None:
-        """Return the schema of its structured content for clients of an era."""
+        """Return the schema of the tool's structured content for clients of an era."""
         return self.definition.output_schema
 
     def call(
@@ -130,7 +130,7 @@ class ServedTool:
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
-        """Return the result of a quick tool, or else a coroutine of it."""
+        """Return the result of a quick tool, or else a coroutine of the result."""
         raise NotImplementedError
 
     def call_alone(
@@ -140,14 +140,14 @@ class ServedTool:
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
-        """Call a tool that uses no context."""
+        """Call a tool that uses no context; the result is that of `call`."""
         raise NotImplementedError
 
 
 def check_name(noun: str, name: Any) -> str:
-    """Return the name of a tool or prompt.
+    """Return the name of a tool or prompt, and warn about unusual characters.
 
-    Raises RegistrationError for an invalid one.
+    Raises RegistrationError if there is no name, as for a lambda, or the name is not a string.
     """
     if not isinstance(name, str) or not name or name == "<lambda>":
         raise RegistrationError(f"a {noun} needs a name, a string that is not empty")
@@ -159,10 +159,10 @@ def check_name(noun: str, name: Any) -> str:
 
 
 def whole_numbers(arguments: bytes | Raw) -> bytes | None:
-    """Return arguments with 3 for 3.0; None if there is nothing to replace.
+    """Return arguments with each 3.0 written as 3; None if there is nothing to replace.
 
     JSON Schema, section 6.1.1: a number without a fraction is an integer, however it is written,
-    and some models write 3.0. The decoder of typed arguments does not accept it as one.
+    and some models write 3.0. The decoder of typed arguments does not accept 3.0 as an integer.
     """
     data = bytes(arguments)
     if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_WALKED:
@@ -179,7 +179,7 @@ def whole_numbers(arguments: bytes | Raw) -> bytes | None:
 
 
 def _without_zeros(data: bytes) -> bytes:
-    """Return JSON with 3 for 3.0, replaced in the text where that is fast.
+    """Return JSON with each 3.0 written as 3, replaced in the text if that is fast.
 
     Walking through a million values in Python would take five times as long as serving them.
     """
@@ -204,7 +204,7 @@ def _cut_zeros(data: bytes) -> bytes:
 
 
 def _whole(value: Any) -> Any:
-    """Return `value` with integers for whole floats; the same object if unchanged."""
+    """Return `value` with whole floats as integers; the same object if nothing changes."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT:
             return int(value)
@@ -220,11 +220,11 @@ def _whole(value: Any) -> Any:
 
 
 _EXACT: Final = 2.0**53
-"""From here on floats are not exact."""
+"""The first whole number for which a float may not be exact."""
 _MAX_TEXTS: Final = 200
-"""The limit of parts between quotes that are put together again."""
+"""The maximum number of parts between quotes: JSON with more strings is left unchanged."""
 _MAX_WALKED: Final = 64
-"""The limit of values that are inspected one by one, which also finds 1e2 and 3.00."""
+"""The maximum number of values that are inspected one by one, which also finds 1e2 and 3.00."""
 
 
 _NOTHING: Final = b"{}"
@@ -351,9 +351,9 @@ class FunctionTool(ServedTool):
 
 
 def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> CallToolResult:
-    """Return the result of a call with wrong arguments.
+    """Return the result of a tool call with wrong arguments.
 
-    Raises RpcError where the profile wants that.
+    Raises RpcError in the extended profile, for clients of the handshake era.
     """
     if profile == "extended" and era is Era.HANDSHAKE:
         raise failure("invalid_tool_arguments", error.message, era=era, profile=profile)
@@ -362,14 +362,14 @@ def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> 
 
 
 def late_result(seconds: float) -> CallToolResult:
-    """Return the result of a call that timed out."""
+    """Return the result of a tool call that timed out."""
     return error_result(f"The tool took longer than {seconds:g} s.")
 
 
 def failed_result(name: str, error: Exception) -> CallToolResult:
-    """Return the result of a call that failed, and log the details.
+    """Return the result of a tool call that failed, and log the error.
 
-    The client gets only a correlation id.
+    The client gets only a correlation id, which the log entry has too.
     """
     correlation_id = secrets.token_hex(8)
     log.error("tool %s failed [%s]", name, correlation_id, exc_info=error)

@@ -6,8 +6,8 @@ checks          checks of a request's head, and of its headers against its body
 responses       errors of refused requests, and the status of answers
 stateless       requests without a session: the stateless era and plain JSON-RPC
 handshake       messages, batches and streams of sessions; HTTP+SSE of 2024-11-05
-sessions        the table of sessions, the requests of a session, the answer to a POST
-http_session    one session, and its streams, which outlive their connections
+sessions        the table of sessions, the requests in a session, the response to a POST
+http_session    one session and its streams, which clients can resume on a new connection
 """
 
 from accord.mcp.server.http.endpoint import McpEndpoint as McpEndpoint

@@ -49,7 +49,7 @@ class _Meta(Struct, gc=False):
 
 
 class MirroredMembers(Struct, gc=False):
-    """The members of params that headers repeat, or that show the era."""
+    """The members of params that HTTP headers repeat, or that show the era."""
 
     meta: _Meta | UnsetType = field(name="_meta", default=UNSET)
     name: Raw | UnsetType = UNSET
@@ -67,7 +67,7 @@ class MirroredMembers(Struct, gc=False):
         return None if self.meta is UNSET else _text(self.meta.version)
 
     def name_for(self, method: str) -> str | None:
-        """Return the expected `Mcp-Name` for a request of `method`."""
+        """Return the `Mcp-Name` that a request of `method` must have; None without one."""
         match NAME_MEMBERS.get(method):
             case "name":
                 return _text(self.name)
@@ -85,9 +85,9 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def read_mirrored_members(params: Any) -> MirroredMembers:
-    """Return the mirrored members of params; none for malformed params.
+    """Return the members of params that headers repeat; no members if malformed.
 
-    The error is reported later.
+    The error for malformed params is reported later.
     """
     if params is UNSET:
         return NO_MIRRORED_MEMBERS
@@ -130,7 +130,7 @@ _JSON_ALONE: Final = ("application/json",)
 
 
 class McpHead(Struct, frozen=True):
-    """The checked head of a request."""
+    """The head of an HTTP request that has passed the checks."""
 
     request: WebRequest
     route: Route
@@ -142,17 +142,17 @@ class McpHead(Struct, frozen=True):
     mcp_method: str | None
     """The header `Mcp-Method`."""
     mcp_name: str | None
-    """The header `Mcp-Name`, decoded; None also for an undecodable one."""
+    """The header `Mcp-Name`, decoded; None if it is missing or cannot be decoded."""
     lines: bytes
-    """Header lines of the response for browsers with another origin."""
+    """Header lines of the response for browser pages of another origin (CORS)."""
     json: bytes
-    """Header lines of a response with JSON."""
+    """Header lines of a response with a JSON body."""
     principal: Principal | None = None
     """The caller, if authenticated before the body was read."""
 
 
 class McpGate:
-    """The checks of one endpoint."""
+    """The checks of request heads at one endpoint."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class McpGate:
         self._plain = plain
 
     def judge(self, request: WebRequest) -> Reply | McpHead:
-        """Admit a request, or return the reply that refuses it."""
+        """Return the checked head of a request, or the reply that refuses the request."""
         route = self._route(request.place)
         fields = request.fields
         cors = self._origins.lines(request)
@@ -203,7 +203,7 @@ class McpGate:
         )
 
     def _reply_for(self, refusal: _MediaRefusal, request: WebRequest) -> Reply:
-        """Return the refusal of a request's media types, in the codes of its version."""
+        """Return the reply for refused media types, with the error code of its version."""
         error = failure(
             refusal.case,
             f"Invalid Request: {refusal.why}",
@@ -213,7 +213,7 @@ class McpGate:
         return Reply(CASES[refusal.case].status, JSON + refusal.lines, encode_failure(None, error))
 
     def _accepted(self, request: WebRequest, route: Route) -> tuple[str, ...]:
-        """Return the media types that a client must accept."""
+        """Return the media types that the request's `accept` header must allow."""
         if self._plain and request.method == "POST":
             says_nothing = VERSION not in request.fields and SESSION not in request.fields
             if says_nothing and route == "endpoint":
@@ -221,7 +221,7 @@ class McpGate:
         return _ACCEPTED.get((route, request.method), ())
 
     def exhausted(self, request: WebRequest) -> Reply:
-        """Return the answer to a body for which there is no memory left."""
+        """Return the reply to a request when no memory is left for its body."""
         version = request.fields.get(VERSION, "")
         error = failure("busy", NO_MEMORY, era=era(version), retryAfter=1)
         return Reply(
@@ -229,7 +229,7 @@ class McpGate:
         )
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        """Return the answer to a body that is too large."""
+        """Return the reply to a request with a body that is too large."""
         version = request.fields.get(VERSION, "")
         error = failure(
             "message_too_large",
@@ -252,8 +252,8 @@ class McpGate:
     def _allows_host(self, request: WebRequest) -> bool:
         """Return whether the requested host name is allowed.
 
-        A name that resolves to the loopback interface and is not one of its own names was made to
-        do so by a foreign DNS server (DNS rebinding).
+        Without `hosts`, requests that arrive on the loopback interface must name a loopback host.
+        Any other name was made to resolve to it by a foreign DNS server (DNS rebinding).
         """
         name = request.fields.get("host", "").lower()
         if not name:
@@ -272,7 +272,7 @@ def _decoded(value: str | None) -> str | None:
 
 
 def refusal_body(message: str) -> bytes:
-    """Return a JSON-RPC error without a request id."""
+    """Return an encoded JSON-RPC error without a request id."""
     return encode_failure(None, own_error("invalid_request", f"Invalid Request: {message}"))
 
 
@@ -291,7 +291,7 @@ class _MediaRefusal(Struct, frozen=True):
     case: Literal["unsupported_media_type", "media_type_not_acceptable"]
     why: str
     lines: bytes = b""
-    """Header lines of the answer."""
+    """Additional header lines of the reply."""
 
 
 def _media_refusal(request: WebRequest) -> _MediaRefusal | None:
@@ -324,25 +324,25 @@ def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> _MediaRefus
 
 
 def _range(element: str) -> str:
-    """Return the media range of one element; empty for weight 0 (not acceptable)."""
+    """Return the media range of an `accept` element; empty for weight 0 (not acceptable)."""
     media_range, *parameters = (part.strip(" \t") for part in element.split(";"))
     unwanted = any(re.fullmatch(r"q=0(\.0*)?", each) for each in parameters)
     return "" if unwanted else media_range
 
 
 class AdmittedHttpRequest(Struct, frozen=True, eq=False):
-    """One admitted HTTP request."""
+    """An HTTP request that has passed the checks and authentication."""
 
     head: McpHead
     principal: Principal | None
     exchange: Exchange
 
     def accept(self) -> None:
-        """Reply to a message without an answer (2025-03-26 and later, transports)."""
+        """Reply 202 to a notification or a response (2025-03-26 and later, transports)."""
         self.exchange.reply(b"", status=202, headers=self.head.lines)
 
     def refuse(self, status: int, error: RpcError, id: Any = UNSET, headers: bytes = b"") -> None:
-        """Answer with an error; `id` is that of the message, if known."""
+        """Reply with an error; `id` is the id of the refused message, if it is known."""
         body = encode_failure(None if id is UNSET else id, error)
         self.exchange.reply(body, status=status, headers=self.head.json + headers)
 
@@ -350,13 +350,13 @@ class AdmittedHttpRequest(Struct, frozen=True, eq=False):
 _NAMED_BY: Final = {
     method: "task_id" if member == "taskId" else member for method, member in NAME_MEMBERS.items()
 }
-"""The attribute of the params that `Mcp-Name` repeats."""
+"""The attribute of a method's params that the header `Mcp-Name` repeats."""
 
 log = logging.getLogger("accord.mcp.http")
 
 
 class HeaderCheck:
-    """The header checks of one server, including headers of tool arguments."""
+    """The comparison of headers with messages, including headers for tool arguments."""
 
     def __init__(self, tools: ComponentRegistry[ServedTool]) -> None:
         self._tools = tools
@@ -364,9 +364,9 @@ class HeaderCheck:
         self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
 
     def agree(self, head: McpHead, method: str, params: Params) -> bool:
-        """Return whether the headers agree with the request.
+        """Return whether the headers match the request, in a fast check.
 
-        A fast check: False may also mean that a full check is needed.
+        False may also mean that the full check `fault` is needed.
         """
         if params.meta.protocol_version != head.version or method != head.mcp_method:
             return False
@@ -377,7 +377,7 @@ class HeaderCheck:
         return name == head.mcp_name and not (method == "tools/call" and self._of_tool(name))
 
     def fault(self, head: McpHead, method: str, found: MirroredMembers) -> RpcError | None:
-        """Return the error for a request's headers; None if they are correct."""
+        """Return the error for headers that do not match the request; None if they match."""
         version = found.version
         if version is None:
             return missing_version(head.version)
@@ -394,7 +394,7 @@ class HeaderCheck:
         return None if wrong is None else header_mismatch(wrong)
 
     def _of_tool(self, name: str) -> tuple[HeaderParameter, ...]:
-        """Return the parameters of a tool that headers repeat."""
+        """Return the parameters of a tool that are repeated in headers."""
         if self._tools.version != self._version:
             self._version = self._tools.version
             self._parameters.clear()

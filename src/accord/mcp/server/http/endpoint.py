@@ -6,7 +6,7 @@ POST ─▶ gate ─▶ authentication ─▶ kind of the body:
                                     `initialize` ─▶ a new session
                                     no MCP, if plain calls are on ─▶ PlainCall
                                     anything else ─▶ its session ─▶ SessionCall
-GET ─▶ … ─▶ its session: announcements, or a stream to be resumed
+GET ─▶ … ─▶ its session: announcements, or a resumed stream
 DELETE ─▶ … ─▶ its session ends
 """
 
@@ -74,7 +74,7 @@ HTTP_LIMITS: Final = Limits(
 )
 PULSE_SECONDS: Final = 15.0
 SAVE_SECONDS: Final = 1.0
-"""Minimum time to wait for changes of sessions when the endpoint closes."""
+"""Minimum time that a closing endpoint waits until changes of sessions are stored."""
 
 _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
 """Methods that only clients of the stateless era call."""
@@ -83,16 +83,16 @@ _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
 class McpEndpoint(EndpointState, LivingApp[McpHead]):
     """An MCP server over HTTP; implements `LivingApp`.
 
-    `origins` are the allowed web origins besides the server's own; `hosts` the allowed host names,
-    if the loopback interface is reached under another name. `auth` authenticates callers in place
-    of the server's own. `sessions` and `events` keep the state of the handshake era; with
-    `handshake=False` that era is not served. `batches` allows batches in versions that dropped
-    them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals` sends
-    permission errors with status 200, for clients that discard the body of a 403. `plain` serves
-    requests without session and version as plain JSON-RPC. `pages` are served at their paths, which
-    may lie outside of the endpoint's path. `shared` is the URL of a store (`accord.store`) in which
-    several processes keep their sessions, streams and tasks, so that each can serve the clients of
-    all.
+    `origins` are the allowed web origins besides the server's own; `hosts` are the allowed host
+    names, if the loopback interface is reached under another name. `auth` replaces the server's own
+    authentication. `sessions` and `events` store the state of the handshake era; with
+    `handshake=False` that era is not served. `batches` allows batches in versions that no longer
+    have them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals`
+    sends permission errors with status 200, for clients that discard the body of a 403. `plain`
+    serves requests without session and version as plain JSON-RPC. `pages` are served at their own
+    paths, which may lie outside of the endpoint's path. `shared` is the URL of a store
+    (`accord.store`) in which several processes share their sessions, streams and tasks, so that
+    each process can serve the clients of all.
     """
 
     def __init__(
@@ -210,9 +210,9 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         return self.gate.too_large(request, most)
 
     async def start(self) -> None:
-        """Begin the server's lifespan, if it has not begun.
+        """Start the server's lifespan, if it is not running.
 
-        Requests wait for it on arrival, so calling this is optional.
+        Calling this is optional: the first request starts the lifespan and waits for it.
         """
         loop = asyncio.get_running_loop()
         self._closed_on = None
@@ -244,7 +244,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             self._starting = None
 
     async def _share(self) -> None:
-        """Join the processes that share sessions, if configured."""
+        """Join the cluster of processes that share sessions, if one is configured."""
         if self._shared is None:
             return
         from accord.mcp.server.cluster.cluster import Cluster
@@ -266,7 +266,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             self._authenticate(judged, body, exchange)
 
     def _handle_later(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
-        """Handle a request once the server's lifespan has begun."""
+        """Handle a request after the server's lifespan has started."""
         if self._closed_on is asyncio.get_running_loop():
             # A late request must not begin the lifespan again: it would never end.
             refused = encode_failure(None, own_error("busy", "the server is closed"))
@@ -287,7 +287,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         )
 
     async def close(self, drain: float) -> None:
-        """Let requests finish for `drain` seconds, then end all streams and sessions."""
+        """Wait up to `drain` seconds for requests, then end all streams and sessions."""
         self.server.closing.set()
         if self._loop is not None:
             await self.dispatcher.drain(drain)
@@ -341,7 +341,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
                 self._refuse_invalid(arrival, message)
 
     def _take(self, arrival: AdmittedHttpRequest, what: Envelope, method: str) -> None:
-        """Dispatch a request or a notification."""
+        """Serve a request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
             stateless = read_mirrored_members(params).is_modern or _is_stateless(
@@ -364,9 +364,9 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     def _take_known(
         self, arrival: AdmittedHttpRequest, id: Id, method: str, params: Params
     ) -> bool:
-        """Serve a request with decoded params and correct headers: the common case.
+        """Serve a request with decoded params, if its headers match: the common case.
 
-        Return False if it needs a closer look.
+        Return False, without serving the request, if it needs the full checks of `_take_unknown`.
         """
         head = arrival.head
         if params.meta.protocol_version is not UNSET:
@@ -383,14 +383,14 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     def _take_old(
         self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
     ) -> None:
-        """Dispatch a request or a notification outside of the stateless era."""
+        """Serve a message of the handshake era or of plain JSON-RPC."""
         if self._plain is not None and is_plain(arrival.head, method):
             self._plain.take(arrival, id, method, params)
         else:
             self._handshake.take(arrival, id, method, params)
 
     def _take_unknown(self, arrival: AdmittedHttpRequest, what: Envelope, method: str) -> None:
-        """Dispatch a request or a notification, or answer with its error."""
+        """Check a request or a notification in full; serve it or reply with its error."""
         id = what.id
         found = read_mirrored_members(what.params)
         if found is NO_MIRRORED_MEMBERS and what.params is not UNSET:
@@ -439,7 +439,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
 
 
 def _is_stateless(head: McpHead, method: str) -> bool:
-    """Return whether a request without a version in its body is of the stateless era."""
+    """Return whether a request is stateless, although its body has no version."""
     if method == "initialize":
         return False
     version = head.version

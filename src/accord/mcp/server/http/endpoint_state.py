@@ -1,12 +1,12 @@
 """The state that the requests of one HTTP endpoint share, in both eras, and stored events.
 
-`McpEndpoint` creates it and sorts requests. Sessions and calls use it for keep-alives, stored
-events, background work and answers. One timer serves all keep-alives; it runs while there are
-streams or sessions.
+`McpEndpoint` extends this state and dispatches requests. Sessions and calls use it for keep-alives,
+stored events, background work and answers. One timer serves all keep-alives; it runs while there
+are streams or sessions.
 
-Events of streams are stored for clients that lost their connection: in memory and bounded, the
-oldest are dropped first. A client whose events were dropped cannot resume its stream. Several
-processes use another store (`accord.mcp.server.cluster`).
+Events of streams are stored for clients that lost their connection. They are stored in memory, up
+to a limit; the oldest are dropped first. A client whose missed events were dropped cannot resume
+its stream. Several processes share another store (`accord.mcp.server.cluster`).
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ MAX_PER_SESSION: Final = 256
 
 
 class Event(Struct, frozen=True, gc=False):
-    """A message that was sent, and its number on its stream."""
+    """A message sent on a stream, and its number on that stream."""
 
     number: int
     data: bytes
 
 
 EventRelay: TypeAlias = Callable[[Sequence[Event], bool], None]
-"""Receives the next events of a stream, and whether they are the last."""
+"""Receives the next events of a stream, and True if the stream ends with them."""
 
 
 class RemoteStream(Struct, frozen=True):
-    """A stream that continues in another process."""
+    """A stream that another process is still sending on."""
 
     events: Sequence[Event]
-    """The events that the client has missed."""
+    """The stored events that the client has missed."""
     follow: Callable[[EventRelay], Callable[[], None]]
-    """Subscribes a function to all later events; returns a function that unsubscribes it."""
+    """Subscribes a function to all later events; returns a function that unsubscribes it again."""
 
 
 class OrphanedStream(Struct, frozen=True):
-    """A stream of announcements of a dead process; another one announces now."""
+    """A stream of announcements left by a dead process; this process now sends them."""
 
     events: Sequence[Event]
 
@@ -70,31 +70,32 @@ MissedEvents: TypeAlias = Sequence[Event] | RemoteStream | OrphanedStream | None
 
 
 class EventStore(Protocol):
-    """A store of the events of streams, which are numbered per session."""
+    """A store of the events of streams; each session numbers its streams."""
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None] | None:
         """Register a stream before anything is sent on it.
 
-        `requests` are answered on the stream; a stream of announcements has none.
+        `requests` are the ids of the requests that are answered on the stream; a stream of
+        announcements has none.
         """
 
     def closed(self, session: str, stream: int) -> None:
         """Mark a stream as complete."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
-        """Keep an event. Never blocks."""
+        """Store an event of a stream. Never blocks."""
 
     def after(
         self, session: str, stream: int, number: int
     ) -> MissedEvents | Awaitable[MissedEvents]:
-        """Return the events of a stream after `number`; None if some are unknown."""
+        """Return the events of a stream after `number`; None if any is no longer stored."""
 
     def forget(self, session: str) -> None:
-        """Drop all events of a session that has ended."""
+        """Delete all events of a session that has ended."""
 
 
 class MemoryEvents:
-    """The events of this process: the last ones per session, within a total limit."""
+    """A store of the last events per session, in memory and up to a total limit."""
 
     def __init__(
         self,
@@ -113,10 +114,10 @@ class MemoryEvents:
         """The number of events in memory."""
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
-        """Do nothing: only events are kept."""
+        """Do nothing: streams need no registration, only events are stored."""
 
     def closed(self, session: str, stream: int) -> None:
-        """Do nothing: events remain for a client that lost the last of them."""
+        """Do nothing: a client that missed the last events can still fetch them."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         events = self._sessions.get(session)
@@ -163,14 +164,14 @@ class MemoryEvents:
 
 
 class _SessionEvents:
-    """The events of one session, oldest first."""
+    """The stored events of one session, oldest first."""
 
     __slots__ = ("events", "streams")
 
     def __init__(self) -> None:
         self.events: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self.streams: dict[int, int] = {}
-        """The last event's number of each stream."""
+        """The number of the last event of each stream."""
 
     def drop(self) -> int:
         """Drop the oldest event and return its size in bytes."""
@@ -187,12 +188,12 @@ class KeepAliveStream(Protocol):
 
 
 class KeepAliveTimer:
-    """Keep-alives for all open streams, and the sweep for old sessions."""
+    """A timer that sends keep-alives on all streams and ends old sessions."""
 
     def __init__(self, seconds: float, sweep: Callable[[], bool]) -> None:
-        """Store `sweep`, which runs at every beat.
+        """Store the callback `sweep`, which ends old sessions at every beat.
 
-        It returns whether it needs to run again.
+        It returns whether the timer must continue because sessions remain.
         """
         self._seconds = seconds
         self._sweep = sweep
@@ -211,7 +212,7 @@ class KeepAliveTimer:
         self._streams.discard(stream)
 
     def start(self) -> None:
-        """Start the timer, because there are streams or sessions."""
+        """Start the timer, if it is not running: there is a stream or a session."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._seconds, self._beat)
@@ -243,7 +244,7 @@ class EndpointState:
     """The shared state of one endpoint."""
 
     dispatcher: Dispatcher
-    """Serves requests; made when the endpoint starts."""
+    """Serves messages; created when the endpoint starts."""
 
     def __init__(
         self,
@@ -269,20 +270,20 @@ class EndpointState:
         self.now = loop_time
         """Returns the time of the event loop."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The event loop that this endpoint was started on."""
+        """The event loop that this endpoint was started on; None while it is not running."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
-        """Work that must finish before the endpoint closes."""
+        """Background work that must finish before the endpoint closes."""
 
     def lines_for(self, principal: Principal | None, lines: bytes) -> bytes:
-        """Return header lines of an answer, with those of the authenticator."""
+        """Return header lines of an answer, with the authenticator's lines for the caller."""
         if principal is None or self._answer_lines is None:
             return lines
         more: bytes = self._answer_lines(principal)
         return lines + more
 
     def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
-        """Send an answer with the status that goes with it."""
+        """Send an answer in JSON with its HTTP status and the headers for that status."""
         if status.code != 403:
             if status.retry_after:
                 headers += b"retry-after: %d\r\n" % status.retry_after
@@ -299,7 +300,7 @@ class EndpointState:
     def request_error(
         self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
     ) -> RpcError:
-        """Return the error for a refused request.
+        """Return the error for a request with a fault, such as an invalid id.
 
         See `accord.mcp.protocol.messages.failure`.
         """
@@ -307,7 +308,7 @@ class EndpointState:
         return request_error(fault, era=found, profile=self.server.codes, of=of)
 
     def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
-        """Return the answer to a batch item with a refused id; None to serve it."""
+        """Return the error for a batch item with an invalid id; None for a valid id."""
         fault = id_fault(id, in_use)
         if fault is None:
             return None
@@ -322,7 +323,7 @@ class EndpointState:
     # Background work
 
     def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
-        """Proceed when `done` completes, even if the client has left meanwhile."""
+        """Call `proceed` when `done` completes, even if the client has disconnected."""
         if done is None:
             proceed()
             return
@@ -341,7 +342,7 @@ class EndpointState:
     def then(
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
     ) -> None:
-        """Proceed with a value, awaited if needed; a lost client ends the wait."""
+        """Call `proceed` with a value, awaited if needed, unless the client disconnects."""
         if not hasattr(value, "__await__"):
             proceed(value)
             return

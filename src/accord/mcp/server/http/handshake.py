@@ -5,7 +5,7 @@ HTTP+SSE of 2024-11-05 is a stream of events to the client, and POSTs back:
     GET …/sse            event `endpoint`: the URI to POST to; then an event per message
     POST …/messages/ID   202, and the answer arrives as an event
 
-To the rest of the server this is a duplex connection like any other: a channel with a peer.
+The rest of the server treats this as a duplex connection: a channel with a peer.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _RETRY: Final = b"retry-after: 1\r\n"
 
 
 class Handshake:
-    """Requests of the handshake era at one endpoint."""
+    """The HTTP requests of the handshake era at one endpoint."""
 
     def __init__(self, endpoint: EndpointState, sessions: Sessions, *, batches: bool) -> None:
         self.sessions = sessions
@@ -77,7 +77,7 @@ class Handshake:
     def take(
         self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
     ) -> None:
-        """Serve a request or a notification."""
+        """Serve a request or a notification of a client."""
         if method == "initialize" and arrival.head.session_id is None:
             self._initialize(arrival, id, method, params)
             return
@@ -88,7 +88,7 @@ class Handshake:
             self._use(arrival, found, lambda it: self._take_in(arrival, it, id, method, params), id)
 
     def settle(self, arrival: AdmittedHttpRequest, response: Success | Failure) -> None:
-        """Take a client's answer to a request of the server."""
+        """Accept a client's answer to a request of the server."""
 
         def use(session: HttpSession) -> None:
             session.settle(response)
@@ -120,7 +120,7 @@ class Handshake:
         self._in_session(arrival, use)
 
     def _in_session(self, arrival: AdmittedHttpRequest, use: Callable[[HttpSession], None]) -> None:
-        """Find the session of a request, or refuse the request."""
+        """Call `use` with the session of a request, or refuse the request."""
         found = self._find(arrival, UNSET)
         if found is not None:
             self._use(arrival, found, use, UNSET)
@@ -128,9 +128,9 @@ class Handshake:
     def _find(
         self, arrival: AdmittedHttpRequest, id: Any
     ) -> HttpSession | Awaitable[HttpSession | None] | None:
-        """Return the session of a request, or an awaitable of it.
+        """Return the session of a request, or an awaitable of the session.
 
-        None if there is none; the request has been refused then.
+        None if there is no such session; then the request has been refused.
         """
         version, session_id = arrival.head.version, arrival.head.session_id
         if version is not None and version not in HANDSHAKE_VERSIONS:
@@ -166,7 +166,7 @@ class Handshake:
     def _owned(
         self, session: HttpSession | None, arrival: AdmittedHttpRequest, id: Any
     ) -> HttpSession | None:
-        """Return the session of a request; None after refusing a request without one."""
+        """Return `session`; if it is None, refuse the request and return None."""
         if session is None:
             # 2025-11-25, transports: unknown and ended sessions are 404. So are sessions of other
             # principals, because the caller must not learn that they exist.
@@ -259,9 +259,9 @@ class Handshake:
     def _requests_in(
         self, arrival: AdmittedHttpRequest, session: HttpSession, messages: list[Message]
     ) -> list[Request | bytes]:
-        """Return the requests of a batch, and ready answers to invalid items.
+        """Return the requests of a batch, with encoded errors in place of invalid items.
 
-        Notifications and answers are taken at once.
+        Notifications and answers in the batch are handled immediately.
         """
         requests: list[Request | bytes] = []
         used: set[Id] = set()
@@ -290,9 +290,10 @@ class Handshake:
         missed: Sequence[Event] = (),
         of: int = 0,
     ) -> None:
-        """Send announcements to this client from now on.
+        """Send the session's announcements to this client from now on.
 
-        `missed` are events of the stream `of` that it has not received.
+        `missed` are events of the stream number `of` that the client has not received; they are
+        sent first.
         """
         self._endpoint.then(
             self.sessions.listens(session),
@@ -359,7 +360,7 @@ MAX_STREAMS: Final = 1_000
 
 
 class LegacySse:
-    """The open streams of HTTP+SSE."""
+    """The open connections of clients of HTTP+SSE."""
 
     def __init__(self, endpoint: EndpointState, options: dict[str, Any]) -> None:
         self._endpoint = endpoint
@@ -394,7 +395,7 @@ class LegacySse:
         stream.write(encode_event(path.encode(), event="endpoint"))
 
     def take(self, arrival: AdmittedHttpRequest, body: bytes) -> None:
-        """Serve a POST: deliver a message to one of the connections."""
+        """Serve a POST: deliver its message to the client's connection."""
         request = arrival.head.request
         channel = self._channels.get((request.place or "").removeprefix(MESSAGES_PLACE))
         link = None if channel is None else channel.link
@@ -422,7 +423,7 @@ class LegacySse:
 
 
 class LegacySseChannel:
-    """One client of HTTP+SSE; implements `Channel`."""
+    """The channel to one client of HTTP+SSE; implements `Channel`."""
 
     __slots__ = ("_among", "_info", "_receiver", "_stream", "id", "link")
 
@@ -472,7 +473,7 @@ class LegacySseChannel:
             self._stream.write(KEEP_ALIVE)
 
     def lost(self) -> None:
-        """Report that the client is gone."""
+        """Report to the receiver that the client is gone."""
         self._among.forget(self)
         receiver, self._receiver = self._receiver, None
         if receiver is not None:

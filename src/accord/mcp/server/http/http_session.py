@@ -1,10 +1,10 @@
 """One session of the handshake era over HTTP, and its streams of events.
 
-A session costs little while nothing happens: everything but its state is made when first needed.
+An idle session costs little memory: everything except its state is created when first needed.
 
 A stream outlives its connections (2025-11-25, transports, resumability). Its events are numbered
-from 1; number 0 is the priming event, which has no data. The id of an event is the number of its
-stream within the session, and its own number.
+from 1; number 0 is the priming event, which has no data. The id of an event consists of the
+stream's number within the session and the event's number.
 """
 
 from __future__ import annotations
@@ -32,37 +32,38 @@ T = TypeVar("T")
 _ID: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,15})")
 
 SPAN: Final = 1_000_000_000
-"""The number range of a process for streams, and for requests to the client, in one session. A
-process starts at a multiple of it; the first number is the stream of announcements."""
+"""The size of the number range that each process has, in one session, for streams and for requests
+to the client. A process starts at a multiple of it; the first number is that of the stream of
+announcements."""
 
 
 class SessionPeers(Protocol):
-    """Other processes that serve the same sessions."""
+    """The other processes that serve the same sessions."""
 
     @property
     def number(self) -> int:
-        """The number of this process among them."""
+        """The number of this process in the cluster."""
 
     def listen_to(self, session: HttpSession) -> bool:
         """Return whether the client listens to announcements of another process."""
 
     def say(self, session: HttpSession, data: bytes) -> None:
-        """Make that process send an announcement."""
+        """Make the process that the client listens to send an announcement."""
 
     def settle(self, session: HttpSession, response: Success | Failure) -> None:
-        """Forward a client's answer to the process that waits for it."""
+        """Forward a client's answer to the process that sent the request."""
 
     def cancel(self, session: HttpSession, id: RequestId) -> None:
         """Cancel a request that another process serves."""
 
 
 class SessionStore(Protocol):
-    """The store that a session is kept in."""
+    """The store of a session."""
 
     def add(self, session: HttpSession) -> None: ...
 
     def save(self, session: HttpSession) -> Awaitable[None] | None:
-        """Save a request's changes of a session, before the request is answered."""
+        """Save the changes that a request made to a session, before it is answered."""
 
 
 class CallInFlight(Protocol):
@@ -75,7 +76,7 @@ class CallInFlight(Protocol):
 
 
 class HttpSession:
-    """A client that has shaken hands, with its requests and streams."""
+    """A session with one client: its state, requests in flight and streams."""
 
     __slots__ = (
         "__weakref__",
@@ -108,16 +109,16 @@ class HttpSession:
         self.others = others
         self.id = id
         self.owner = principal
-        """The principal that began it; only this principal may use it."""
+        """The principal that began the session; only this principal may use it."""
         self.state = Session()
         self.used = endpoint.now()
-        """Time of the last use."""
+        """Time of the last use, by the event loop's clock."""
         self.calls: dict[object, CallInFlight] | None = None
         """Requests in flight, by id."""
         self.streams: dict[int, EventStream] | None = None
         """Open streams, by number."""
         self.announcements: EventStream | None = None
-        """The stream of announcements, once the client has asked for it."""
+        """The stream of announcements; None until the client has requested it."""
         self.over = False
         self._numbered = self._first
         self._asked: Calls | None = None
@@ -129,7 +130,7 @@ class HttpSession:
 
     @property
     def is_busy(self) -> bool:
-        """True if requests are in flight or the client listens."""
+        """True if requests are in flight or the client listens to announcements."""
         listens = self.announcements is not None and self.announcements.connected
         return bool(self.calls) or listens
 
@@ -167,13 +168,13 @@ class HttpSession:
         return self._keep(EventStream(self, self._numbered), requests)
 
     def listen(self) -> EventStream:
-        """Return the stream of announcements."""
+        """Return the stream of announcements, created on first use."""
         if self.announcements is None:
             self.announcements = self._keep(EventStream(self, self._first), ())
         return self.announcements
 
     def stream(self, number: int) -> EventStream:
-        """Return an open stream, or a stand-in for one that has ended."""
+        """Return an open stream, or a new object for a stream that has ended."""
         found = None if self.streams is None else self.streams.get(number)
         return EventStream(self, number) if found is None else found
 
@@ -192,7 +193,7 @@ class HttpSession:
     def announce_anywhere(self, data: bytes) -> bool:
         """Send an announcement from the process that the client listens to.
 
-        Return whether the client listens to any.
+        Return False if the client listens to no process.
         """
         if self.announcements is not None:
             self.announcements.send(data)
@@ -203,7 +204,7 @@ class HttpSession:
         return True
 
     def stop_announcing(self) -> None:
-        """End the stream of announcements: another process has taken over."""
+        """End the stream of announcements, because another process now sends them."""
         if self.announcements is not None:
             self.end_stream(self.announcements)
             self.announcements = None
@@ -229,7 +230,7 @@ class HttpSession:
         timeout: float | None,
         send: Callable[[bytes], None],
     ) -> T:
-        """Send a request to the client by `send`, and wait for the answer."""
+        """Send a request to the client, using `send`, and wait for the answer."""
         if self._asked is None:
             ids = Counter(first=self._first + 1)
             requests = Asked(limits=self.endpoint.limits, next_id=ids)
@@ -254,7 +255,7 @@ class HttpSession:
         return result
 
     def settle(self, response: Success | Failure | Invalid) -> None:
-        """Take a client's answer."""
+        """Accept a client's answer, or forward it to the process that sent the request."""
         if self.others is not None and not isinstance(response, Invalid):
             id = response.id
             # Each process numbers its requests in its own span, so the id shows which one asked.
@@ -296,13 +297,13 @@ def event_id(stream: int, number: int) -> str:
 
 
 def parse_event_id(text: str) -> tuple[int, int] | None:
-    """Return the stream and the number of an event; None for a foreign id."""
+    """Return the stream and event numbers in an event id; None for an invalid id."""
     found = _ID.fullmatch(text)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 class EventStream:
-    """One stream of a session, connected or not."""
+    """A stream of events in a session, with or without a connection."""
 
     __slots__ = ("_connection", "_held", "_last", "_leaving", "_session", "number")
 
@@ -311,9 +312,9 @@ class EventStream:
         self._last = 0
         self._connection: Stream | None = None
         self._held: list[tuple[Stream, bytes]] | None = None
-        """Data that waits until the stream can be resumed; None afterwards."""
+        """Data held back until the stream is registered with the event store; None afterwards."""
         self._leaving: list[Stream] = []
-        """Connections that close after their held data is sent."""
+        """Connections to close after the data held back for them is sent."""
         self.number = number
 
     @property
@@ -322,21 +323,21 @@ class EventStream:
 
     @property
     def is_over(self) -> bool:
-        """True if the stream is complete."""
+        """True if the stream has ended."""
         return self._session.streams is None or self.number not in self._session.streams
 
     @property
     def _is_nobodys(self) -> bool:
-        """True for announcements to a principal with an expired token."""
+        """True for a stream of announcements to a principal with an expired token."""
         owner, announces = self._session.owner, self._session.announcements is self
         return announces and owner is not None and owner.has_expired
 
     def is_at(self, number: int) -> bool:
-        """Return whether `number` is the last event."""
+        """Return whether `number` is the number of the last event."""
         return number == self._last
 
     def connect(self, connection: Stream) -> None:
-        """Send over this connection from now on, in place of any other."""
+        """Send over this connection from now on, in place of the current one."""
         self._attach(connection)
         if self._session.state.version >= V2025_11_25:
             # 2025-11-25, transports: at once an event with an id and no data, so that the
@@ -344,12 +345,12 @@ class EventStream:
             self._write(connection, encode_priming(event_id(self.number, self._last)))
 
     def reconnect(self, connection: Stream, missed: Sequence[Event]) -> None:
-        """Connect a returning client and send the events that it missed."""
+        """Attach the connection of a returning client and send the events that it missed."""
         self._attach(connection)
         self.relay(missed, False)
 
     def relay(self, events: Sequence[Event], is_last: bool) -> None:
-        """Send events of another process on this stream."""
+        """Send events that another process has stored for this stream."""
         if self._connection is not None:
             for event in events:
                 data = encode_event(event.data, id=event_id(self.number, event.number))
@@ -363,7 +364,7 @@ class EventStream:
         self._session.endpoint.pulse.add(self)
 
     def send(self, data: bytes) -> None:
-        """Send a message, now or when the client has connected again."""
+        """Store a message for the client, and send it if the client is connected."""
         session = self._session
         if session.over:
             return
@@ -382,12 +383,12 @@ class EventStream:
     def hold(self) -> None:
         """Hold data back until the stream is registered with the event store.
 
-        A client that has received an event may resume its stream at any process.
+        Only then can a client that has received an event resume the stream at any process.
         """
         self._held = []
 
     def let_go(self) -> None:
-        """Send the held data: the stream is registered."""
+        """Send the data held back, because the stream is registered."""
         held, self._held = self._held or [], None
         for connection, data in held:
             connection.write(data)
@@ -396,13 +397,13 @@ class EventStream:
         self._leaving.clear()
 
     def release(self, retry_ms: int) -> None:
-        """Close the connection, not the stream: the client is to come back for it."""
+        """Close the connection but not the stream; the client reconnects after `retry_ms`."""
         if self._connection is not None:
             self._write(self._connection, b"retry: %d\n\n" % retry_ms)
             self.disconnect()
 
     def disconnect(self) -> None:
-        """End the current connection."""
+        """Close the current connection."""
         connection, self._connection = self._connection, None
         self._session.endpoint.pulse.discard(self)
         if connection is not None and self._held is None:

@@ -1,7 +1,7 @@
-"""Errors of refused requests, and the HTTP status of encoded answers. Pure.
+"""Errors of refused requests, and the HTTP status of encoded answers, without I/O.
 
-The dispatcher returns bytes. One byte after the id shows if an answer is an error; only errors are
-decoded.
+The dispatcher returns answers as bytes. One byte after the id shows if an answer is an error; only
+errors are decoded.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _BEFORE_ID: Final = len(b'{"jsonrpc":"2.0","id":')
 _ERROR: Final = ord("e")
 MAX_RETRY_SECONDS: Final = 86_400
 _IN_SESSIONS: Final = frozenset((403, 413, 429))
-"""Statuses of errors in the handshake era, which defines none for its own errors."""
+"""Statuses that errors have in the handshake era too; all other errors there have status 200."""
 
 
 class _Error(Struct):
@@ -92,12 +92,12 @@ _decode = msgspec.json.Decoder(_Failure).decode
 
 
 class Status(Struct, frozen=True):
-    """The HTTP status of an answer, with missing scopes and a retry delay."""
+    """The HTTP status of an answer, with the scopes that a caller lacks and a retry delay."""
 
     code: int = 200
     scopes: tuple[str, ...] = ()
     retry_after: int = 0
-    """Seconds; 0 if unknown."""
+    """Seconds until the client may retry; 0 if unknown."""
 
 
 EVENT_STREAM: Final = (
@@ -110,7 +110,7 @@ BAD_REQUEST: Final = Status(400)
 
 
 def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
-    """Return the status of the answer to the request `id`."""
+    """Return the HTTP status of the answer to the request `id`."""
     if type(answer) is InvalidMessageReply:
         return BAD_REQUEST
     length = len(str(id)) if type(id) is int else len(encode(id))
@@ -127,15 +127,15 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
 
 
 def _seconds(value: Any) -> int:
-    """Return whole seconds (RFC 9110, section 10.2.3)."""
+    """Return a retry delay in whole seconds (RFC 9110, section 10.2.3); 0 if unknown."""
     known = isinstance(value, int | float) and 0 < value < MAX_RETRY_SECONDS
     return ceil(value) if known else 0
 
 
 def restated(answer: bytes, id: Id | UnsetType) -> bytes:
-    """Return an error with its code of the stateless era.
+    """Return an encoded error with its code of the stateless era.
 
-    The dispatcher does not know the era of a request.
+    The dispatcher encodes some errors without knowing the era of the request.
     """
     error = _decode(answer).error
     case = case_of(error.data)

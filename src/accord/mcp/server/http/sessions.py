@@ -1,9 +1,9 @@
-"""The table of sessions of the handshake era, the requests of a session, and the answer to a POST.
+"""The table of sessions of the handshake era, the requests in a session, and the reply to a POST.
 
 The table has limits, lifetimes and owners. A POST has one request, or several in a batch
-(2025-03-26). It is answered by JSON if nothing is sent before the answer, else by a stream. A
-client that disconnects cancels nothing (2025-11-25, transports): later messages wait until it
-resumes the stream.
+(2025-03-26). It is answered by JSON if nothing is sent before the answer, else by a stream. If
+a client disconnects, nothing is cancelled (2025-11-25, transports): later messages wait until the
+client resumes the stream.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
     """Limits on the number and lifetime of sessions."""
 
     max_sessions: int = 10_000
-    """Beyond it the least recently used session is ended."""
+    """Limit of all sessions; beyond it the least recently used session is ended."""
     max_per_principal: int = 100
-    """The same per principal; anonymous sessions only count for `max_sessions`."""
+    """Limit of sessions per principal; anonymous sessions only count for `max_sessions`."""
     idle_seconds: float = 1_800.0
     """Lifetime of an unused session without a listening client."""
     handshake_seconds: float = 60.0
@@ -45,30 +45,27 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
 
 ID_BYTES: Final = 32
 MAX_LOOKED: Final = 100
-"""The limit of sessions that are searched for one that never became ready."""
+"""The maximum number of sessions that are searched for one that never became ready."""
 
 
 def new_id() -> str:
-    """Return an unguessable session id of visible ASCII.
-
-    2025-11-25, transports.
-    """
+    """Return an unguessable session id of visible ASCII (2025-11-25, transports)."""
     return secrets.token_urlsafe(ID_BYTES)
 
 
 class Sessions(SessionStore, Protocol):
-    """The sessions of one endpoint."""
+    """A store of the sessions of one endpoint."""
 
     def __len__(self) -> int: ...
 
     def has_room(self, principal: Principal | None) -> bool | Awaitable[bool]:
-        """Return whether a principal may begin a session.
+        """Return whether a principal may begin one more session.
 
         May end an unused session to make room.
         """
 
     def listens(self, session: HttpSession) -> Awaitable[None] | None:
-        """Register that the client listens here, before its stream is opened."""
+        """Register that the client listens to this process, before its stream is opened."""
 
     def find(
         self, id: str, principal: Principal | None
@@ -78,7 +75,7 @@ class Sessions(SessionStore, Protocol):
     def end(self, session: HttpSession) -> Awaitable[None] | None: ...
 
     def sweep(self, now: float) -> bool:
-        """End sessions that are too old; return whether any are left."""
+        """End sessions that were unused for too long; return whether any are left."""
 
     def end_all(self) -> None:
         """End all sessions, because this process stops serving."""
@@ -113,10 +110,10 @@ class MemorySessions:
             self._owned.setdefault(owner, OrderedDict())[session.id] = None
 
     def save(self, session: HttpSession) -> None:
-        """Do nothing: sessions stay in memory."""
+        """Do nothing: sessions are kept in memory."""
 
     def listens(self, session: HttpSession) -> None:
-        """Do nothing: there is no other process."""
+        """Do nothing: there is no other process that the client could listen to."""
 
     def find(self, id: str, principal: Principal | None) -> HttpSession | None:
         session = self._sessions.get(id)
@@ -156,7 +153,7 @@ class MemorySessions:
     def _make_room(self, among: Iterable[str]) -> bool:
         """End the least recently used session; return False if all are busy.
 
-        One that never became ready is preferred.
+        A session that never became ready is preferred.
         """
         idle: HttpSession | None = None
         for looked, id in enumerate(among):
@@ -176,25 +173,25 @@ class MemorySessions:
 
 
 RETRY_MS: Final = 500
-"""Delay before a client comes back for a released stream."""
+"""Delay, in milliseconds, before a client reconnects to a released stream."""
 
 
 class PostResponse(Struct, eq=False):
-    """One POST with requests in flight."""
+    """The response to one POST, while its requests are in flight."""
 
     session: HttpSession
     arrival: AdmittedHttpRequest
     _waiting: int = 1
-    """The number of requests without an answer."""
+    """The number of requests that are not answered yet."""
     is_batch: bool = False
     lines: bytes = b""
-    """Further header lines of an answer in JSON."""
+    """Additional header lines of an answer in JSON."""
     requests: list[Id] = []
-    """The ids of its requests."""
+    """The ids of the requests in the POST."""
     _answers: dict[int, tuple[Id, bytes]] = {}
-    """Ids and answers by the position of the request."""
+    """The id and answer of each request, by its position in the POST."""
     _exchange: Exchange | None = None
-    """The HTTP exchange; None once it is answered or the client is gone."""
+    """The HTTP exchange; None once the POST is answered or the client is gone."""
     _beaten: bool = False
     _stream: EventStream | None = None
     _connection: Stream | None = None
@@ -204,9 +201,9 @@ class PostResponse(Struct, eq=False):
         exchange.on_gone = self._gone
 
     def send(self, data: bytes) -> None:
-        """Send a message that belongs to one of the requests.
+        """Send a message that belongs to one of the requests in the POST.
 
-        It is dropped if the client is gone and has no event to resume from.
+        The message is dropped if the client is gone and has no event to resume from.
         """
         if self._stream is not None or self._exchange is not None:
             self._open().send(data)
@@ -217,16 +214,19 @@ class PostResponse(Struct, eq=False):
         return self._waiting > 0 and (self._stream is not None or self._exchange is not None)
 
     def let_go(self) -> None:
-        """Close the connection early; the client comes back by GET."""
+        """Close the connection before the answer; the client reconnects with a GET."""
         if self._exchange is not None:
             self._open().release(RETRY_MS)
 
     def wait(self) -> None:
-        """Register for keep-alives: a request takes longer."""
+        """Register for keep-alives, because a request is not answered at once."""
         self.session.endpoint.pulse.add(self)
 
     def answered(self, place: int, data: bytes | None, id: Id = None) -> None:
-        """Record the answer to the request at `place`; None if it has none."""
+        """Record the answer to the request at `place`; None for a cancelled request.
+
+        After the last answer, reply to the POST or end its stream.
+        """
         self._waiting -= 1
         if self._stream is not None:
             if data is not None:
@@ -266,7 +266,7 @@ class PostResponse(Struct, eq=False):
             endpoint.send_json(exchange, data, status, lines)
 
     def beat(self) -> None:
-        """Switch a slow answer to a stream.
+        """Switch to a stream if the answer takes long.
 
         Proxies and clients give up on silent connections, and a stream can be resumed.
         """
@@ -321,9 +321,9 @@ class SessionLink(Struct, eq=False):
         return await self._session.ask(method, params, into=into, timeout=timeout, send=self._say)
 
     def _say(self, data: bytes) -> None:
-        """Send a message as an announcement.
+        """Send a message on the session's stream of announcements.
 
-        Raises ConnectionLostError.
+        Raises ConnectionLostError if the client does not listen to announcements.
         """
         if not self._session.announce_anywhere(data):
             raise ConnectionLostError("the client does not listen for requests of the server")
@@ -332,11 +332,11 @@ class SessionLink(Struct, eq=False):
         self._session.cancel(id)
 
     def close_stream(self) -> None:
-        """Do nothing: no request's stream is open here."""
+        """Do nothing: there is no stream of a request to close."""
 
 
 class NotificationSource:
-    """The source of a session's notification; implements `Source`."""
+    """The source of a notification in a session; implements `Source`."""
 
     __slots__ = ("_arrival", "_link")
 
@@ -355,22 +355,22 @@ class NotificationSource:
 
 
 class SessionCall(SessionLink, eq=False):
-    """A request in flight; implements `Source` and `ClientLink`."""
+    """A request of a session in flight; implements `Source` and `ClientLink`."""
 
     _post: PostResponse
     id: Id
     _place: int = 0
-    """The position in a batch."""
+    """The position of the request in a batch."""
     _running: Cancellable | None = None
     _over: bool = False
 
     def register(self) -> None:
-        """Make the request findable by its id."""
+        """Register the request with its session, where it can be found by its id."""
         self._post.requests.append(self.id)
         self._session.add(self)
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
-        """Take the dispatcher's answer or running call."""
+        """Store the dispatcher's running call, or reply if the answer is ready."""
         if type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply:
             self.answer(answer)
         else:
@@ -424,7 +424,7 @@ class SessionCall(SessionLink, eq=False):
 
 
 class InitializeCall(SessionCall, eq=False):
-    """The request that begins a session, which exists once it has succeeded."""
+    """An `initialize` request in flight; its session is added once it has succeeded."""
 
     def answer(self, data: bytes | None) -> None:
         session = self._session

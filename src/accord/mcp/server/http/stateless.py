@@ -1,9 +1,11 @@
 """Requests without a session: the stateless era, and plain JSON-RPC.
 
-A stateless request is answered by JSON, or by a stream once its handler sends something before its
-answer (2026-07-28, Streamable HTTP). Plain JSON-RPC, for `curl` and programs without MCP, states
-no version and belongs to no session: each request is served like one of the handshake era whose
-client is known, and is answered by JSON alone.
+A stateless request is answered by JSON, or by a stream once its handler sends something before the
+answer (2026-07-28, Streamable HTTP).
+
+Plain JSON-RPC is for `curl` and programs without MCP. Such a request states no version and belongs
+to no session. It is served like a request of the handshake era after the handshake, and answered by
+JSON only.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ T = TypeVar("T")
 
 
 class StatelessCall(Struct, eq=False):
-    """A request in flight; implements `Source` and `ClientLink`."""
+    """A stateless request in flight; implements `Source` and `ClientLink`."""
 
     _endpoint: EndpointState
     _head: McpHead
@@ -54,7 +56,7 @@ class StatelessCall(Struct, eq=False):
     _ends: list[Callable[[], None]] | None = None
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
-        """Take the dispatcher's answer or running call."""
+        """Store the dispatcher's running call, or reply if the answer is ready."""
         if type(answer) is bytes or answer is None or type(answer) is InvalidMessageReply:
             self.answer(answer)
         else:
@@ -110,7 +112,7 @@ class StatelessCall(Struct, eq=False):
             self._open().write(encode_event(notification(method, params)))
 
     def announce(self, method: str, params: Any) -> None:
-        """Do nothing: clients listen by a request of their own."""
+        """Do nothing: clients of this era listen by `subscriptions/listen` requests."""
 
     def at_end(self, callback: Callable[[], None]) -> None:
         if self._over:
@@ -124,7 +126,7 @@ class StatelessCall(Struct, eq=False):
         raise own_error("capability_not_supported", "in this version servers send no requests")
 
     def cancel(self, id: RequestId) -> None:
-        """Do nothing: only closing its stream cancels a request.
+        """Do nothing: a request is only cancelled by closing its stream.
 
         2026-07-28, Streamable HTTP.
         """
@@ -135,7 +137,7 @@ class StatelessCall(Struct, eq=False):
     # The stream
 
     def beat(self) -> None:
-        """Send a keep-alive, by a stream once the answer is slow.
+        """Send a keep-alive; switch to a stream for it if the answer takes long.
 
         Proxies and clients give up on silent connections.
         """
@@ -150,7 +152,7 @@ class StatelessCall(Struct, eq=False):
         return self._stream
 
     def cancel_by_disconnect(self) -> None:
-        """Cancel the request, because its stream was closed.
+        """Cancel the request, because the client closed its stream.
 
         2026-07-28, Streamable HTTP.
         """
@@ -176,12 +178,12 @@ WITH_SESSION: Final = frozenset(
 
 
 def is_plain(head: McpHead, method: str) -> bool:
-    """Return whether a request without a version has nothing else of MCP either."""
+    """Return whether a request is plain JSON-RPC: without version, session or handshake."""
     return head.session_id is None and head.version is None and method not in WITH_SESSION
 
 
 class PlainRpc:
-    """Plain JSON-RPC at one endpoint."""
+    """The plain JSON-RPC requests at one endpoint."""
 
     def __init__(self, endpoint: EndpointState) -> None:
         self._endpoint = endpoint
@@ -222,7 +224,7 @@ class PlainRpc:
 
 
 class PlainPost:
-    """One POST, answered when all of its requests are."""
+    """The response to one POST, sent when all of its requests are answered."""
 
     __slots__ = ("_answers", "_arrival", "_endpoint", "_id", "_is_batch", "_waiting")
 
@@ -271,7 +273,7 @@ class PlainPost:
 
 
 class PlainCall:
-    """A request in flight; implements `Source` and `ClientLink`."""
+    """A plain JSON-RPC request in flight; implements `Source` and `ClientLink`."""
 
     __slots__ = ("_arrival", "_ends", "_take", "principal", "session")
 
@@ -321,7 +323,7 @@ class PlainCall:
         raise ConnectionLostError("a client without a session cannot be asked")
 
     def cancel(self, id: RequestId) -> None:
-        """Do nothing: requests are not found by their ids."""
+        """Do nothing: plain requests cannot be cancelled by id."""
 
     def close_stream(self) -> None:
         """Do nothing: there is no stream."""
