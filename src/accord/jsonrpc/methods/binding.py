@@ -47,10 +47,11 @@ _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 
 
 class ParamsForm:
-    """The parameter names of one method, and its number of positions.
+    """The forms of params that one method accepts: its names and number of positions.
 
-    `places` is None if the method takes any number of values by position, `names` is None if it
-    takes any name. `unexpected` makes the problem for an unknown name.
+    `places` is None if the method takes any number of values by position; `names` is None if it
+    takes any name. `unexpected` returns the problem to report for a name that the method does not
+    take.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class ParamsForm:
 
     @cached_property
     def _object(self) -> Callable[[Any], Any]:
-        """The decoder of large params by name."""
+        """The decoder of params by name that are over `MAX_DIAGNOSED_BYTES`."""
         if self._names is None:
             return _decode_object
         fields = [
@@ -77,7 +78,7 @@ class ParamsForm:
 
     @cached_property
     def _array(self) -> Callable[[Any], Any]:
-        """The decoder of large params by position."""
+        """The decoder of params by position that are over `MAX_DIAGNOSED_BYTES`."""
         if self._places is None:
             return _decode_array
         fields = [(f"f{index}", Raw, UNSET) for index in range(self._places)]
@@ -87,7 +88,11 @@ class ParamsForm:
         return msgspec.json.Decoder(form).decode
 
     def read(self, params: Params) -> dict[str, Raw] | list[Raw]:
-        """Return the raw values. Raises `InvalidParamsError`."""
+        """Split params into their values, each still raw JSON.
+
+        Raises `InvalidParamsError` for invalid JSON, and for params that are no array or object.
+        Large params also raise it for too many values or an unexpected name.
+        """
         if params is UNSET:
             return []
         try:
@@ -113,7 +118,10 @@ class ParamsForm:
 
 
 def _structured(params: bytes | Raw) -> bytes | Raw:
-    """Return the params, or "0" for a string or number, which is refused anyway."""
+    """Return params that are an array or object unchanged, else "0".
+
+    A string or number is refused in any case; the short "0" stands in for it.
+    """
     first = memoryview(params)[0]
     return params if first in b"{[" else b"0"
 
@@ -123,7 +131,7 @@ def is_large(params: bytes | Raw) -> bool:
 
 
 def is_long(params: bytes | Raw) -> bool:
-    """Return whether there may be too many values to decode each separately."""
+    """Return whether params are too long to decode each value separately."""
     return memoryview(params).nbytes > _LONG
 
 
@@ -132,21 +140,22 @@ def is_array(params: bytes | Raw) -> bool:
 
 
 class ParameterType(Protocol):
-    """A decoder of the values of one parameter."""
+    """A decoder of JSON values to the type of one parameter."""
 
     annotation: Any
 
     def decode(self, data: Json, name: str, path: str) -> Any:
-        """Return the value.
+        """Decode the JSON value `data` of the parameter `name`.
 
-        Raises `ValueRefusedError` with problems under `path` of `name`.
+        `path` is the place of the value in the params. Raises `ValueRefusedError`, with the
+        problems found, for a value of another type.
         """
 
 
 def choose_type(parameter: Parameter) -> ParameterType:
     """Return the decoder for `parameter`.
 
-    Raises `RegistrationError` if there is none.
+    Raises `RegistrationError` if no decoder supports its annotation or default.
     """
     annotation = parameter.annotation
     if is_pydantic_field(parameter.default):
@@ -219,9 +228,9 @@ _AT_VALUE = re.compile(
 
 
 class Binder:
-    """A binder of params to one signature.
+    """A binder of params to the arguments of one signature.
 
-    Raises `RegistrationError` for types it cannot decode.
+    Raises `RegistrationError` for a parameter type that it cannot decode.
     """
 
     def __init__(self, signature: Signature) -> None:
@@ -240,7 +249,8 @@ class Binder:
             lambda name: self._unexpected(name, suggest=True),
         )
         self._whole: MsgspecType | None = None
-        """The decoder of all params at once, if they are the values of `*args`."""
+        """The decoder of all params at once; None unless `*args` is the only parameter and msgspec
+        decodes it."""
         rest = self._types.get(self._rest)
         alone = len(signature.parameters) == 1 and signature.context is None
         if alone and isinstance(rest, MsgspecType):
@@ -254,7 +264,7 @@ class Binder:
     def bind(self, params: Params, context: Context | None) -> tuple[list[Any], dict[str, Any]]:
         """Return the arguments for one call, including the context.
 
-        Raises `InvalidParamsError`.
+        Raises `InvalidParamsError` for params that do not fit the signature.
         """
         faults = _Faults()
         if params is not UNSET and self._whole and is_long(params) and is_array(params):
@@ -280,10 +290,10 @@ class Binder:
         return args, kwargs
 
     def refuse_large(self, params: bytes | Raw, error: Exception) -> None:
-        """Raise `InvalidParamsError` for large params if `error` locates the fault.
+        """Raise `InvalidParamsError` for large params, if `error` locates the fault.
 
-        `error` is what msgspec raised over all params at once. Decoding large params again,
-        parameter by parameter, would cost too much.
+        `error` is what msgspec raised when it decoded all params at once. Small params are left to
+        `bind`; decoding large ones again, parameter by parameter, would cost too much.
         """
         if not is_large(params):
             return
@@ -299,7 +309,10 @@ class Binder:
         raise invalid_params([kind.problem(params, name, path, inner)]) from None
 
     def _parameter_at(self, found: re.Match[str], params: bytes | Raw) -> tuple[str, str] | None:
-        """Return the name of the parameter that msgspec means, and the path to its value."""
+        """Return the parameter that an error of msgspec names, and the path to its value.
+
+        Returns None if the parameter cannot be identified.
+        """
         name, index = found["name"], found["index"]
         if name is not None:
             # Of a duplicate member the last counts, and that one may be valid.
@@ -314,7 +327,7 @@ class Binder:
     def _assign(
         self, form: dict[str, Raw] | list[Raw], faults: _Faults
     ) -> tuple[dict[str, Raw], list[Raw], dict[str, Raw]]:
-        """Split params into those for named parameters, `*args` and `**kwargs`."""
+        """Split params into values for named parameters, for `*args` and for `**kwargs`."""
         if isinstance(form, dict):
             named = {name: raw for name, raw in form.items() if name in self._named}
             others = {name: raw for name, raw in form.items() if name not in named}
@@ -354,7 +367,10 @@ class Binder:
 
 
 class _Faults:
-    """The problems of one call. Raises as soon as `MAX_PROBLEMS` are collected."""
+    """The problems found in the params of one call.
+
+    `InvalidParamsError` is raised as soon as `MAX_PROBLEMS` are collected.
+    """
 
     def __init__(self) -> None:
         self._problems: list[ParamsProblem] = []
@@ -378,5 +394,5 @@ def _choose(parameter: Parameter) -> ParameterType:
 
 
 def _only(signature: Signature, kind: Kind) -> str:
-    """Return the name of the one parameter of `kind`; empty if there is none."""
+    """Return the name of the parameter of `kind`, such as `*args`; empty if there is none."""
     return next((each.name for each in signature.parameters if each.kind == kind), "")

@@ -24,7 +24,8 @@ from accord.jsonrpc.methods.param_values import REFUSALS
 from accord.jsonrpc.methods.signature import ContextPlace, Parameter, Signature
 
 Plan: TypeAlias = Callable[[Params, Context | None], Any]
-"""Decodes the params and calls. Raises `InvalidParamsError`, or an exception of the function."""
+"""Decodes the params of a call and calls the function. Raises `InvalidParamsError` for params that
+do not fit, or the exception of the function."""
 
 Decode: TypeAlias = Callable[[Any], Any]
 
@@ -33,9 +34,9 @@ _CONSTANTS = (type(None), bool, int, float, str, bytes)
 
 
 class Planner:
-    """A maker of plans for one signature.
+    """A maker of plans for the functions of one signature.
 
-    Raises `RegistrationError` for types without a decoder.
+    Raises `RegistrationError` for a parameter type without a decoder.
     """
 
     def __init__(self, signature: Signature) -> None:
@@ -77,9 +78,9 @@ class Planner:
 
 
 def _named_plainly(signature: Signature) -> bool:
-    """Return True if every name can be a struct field and be passed by keyword.
+    """Return whether every parameter name can be a struct field and a keyword.
 
-    That includes the name of the context.
+    This includes the parameter for the context.
     """
     context = signature.context
     if context is not None and context.name not in signature.reserved:
@@ -161,7 +162,10 @@ def _context_first(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> P
 def _names_only(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
-    """Return a plan for keyword-only parameters: the fields have their names."""
+    """Return a plan for functions whose parameters are all keyword-only.
+
+    The fields of the decoded struct have the names of the parameters.
+    """
     decode, by_name, absent = forms.decode, forms.by_name, forms.absent
     name = place.name if place is not None else ""
 
@@ -183,7 +187,10 @@ def _names_only(
 def _arranged(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
-    """Return a plan for some keyword-only parameters, or a context that is not first."""
+    """Return a plan for functions that no faster plan fits.
+
+    Some of their parameters are keyword-only, or the context is not the first parameter.
+    """
     read, by_name = forms.read, forms.by_name
     names = forms.names
     name = place.name if place is not None else ""
@@ -206,7 +213,7 @@ def _arranged(
 
 
 class _Forms:
-    """The two forms of params, as types that msgspec decodes in one pass."""
+    """The types to which msgspec decodes params in one pass, by name and by position."""
 
     def __init__(
         self,
@@ -216,14 +223,15 @@ class _Forms:
         own_names: bool,
     ) -> None:
         self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
-        """Raise an error for large params; return None for others, which take the slow path."""
+        """Raises `InvalidParamsError` for large params; returns None for small ones, which the slow
+        plan then reads."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))
-        """Its fields are called `f0`, `f1` … in Python, whatever their names on the wire, unless
-        they keep their own names."""
+        """The struct type of params by name. Its fields are called `f0`, `f1` … in Python, unless
+        `own_names` gives them the names of the parameters."""
         self.absent: Any = None
-        """The values by position if there are no params; None if some are required."""
+        """The values by position when a call has no params; None if a parameter is required."""
         form: Any = self.by_name
         if all(each.by_position or not each.required for each in parameters):
             by_position = _array([each for each in parameters if each.kind != "keyword_only"])
@@ -233,9 +241,9 @@ class _Forms:
         self.decode: Decode = msgspec.json.Decoder(form).decode
 
     def read(self, params: Params) -> Any:
-        """Decode params to a `by_name`, or to the positional values.
+        """Decode params to a `by_name` struct, or to the values by position.
 
-        Returns None if they take the slow path.
+        Returns None if the slow plan must read them.
         """
         try:
             return self.absent if params is UNSET else self.decode(params)

@@ -99,7 +99,7 @@ class Context(_Called, eq=False, kw_only=True):
     """Runs blocking functions: `await context.in_thread(partial(read, path))`. The dispatcher sets
     it, for async methods, to the pool of its threaded methods."""
     name_arguments: Callable[[], dict[str, Any]] = _no_arguments
-    """Returns `arguments`; set for methods with interceptors."""
+    """Returns the value of `arguments`; set for methods with interceptors."""
 
     @property
     def is_notification(self) -> bool:
@@ -137,12 +137,12 @@ class Context(_Called, eq=False, kw_only=True):
     ) -> Any:
         """Call the other end on the same connection; return its result as `into`.
 
-        Raises capability_not_supported if the transport is one-way, as HTTP is.
+        Raises the error `capability_not_supported` if the transport is one-way, as HTTP is.
         """
         return await self._caller().call(method, params, into=into, timeout=timeout)
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
-        """Notify the other end on the same connection."""
+        """Send a notification to the other end on the same connection."""
         await self._caller().notify(method, params)
 
     def _caller(self) -> Caller:
@@ -157,27 +157,31 @@ class Context(_Called, eq=False, kw_only=True):
 CANCELLED: Final = "cancelled"
 
 Outcome: TypeAlias = int | Literal["cancelled"] | None
-"""The outcome of a call: the code of its error, cancelled because the caller went away, or None
-if it succeeded. A notification has the code that a request would have been answered."""
+"""The outcome of a call: None after success, an error code after a failure, "cancelled" if the
+caller went away. A notification has the code that a request would have been answered with."""
 
 MakeContext: TypeAlias = Callable[[str, Id | UnsetType], Context]
-"""Makes the context of a call from its method and id. Call it only if needed: it is not free."""
+"""Makes the context of a call from its method and id. An observer should call it only if it needs
+the context, as making one takes time."""
 
 
 class Observation(Protocol):
-    """An observer's view of one call."""
+    """An observer's view of one call, notified when the call ends."""
 
     def ended(self, outcome: Outcome, error: BaseException | None) -> None:
-        """Handle the end of the call, once. `error` is its exception, if known."""
+        """Handle the end of the call; called once. `error` is its exception, if known."""
 
     def left(self) -> None:
-        """Handle the exit from the stack of `called`, once, in the same context."""
+        """Reset the context variables that `called` has set; called once, in their context.
+
+        It is called when the dispatcher has served the call or has started its handler.
+        """
 
 
 class Observer(Protocol):
     """An observer of all incoming calls, and of input that is not a call.
 
-    Its exceptions are logged; they do not affect the call.
+    Exceptions of an observer are logged; they do not affect the call.
     """
 
     def called(
@@ -193,4 +197,4 @@ class Observer(Protocol):
         """Handle an incoming batch of `size` messages; `called` follows for each call."""
 
     def refused(self, error: RpcError) -> None:
-        """Handle input without a known method: no JSON, no message, or too large."""
+        """Handle input that cannot be served: not JSON, not a valid message, or too large."""

@@ -23,14 +23,14 @@ from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.jsonrpc.protocol.errors import RegistrationError
 
 Naming: TypeAlias = Callable[[Params], dict[str, Any]]
-"""Returns the arguments in params by the names of the parameters."""
+"""Decodes params to a dict of arguments by the names of the parameters."""
 
 _NOBODY = Context("", channel=ChannelInfo(scheme=""))
-"""A placeholder for the context among the arguments."""
+"""A context that `naming` passes as a placeholder, to be left out of the named arguments."""
 
 
 def naming(signature: Signature, planner: Planner) -> Naming:
-    """Return the function that names the arguments for a signature."""
+    """Return a function that decodes params to a dict of arguments by parameter name."""
     places = [each.name for each in signature.parameters if each.by_position]
     several = [each.name for each in signature.parameters if each.kind == "var_positional"]
     plan = planner.plan(partial(_name, places, several))
@@ -45,16 +45,19 @@ def naming(signature: Signature, planner: Planner) -> Naming:
 
 
 def members(params: Params) -> dict[str, Any]:
-    """Return the members of the params if they are an object.
+    """Return the members of the params if they are an object, else an empty dict.
 
-    For methods that read their own params.
+    Used for methods that decode their own params.
     """
     decoded = None if params is UNSET else msgspec.json.decode(params)
     return decoded if isinstance(decoded, dict) else {}
 
 
 def _name(places: list[str], several: list[str], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Collect arguments into a dict by name; called in place of the function."""
+    """Collect arguments into a dict by parameter name.
+
+    It is called in place of the function of a method.
+    """
     given = [_plain(value) for value in args if value is not _NOBODY]
     found = {name: _plain(value) for name, value in kwargs.items() if value is not _NOBODY}
     found.update(zip(places, given, strict=False))
@@ -71,8 +74,9 @@ Proceed: TypeAlias = Callable[[], Awaitable[Any]]
 Interceptor: TypeAlias = Callable[[Context, Proceed], Coroutine[Any, Any, Any]]
 
 Mode: TypeAlias = Literal["inline", "thread", "async", "either"]
-"""The way to run a function: in the caller's stack, in the pool of threads, as a coroutine, or in
-the caller's stack to return its result or a coroutine."""
+"""The way to run a function: `inline` in the caller's stack, `thread` in the pool of threads,
+`async` as a coroutine; `either` is called in the caller's stack, and returns its result or a
+coroutine."""
 
 
 def check_interceptor(interceptor: Interceptor) -> None:
@@ -96,8 +100,9 @@ def intercept(
 ) -> Plan:
     """Return a plan that calls through `interceptors`, the first of them outermost.
 
-    `bind` returns a function without arguments that makes the call, `naming` returns the arguments
-    for the interceptors. The plan returns a coroutine; it raises for invalid params before that.
+    `bind` returns a function without arguments that makes the call; `naming` returns the arguments
+    for the interceptors. The plan returns a coroutine; for invalid params it raises before it
+    returns one.
     """
     inwards = interceptors[::-1]
 
@@ -148,7 +153,7 @@ class Tag(Struct, frozen=True):
 
 
 class ErrorAbout(Struct, frozen=True):
-    """An error that callers must expect."""
+    """An error that a method documents for its callers."""
 
     code: int
     message: str
@@ -178,7 +183,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """The metadata of a method. Missing parts are taken from the function."""
+    """The metadata of a method; most parts that are missing come from the function."""
 
     summary: str = ""
     """One line; by default the first line of the docstring."""
@@ -190,28 +195,29 @@ class About(Struct, frozen=True, kw_only=True):
     result: str = ""
     """A description of the result."""
     errors: tuple[int | str | ErrorAbout, ...] = ()
-    """Errors by code, by their name in the catalogue, or spelled out."""
+    """Errors by their code, by their name in the catalogue, or as an `ErrorAbout`."""
     examples: tuple[Example, ...] = ()
     links: tuple[Link, ...] = ()
     deprecated: bool = False
     deprecated_params: tuple[str, ...] = ()
     external_docs: ExternalDocs | None = None
     hidden: bool = False
-    """True for a method that is served but not described."""
+    """True to leave a method out of descriptions; it can still be called."""
 
 
 NOTHING = About()
 
 
 class Method(Struct, frozen=True, kw_only=True, eq=False):
-    """A method of a router."""
+    """A method of a router: a function with its name, metadata and plans for calling it."""
 
     name: str
     function: Callable[..., Any]
     mode: Mode
     """The way to run it; a method with interceptors is always `async`."""
     deadline: float | None | UnsetType
-    """Timeout of a call in seconds, None for no timeout. If UNSET, the server's limit applies."""
+    """Timeout of a call in seconds, None for no timeout. If UNSET, the limit of the server
+    applies."""
     wants_context: bool
     """True if `invoke` needs the context; otherwise the context may be None."""
     parameters: tuple[Parameter, ...]
@@ -220,14 +226,14 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     doc: str
     about: About
     protocol: bool
-    """True for methods of the protocol itself, which may be named `rpc.…`."""
+    """True for a method of the protocol itself, whose name may begin with `rpc.`."""
     invoke: Plan
-    """Decodes params and calls. Gives the result, or the coroutine of an async method.
-    Wrong params are raised at once, as `InvalidParamsError`."""
+    """Decodes params and calls the function; returns the result, or the coroutine of an async
+    method. Raises `InvalidParamsError` at once for invalid params."""
     bind: Plan
-    """Decodes params and gives a function of no arguments that makes the call."""
+    """Decodes params and returns a function without arguments that makes the call."""
     naming: Naming
-    """Gives the arguments by name, for interceptors."""
+    """Returns the arguments by parameter name, for interceptors."""
     interceptors: tuple[Interceptor, ...] = ()
     function_mode: Mode
     """The way to run the function itself, without its interceptors."""
@@ -259,9 +265,9 @@ def make_method(
     about: About | None = None,
     protocol: bool = False,
 ) -> Method:
-    """Return the method for `function`.
+    """Return the method that serves `function` under `name`.
 
-    Raises `RegistrationError` if it cannot be served.
+    Raises `RegistrationError` if the function cannot be served.
     """
     try:
         mode = _mode(function, thread)
@@ -289,9 +295,10 @@ def make_method(
 
 
 def raw_method(plan: Plan, name: str) -> Method:
-    """Return a method that reads its params itself, for a protocol with own rules.
+    """Return a method whose function decodes its params itself.
 
-    It returns its result or a coroutine, and has no deadline.
+    It is for protocols with rules of their own for params. The function returns its result or a
+    coroutine; the method has no deadline.
     """
     return Method(
         name=name,
@@ -312,7 +319,7 @@ def raw_method(plan: Plan, name: str) -> Method:
 
 
 def where(function: Callable[..., Any]) -> str:
-    """Return the module and name of a function, for messages."""
+    """Return the module and name of a function, for error messages."""
     name = getattr(function, "__qualname__", None)
     return repr(function) if name is None else f"{function.__module__}.{name}"
 

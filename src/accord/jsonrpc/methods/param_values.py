@@ -28,20 +28,21 @@ MAX_DIAGNOSED_BYTES: Final = 2_048
 """Maximum size of params that are read again for a better message: refusing must not cost more
 than serving."""
 _MAX_COMPARED: Final = 64
-"""Maximum length of a name, and number of allowed names, to search for a close match."""
+"""Maximum length of a name, and maximum number of allowed names, up to which a similar name is
+suggested."""
 
 
 class ParamsProblem(Struct, frozen=True):
-    """One fault in the params."""
+    """One fault in the params of a call."""
 
     parameter: str
     path: str
     expected: str
     got: str
     text: str = ""
-    """Text in place of `expected …, got …`, if that would not explain the problem."""
+    """Text to show in place of `expected …, got …`, if that would not explain the problem."""
     members: dict[str, Any] = {}
-    """Further members for programs, beyond the four."""
+    """Members of the error's data besides `parameter`, `path`, `expected` and `got`."""
 
     @property
     def message(self) -> str:
@@ -59,7 +60,7 @@ class ParamsProblem(Struct, frozen=True):
 
 
 class ValueRefusedError(Exception):
-    """A value that is not of its parameter's type. The binder catches it."""
+    """A value that a parameter's type does not accept; the binder catches it."""
 
     def __init__(self, problems: Iterable[ParamsProblem]) -> None:
         super().__init__()
@@ -67,9 +68,10 @@ class ValueRefusedError(Exception):
 
 
 def invalid_params(problems: Sequence[ParamsProblem]) -> RpcError:
-    """Return the error for a call with these problems, at least one.
+    """Return the invalid_params error for `problems`, of which there is at least one.
 
-    Its `data` has the members of the first problem, and all as `problems` if there are several.
+    The `data` of the error has the members of the first problem. If there are several, it also has
+    all as `problems`.
     """
     problems = problems[:MAX_PROBLEMS]
     first, more = problems[0], len(problems) - 1
@@ -88,7 +90,7 @@ def missing(name: str, expected: str) -> ParamsProblem:
 
 
 def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> ParamsProblem:
-    """Return the problem of a name that the method does not take."""
+    """Return the problem of a name that is not among the `allowed` ones."""
     members: dict[str, Any] = {"allowed": list(allowed)}
     close = _closest(name, allowed) if suggest else None
     hint = ""
@@ -106,14 +108,17 @@ def by_position_only(name: str) -> ParamsProblem:
 
 
 def too_many(takes: int, came: int | None) -> ParamsProblem:
-    """Return the problem of too many positional parameters; `came` may be None."""
+    """Return the problem of too many positional parameters.
+
+    `came` is their number, None if it was not counted.
+    """
     got = "more" if came is None else f"{came:,}"
     text = f"the method takes {_count(takes)} by position, {got} came"
     return ParamsProblem("params", "params", f"at most {_count(takes)}", got, text)
 
 
 def undecodable(parameter: str, path: str, expected: str, error: Exception) -> ParamsProblem:
-    """Return the problem of a value that is not decodable JSON, whatever its type."""
+    """Return the problem of a value that cannot be decoded as JSON of any type."""
     why = "nested too deep" if isinstance(error, RecursionError) else str(error)
     return ParamsProblem(
         parameter, path, expected, "what cannot be decoded", f"not decodable: {why}"
@@ -152,7 +157,8 @@ def _closest(name: str, allowed: Sequence[str]) -> str | None:
 
 
 Step: TypeAlias = str | int | EllipsisType
-"""A field, an index, or `...` for some key of a dictionary: msgspec does not say which."""
+"""One step of a path: a field, an index, or `...` for a key of a dictionary that msgspec does not
+name."""
 
 _NAMES: dict[type[m.Type], str] = {
     m.AnyType: "any value",
@@ -182,7 +188,10 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<key>\[\.\.\.\])
 
 
 def expected(annotation: Any, path: str = "") -> str:
-    """Return the expected type of a value or its part at `path` (`.items[2].name`)."""
+    """Return the name of the type that is expected for a value.
+
+    With `path`, as in `.items[2].name`, this is the type of a part of the value.
+    """
     try:
         found: m.Type | None = _described(annotation)
     except TypeError:  # an unhashable annotation
@@ -203,7 +212,7 @@ def _described(annotation: Any) -> m.Type | None:
 
 
 def steps(path: str) -> list[Step]:
-    """Split a path of msgspec, without its `$`, into steps."""
+    """Split a path in a message of msgspec, without its `$`, into steps."""
     return [_step(found) for found in _STEP.finditer(path)]
 
 
@@ -240,7 +249,7 @@ def _choice(values: list[Any]) -> str:
 
 
 def _part(found: m.Type | None, step: Step) -> m.Type | None:
-    """Return the type of a field, item or value of `found`; None if unknown."""
+    """Return the type that `step` leads to within the type `found`; None if unknown."""
     match found, step:
         case m.Metadata(type=inner), _:
             return _part(inner, step)
@@ -271,7 +280,10 @@ def _first(found: Any) -> m.Type | None:
 
 
 def _tags(types: tuple[m.Type, ...], step: Step) -> m.Type | None:
-    """Return the possible tags, if `step` is the tag field of a union of structs."""
+    """Return the tags of a union of structs as a type, if `step` is its tag field.
+
+    Returns None for any other field.
+    """
     structs = [each for each in types if isinstance(each, m.StructType)]
     tags = [each.tag for each in structs if each.tag is not None and each.tag_field == step]
     return m.LiteralType(tuple(tags)) if tags else None
@@ -281,11 +293,12 @@ _decode: Final = msgspec.json.Decoder().decode
 _decode_out_of_range: Final = msgspec.json.Decoder(float_hook=len).decode
 _encode: Final = msgspec.json.Encoder().encode
 _MAX_SEARCHED: Final = 32
-"""Maximum number of values to search for a duplicate member: each takes a microsecond."""
+"""Maximum number of values in a message that is searched for a duplicate member: each takes a
+microsecond."""
 
 
 class DuplicateMemberError(msgspec.ValidationError):
-    """A duplicate member of an object; `path` leads to it, and is empty if unknown."""
+    """An object has a duplicate member; `path` leads to the member, empty if unknown."""
 
     def __init__(self, path: tuple[str | int, ...]) -> None:
         where = "" if not path else f" {str(path[-1])[:100]!r}"
@@ -296,7 +309,7 @@ class DuplicateMemberError(msgspec.ValidationError):
 def check_members(data: bytes | Raw) -> None:
     """Raise `DuplicateMemberError` if an object in `data` has a duplicate member.
 
-    Raises the exceptions of msgspec for invalid JSON, too.
+    Raises an exception of msgspec if `data` is invalid JSON.
     """
     data = bytes(data)
     try:
@@ -315,7 +328,7 @@ def check_members(data: bytes | Raw) -> None:
 
 
 def _is_small(data: bytes) -> bool:
-    """Return whether reading `data` again is cheap enough for a refusal."""
+    """Return whether `data` is small enough to be read again for a better message."""
     return (
         len(data) <= MAX_DIAGNOSED_BYTES
         and sum(map(data.count, (b",", b"[", b"{"))) <= _MAX_SEARCHED
@@ -323,14 +336,14 @@ def _is_small(data: bytes) -> bool:
 
 
 class _Twice:
-    """A marker in place of an object with a duplicate member."""
+    """A marker that replaces an object with a duplicate member in decoded JSON."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
 
 def _place(data: bytes) -> tuple[str | int, ...]:
-    """Return the path of the first duplicate member."""
+    """Return the path of the first duplicate member in `data`."""
     value = json.loads(data, object_pairs_hook=_object, parse_int=len, parse_float=len)
     path: list[str | int] = []
     _search(value, path)
@@ -346,7 +359,10 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _search(value: Any, path: list[str | int]) -> bool:
-    """Extend `path` to the first duplicate member; return whether there is one."""
+    """Extend `path` to the first marker of a duplicate member in `value`.
+
+    Returns whether there is one; if not, `path` is unchanged.
+    """
     if isinstance(value, _Twice):
         path.append(value.name)
         return True
@@ -367,11 +383,12 @@ Json: TypeAlias = bytes | Raw
 """One JSON value, not yet decoded."""
 
 REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
-"""All exceptions of msgspec for a value; TypeError is for unhashable members of a set."""
+"""All exceptions that msgspec raises for an invalid value; TypeError is for unhashable members of a
+set."""
 
 
 class MsgspecType:
-    """A type that msgspec decodes."""
+    """A decoder of the values of one parameter by msgspec."""
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
@@ -387,12 +404,15 @@ class MsgspecType:
         raise ValueRefusedError([problem])
 
     def problem(self, data: Json, name: str, path: str, message: str) -> ParamsProblem:
-        """Return the problem of the parameter `name` from an error message about `data`."""
+        """Return the problem that an error message of msgspec about `data` describes.
+
+        `name` is the parameter, `path` the place of `data` in the params.
+        """
         return _MsgspecFault(self.annotation, data, name, path, message).problem()
 
 
 _MAX_READ: Final = 4 * MAX_TEXT
-"""Maximum length read at both ends of an error message of msgspec."""
+"""Number of characters that are kept of a long error message of msgspec, at each end."""
 _AT = re.compile(r"(?P<what>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
 _EXPECTED_GOT = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`")
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?P<rest>.*)", re.DOTALL)
@@ -403,11 +423,11 @@ _CHOICE = re.compile(r"Invalid (enum value|value) .*", re.DOTALL)
 
 
 class _MsgspecFault:
-    """The problem that an error message of msgspec describes.
+    """A parser of an error message of msgspec about the value of a parameter.
 
-    The path is only in its message: ``Expected `int`, got `str` - at
-    `$.items[2].name` ``. A field's name in it may have been chosen by the caller; it can
-    mislead no one but that caller.
+    The path of the faulty value is only in the message: ``Expected `int`, got `str` - at
+    `$.items[2].name` ``. A field's name in it may have been chosen by the caller; it can mislead no
+    one but that caller.
     """
 
     def __init__(self, annotation: Any, data: Json, name: str, path: str, message: str) -> None:
@@ -445,7 +465,10 @@ class _MsgspecFault:
         return ParamsProblem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
 
     def _came(self, sized: str = "") -> str:
-        """Return the kind of the faulty value, with its length if lengths are limited."""
+        """Return the type of the faulty value.
+
+        If `sized` is this type, the length of the value is added.
+        """
         if memoryview(self._data).nbytes > MAX_DIAGNOSED_BYTES:
             return "another value"
         try:

@@ -1,4 +1,7 @@
-"""Parameters that pydantic decodes. The one module that imports it, and only when needed."""
+"""Parameter types that pydantic decodes.
+
+The only module of `accord.jsonrpc` that imports pydantic: imported when a parameter needs it.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,11 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 
 _SHOULD_BE = "Input should be "
 _MAX_LISTED = 1_000
-"""Maximum number of faults to list: half a million take pydantic a second and 300 MB."""
+"""Maximum number of faults to list: pydantic takes a second and 300 MB to list half a million."""
 
 
 class PydanticType:
-    """A type that pydantic validates, strictly: `"1"` is no int."""
+    """A decoder of the values of one parameter by pydantic, in strict mode: `"1"` is no int."""
 
     def __init__(self, annotation: Any, obstacle: str) -> None:
         self.annotation = annotation

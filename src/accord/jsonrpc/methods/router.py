@@ -28,7 +28,7 @@ _ATTRIBUTE = "__accord_method__"
 
 
 class MethodDeclaration(Struct, frozen=True):
-    """The options with which a function is to be served."""
+    """The options of a function that is marked with the decorator `method`."""
 
     name: str | None = None
     thread: bool = False
@@ -59,8 +59,8 @@ def method(
 ) -> Any:
     """Mark a function, a method of a class or a static method to be served.
 
-    Used bare or with the options of `Router.add`, which apply when the function is
-    registered. The function itself is not changed.
+    The decorator is used bare, or with the options of `Router.add`, which apply when the function
+    is registered. The function itself is not changed.
     """
     if callable(name):
         return _declare(name, MethodDeclaration())
@@ -78,9 +78,9 @@ def declaration_of(function: Any) -> MethodDeclaration | None:
 
 
 def declared_in(thing: object) -> Iterator[tuple[str, Any]]:
-    """Yield the marked functions of an object, a class or a module with their names.
+    """Yield the marked functions of an object, a class or a module, with their names.
 
-    Looks at classes and never evaluates a property.
+    Marks are looked up on classes, so that no property is evaluated.
     """
     if isinstance(thing, ModuleType):
         found = vars(thing)
@@ -121,15 +121,16 @@ class Router:
 
     def __init__(self, *, request_errors: RequestErrors | None = None) -> None:
         self.request_errors = request_errors
-        """The errors for requests that a protocol above JSON-RPC refuses, if there is one."""
+        """Returns the errors of the protocol above JSON-RPC for requests that it refuses; None if
+        there is no such protocol."""
         self.methods: dict[str, Method] = {}
         """Every method by its full name. Read only; the dictionary is never replaced."""
         self.direct: dict[str, Plan] = {}
         """The plans of inline methods without a context, by full name. Read only."""
         self.version = 0
-        """Grows with every change."""
+        """A number that grows with every change of the methods."""
         self._bare: dict[str, Method] = {}
-        """The same methods without the interceptors of this router."""
+        """The methods as they are without the interceptors of this router."""
         self._own: set[str] = set()
         self._interceptors: tuple[Interceptor, ...] = ()
         self._included: list[Router] = []
@@ -156,7 +157,10 @@ class Router:
         deadline: float | None | UnsetType = UNSET,
         about: About | None = None,
     ) -> Any:
-        """Declare a function as a method; a decorator, bare or with the options of `add`."""
+        """Declare a function as a method.
+
+        Used as a decorator, bare or with the options of `add`.
+        """
         if callable(name):
             self.add(name)
             return name
@@ -198,7 +202,7 @@ class Router:
         return self.methods[method.name]
 
     def put(self, method: Method) -> None:
-        """Add an existing `Method` under its own name."""
+        """Add an existing `Method` under the name that it has."""
         self._add_own([method])
 
     def register(self, instance: object, prefix: str = "") -> None:
@@ -225,9 +229,10 @@ class Router:
         self._add_own(methods)
 
     def remove(self, name: str) -> None:
-        """Remove an own method of this router.
+        """Remove a method that was added to this router itself.
 
-        Raises `RegistrationError` if there is none.
+        Raises `RegistrationError` if there is none; a method of an included router cannot be
+        removed here.
         """
         if name not in self._own:
             included = " of its own; an included router has it" if name in self.methods else ""
@@ -273,7 +278,10 @@ class Router:
             self._put(each.name, each)
 
     def _check(self, methods: Iterable[tuple[str, Method]]) -> None:
-        """Raise `RegistrationError` if a method collides here or in a router above."""
+        """Raise `RegistrationError` if the name of a method is taken or reserved.
+
+        The name is checked in this router and in all routers that include it.
+        """
         fresh: dict[tuple[int, str], Method] = {}
         for name, each in methods:
             for router, full in self._places(name):
@@ -287,7 +295,10 @@ class Router:
                 fresh[id(router), full] = each
 
     def _places(self, name: str) -> Iterator[tuple[Router, str]]:
-        """Yield each router that knows the method `name`, with its name there."""
+        """Yield each router that would serve the method `name`, with its full name there.
+
+        These are this router and all that include it.
+        """
         yield self, name
         for parent, prefix in self._above():
             yield from parent._places(prefix + name)
@@ -311,7 +322,7 @@ class Router:
             parent._drop(prefix + name)
 
     def _above(self) -> list[tuple[Router, str]]:
-        """Yield the routers that include this one; it holds them by weak references."""
+        """Return the routers that include this one, each with its prefix."""
         found = [(reference(), reference, prefix) for reference, prefix in self._parents]
         self._parents = [(reference, prefix) for router, reference, prefix in found if router]
         return [(router, prefix) for router, _, prefix in found if router]
@@ -338,16 +349,19 @@ def _check_name(name: str, method: Method) -> None:
 
 
 RequestFault: TypeAlias = Literal["invalid_id", "id_conflict", "batch_too_large"]
-"""A fault for which a protocol above JSON-RPC has its own error: an id that is not a string or an
-integer, the id of a request in flight, a batch over the limit."""
+"""The reason for which a protocol above JSON-RPC refuses a request with an error of its own: an id
+that is not a string or an integer, the id of a request in flight, a batch over the limit."""
 
 RequestErrors: TypeAlias = Callable[[RequestFault, Any, Context], RpcError]
-"""Returns the error for a fault, given the context of the request and its raw params; for a batch,
-given the error of JSON-RPC."""
+"""Returns the error for a fault. Its arguments are the fault, the raw params of the request (for a
+batch, the error of JSON-RPC) and the context."""
 
 
 def id_fault(id: Id, in_use: Callable[[Id], bool]) -> RequestFault | None:
-    """Return the fault of a request id under `RequestErrors`; None if there is none."""
+    """Return the fault of a request id, if a protocol above JSON-RPC restricts ids.
+
+    Returns None if there is none.
+    """
     if id is None or type(id) is float:
         return "invalid_id"
     return "id_conflict" if in_use(id) else None

@@ -1,7 +1,7 @@
-"""The signature of a function: its parameters and what their annotations contain.
+"""The signature of a function: its parameters and the types of their values.
 
-A signature is read once, at registration. Annotations that no decoder enforces, and unions over
-which msgspec corrupts its memory, are refused here. Pure.
+A signature is read once, at registration. Annotations that no decoder enforces are refused here, as
+are unions over which msgspec corrupts its memory. Pure.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _COLLECTIONS = frozenset(
 
 
 def check_union(members: tuple[Any, ...]) -> None:
-    """Raise `RegistrationError` for a union that cannot be served safely."""
+    """Raise `RegistrationError` for a union that msgspec cannot decode safely."""
     metas: list[Meta] = []
     types = [_peel(member, metas) for member in members]
     limited = [meta for meta in metas if constrains(meta)]
@@ -68,14 +68,14 @@ def check_union(members: tuple[Any, ...]) -> None:
 
 
 def constrains(meta: Meta) -> bool:
-    """Return whether `meta` refuses any value, rather than only describing."""
+    """Return whether `meta` has a constraint; if not, it only describes the value."""
     limits = (meta.gt, meta.ge, meta.lt, meta.le, meta.multiple_of, meta.pattern)
     sizes = (meta.min_length, meta.max_length, meta.tz)
     return any(limit is not None for limit in limits + sizes)
 
 
 def _peel(member: Any, metas: list[Meta]) -> Any:
-    """Return the type without aliases and metadata; add the metadata to `metas`."""
+    """Return the type `member` without aliases and metadata; add the metadata to `metas`."""
     while True:
         if get_origin(member) is Annotated:
             metas.extend(each for each in member.__metadata__ if isinstance(each, Meta))
@@ -102,21 +102,22 @@ _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Gen
 
 
 class Survey(Struct):
-    """The findings in an annotation, as text for error messages."""
+    """The findings of `survey` in an annotation, as text for error messages."""
 
     foreign: list[str] = []
     """Constraints that only pydantic enforces."""
     native: list[str] = []
     """Constraints that only msgspec enforces."""
     lazy: bool = False
-    """True if it contains an iterable, which pydantic would check only while it is read."""
+    """True if the annotation contains an iterable, whose items pydantic would check only when they
+    are read."""
 
 
 def survey(annotation: Any) -> Survey:
-    """Search `annotation` and the fields of every class in it.
+    """Find the constraints in `annotation`, including those of fields in its classes.
 
-    Raises `RegistrationError` for types that no JSON value can have, and for fields whose
-    annotations cannot be resolved.
+    Raises `RegistrationError` for types that no JSON value can have, for unions that msgspec cannot
+    decode safely, and for fields whose annotations cannot be resolved.
     """
     found = Survey()
     seen: dict[int, Any] = {}
@@ -131,12 +132,12 @@ def survey(annotation: Any) -> Survey:
 
 
 def is_pydantic_field(default: Any) -> bool:
-    """Return True if a default is pydantic's `Field(…)`: constraints instead of a value."""
+    """Return whether a default is pydantic's `Field(…)`, which holds constraints."""
     return type(default).__module__ == "pydantic.fields"
 
 
 def _look_at(part: Any, found: Survey) -> Iterator[Any]:
-    """Note constraints of `part`, and yield the types inside it."""
+    """Add the constraints of `part` to `found`, and yield the types inside it."""
     origin = get_origin(part)
     if origin is Annotated:
         _note_metadata(part.__metadata__, found)
@@ -224,7 +225,7 @@ _BY_NAME: frozenset[Kind] = frozenset({"positional_or_keyword", "keyword_only"})
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter that callers can pass."""
+    """A parameter of a function that callers can pass."""
 
     name: str
     annotation: Any
@@ -232,7 +233,7 @@ class Parameter(Struct, frozen=True):
     kind: Kind
     required: bool
     default: Any = UNSET
-    """The object that the function declares, not a copy; UNSET if there is none."""
+    """The very object that the function declares, not a copy; UNSET if there is no default."""
 
     @property
     def by_position(self) -> bool:
@@ -259,14 +260,15 @@ class Signature(Struct, frozen=True):
     context: ContextPlace | None
     returns: Any
     reserved: frozenset[str]
-    """Names that callers cannot pass: of the context, `self`, arguments of a partial."""
+    """Names that callers cannot pass: the parameter for the context, `self`, and arguments set by a
+    partial."""
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
     """Return the signature of `function` with its annotations resolved.
 
-    Raises `RegistrationError` if it cannot be read, or declares the context in an unsupported
-    way.
+    Raises `RegistrationError` if the signature cannot be read, an annotation cannot be resolved, or
+    the context is declared twice, or as `*args` or `**kwargs`.
     """
     try:
         found = inspect.signature(function)
@@ -315,7 +317,10 @@ def _is_context(annotation: Any) -> bool:
 
 
 class _Annotations:
-    """A resolver of a function's annotations, singly so that errors can name them."""
+    """A resolver of a function's annotations.
+
+    Each is resolved separately, so that an error can name the parameter.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         owner = innermost(function)
@@ -339,14 +344,18 @@ class _Annotations:
 
 
 def _declared_names(function: Callable[..., Any]) -> frozenset[str]:
-    """Return every name by which an argument of the plain function can be passed."""
+    """Return the names of all parameters that the innermost function takes by keyword."""
     inner = innermost(function)
     declared = inspect.signature(getattr(inner, "__func__", inner)).parameters.values()
     return frozenset(each.name for each in declared if _KINDS[each.kind] in _BY_NAME)
 
 
 def innermost(function: Callable[..., Any]) -> Any:
-    """Return the plain function that `inspect.signature` takes its annotations from."""
+    """Return the function inside of partials and decorators.
+
+    `inspect.signature` reads the annotations of this function. For a callable object it is the
+    `__call__` of its class.
+    """
     while isinstance(function, partial):
         function = function.func
     function = inspect.unwrap(function)

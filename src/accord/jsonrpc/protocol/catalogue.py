@@ -17,16 +17,16 @@ RESERVED = range(-32768, -32000 + 1)
 
 
 class Severity(StrEnum):
-    """The severity of an error, by the people it concerns."""
+    """The severity of an error, which depends on whom the error concerns."""
 
     INFO = "info"
-    """Nobody: the outcome was requested, as a cancellation is."""
+    """Concerns nobody: the outcome was requested, as a cancellation is."""
     WARNING = "warning"
-    """The caller, who can correct the request or try again later."""
+    """Concerns the caller, who can correct the request or try again later."""
     ERROR = "error"
-    """Both ends: work that was accepted failed."""
+    """Concerns both ends: work that was accepted failed."""
     CRITICAL = "critical"
-    """The operators: something is broken, or trust is at stake."""
+    """Concerns the operators: something is broken, or trust is at stake."""
 
 
 class Entry(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True):
 class Catalogue:
     """Entries by code and by name, in the order in which they were added.
 
-    An entry of `shared` is found by its name only: its code belongs to another entry.
+    An entry of `shared` can be found by its name only, as its code belongs to another entry.
     """
 
     def __init__(
@@ -67,12 +67,13 @@ class Catalogue:
         return self._by_code.get(code)
 
     def find(self, code: int, reason: object = None) -> Entry | None:
-        """Return the entry for an error: the one its reason names, else the one for its code.
+        """Return the entry that the reason of an error names, else the one for its code.
 
         A code may have several meanings. -32002 is an unknown tool in the extended profile of MCP
         and a missing resource in the standard one; most errors of MCP share -32602. The reason,
-        which Accord sends in `data.reason`, decides. It is ignored if the code belongs to an
-        application: then the reason does, too.
+        which Accord sends in `data.reason`, distinguishes them. Codes outside of `RESERVED` belong
+        to applications, as do the reasons sent with them: such a reason is ignored, unless it names
+        the entry with that code.
         """
         by_code = self._by_code.get(code)
         named = self._by_name.get(reason) if isinstance(reason, str) else None
@@ -81,9 +82,9 @@ class Catalogue:
         return by_code
 
     def named(self, name: str) -> Entry:
-        """Return the entry called `name`, which may be an alias.
+        """Return the entry for `name`, which may be an alias.
 
-        Raises KeyError, with similar names, if there is none.
+        Raises KeyError, with similar names, if no entry has this name.
         """
         entry = self._by_name.get(name)
         if entry is None:

@@ -49,14 +49,16 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_batch_response_bytes: int = 16 * MIB
     """Most bytes in the answer to one batch; answers beyond it become -32012 errors."""
     max_in_flight: int = 1_000
-    """Most incoming requests and notifications being handled at once; more are answered -32010."""
+    """Maximum number of incoming requests and notifications in progress; further requests are
+    answered with -32010."""
     call_seconds: float | None = 300.0
-    """How long a handler may take whose method has no deadline of its own; then it is answered
-    -32009. Inline methods cannot be stopped."""
+    """Timeout in seconds of a handler whose method has no deadline of its own; the call is then
+    answered with -32009. Inline methods cannot be stopped."""
     max_pending: int = 10_000
     """Most outgoing calls waiting for an answer; further calls raise `BusyError`."""
     max_queued_bytes: int = 16 * MIB
-    """Most bytes waiting to be written; a connection whose reader lags further behind is cut."""
+    """Most bytes waiting to be written; with more, the connection is cut, as the other end reads
+    too slowly."""
     write_stall_seconds: float = 30.0
     """How long a connection may accept no bytes at all before it is cut."""
 
@@ -83,7 +85,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
 
 
 class ChannelInfo(Struct, frozen=True, kw_only=True):
-    """Information about a connection and its other end."""
+    """Information about a connection and the other end of it."""
 
     scheme: str
     """`memory`, `stdio`, `tcp`, `tls`, `unix`, `ws`, `wss`, `http`, `https`."""
@@ -96,41 +98,53 @@ class ChannelInfo(Struct, frozen=True, kw_only=True):
 
 
 class Receiver(Protocol):
-    """The callbacks of a channel's owner. They come one at a time, in order of arrival."""
+    """The callbacks of the owner of a channel.
+
+    They are called one at a time, in the order in which the events arrive.
+    """
 
     def message_received(self, data: bytes) -> None:
         """Handle one whole incoming message."""
 
     def message_refused(self, error: RpcError) -> None:
-        """Handle the loss of one incoming message that was skipped (too large).
+        """Handle an incoming message that was too large and therefore skipped.
 
         The connection continues.
         """
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
-        """Handle `data`, the only reply to the message `sent` (HTTP)."""
+        """Handle `data`, the reply to the message `sent`.
+
+        Called only by HTTP, where a message has exactly one reply.
+        """
 
     def send_failed(self, data: bytes, error: TransportError) -> None:
-        """Handle the failure to deliver one message, while the channel continues (HTTP)."""
+        """Handle the failure to deliver the message `data`; the channel continues.
+
+        Called only by HTTP.
+        """
 
     def writable_changed(self, writable: bool) -> None:
         """Handle a change of the channel's `writable`."""
 
     def input_ended(self) -> None:
-        """Handle the end of input; the other end may still read, as after `echo … | server`.
+        """Handle the end of input; as in `echo … | server`, the other end may still read.
 
-        Only where this end serves, at most once. The owner answers the requests it has, then closes
-        the channel; its own calls will not be answered any more.
+        Called only at a serving end, at most once. The owner answers the requests that have
+        arrived, then closes the channel; its own calls will not be answered any more.
         """
 
     def connection_interrupted(self, error: TransportError) -> None:
-        """Handle the loss of a connection that is being made again.
+        """Handle the loss of a connection, which the channel tries to restore.
 
-        `writable` is False until then.
+        `writable` is False until the connection is restored.
         """
 
     def connection_restored(self) -> None:
-        """Handle the new connection; messages sent over the last one may be lost."""
+        """Handle the new connection after a loss.
+
+        Messages sent over the lost connection may not have arrived.
+        """
 
     def connection_lost(self, error: TransportError | None) -> None:
         """Handle the end of the connection. Called exactly once, as the last callback.
@@ -151,7 +165,10 @@ class Channel(Protocol):
 
     @property
     def writable(self) -> bool:
-        """False while more is queued than the other end takes; `send` still queues then."""
+        """False while more bytes are queued than the other end takes.
+
+        `send` may still be called then: it queues the message.
+        """
 
     def start(self, receiver: Receiver) -> None:
         """Begin to deliver incoming messages to `receiver`."""

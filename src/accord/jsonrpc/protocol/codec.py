@@ -1,4 +1,4 @@
-"""Bytes to messages and back: JSON and JSON-RPC 2.0, nothing of connections.
+"""Conversion between bytes and messages of JSON-RPC 2.0, without any connection.
 
 Nesting depth is measured on the brackets before anything is decoded. Pure.
 """
@@ -50,7 +50,7 @@ _SHORT: Final = 4_096
 
 
 def is_bracketed(data: bytes, max_depth: int) -> bool:
-    """Return True if `data` has enough brackets to nest deeper than `max_depth`."""
+    """Return whether `data` has enough opening brackets to nest deeper than `max_depth`."""
     # The test below would be cheaper for long messages too. But then serving them would be so cheap
     # that refusing some would cost more than twice as much.
     if len(data) > _SHORT:
@@ -96,7 +96,7 @@ def is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def _brackets(data: bytes) -> bytes:
-    """Return the brackets of `data` outside of strings, all of them square."""
+    """Return the brackets outside of strings in `data`, with braces as square brackets."""
     if b'"' in data:
         if b"\\" in data:
             data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -112,10 +112,11 @@ DEFAULT_MAX_ITEMS: Final = 1_000
 decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
-"""Decode a shallow ASCII message, without the checks of `read`; raises `REFUSALS`."""
+"""Decodes a shallow ASCII message without the checks that `read` makes. Raises `REFUSALS` for an
+invalid one."""
 
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""All exceptions of msgspec on hostile input (ValidationError is a DecodeError)."""
+"""All exceptions that msgspec raises for invalid input (ValidationError is a DecodeError)."""
 
 
 def read(
@@ -125,8 +126,8 @@ def read(
 ) -> Item | list[Item] | list[Envelope]:
     """Decode `data` to envelopes. Never raises: invalid input becomes `Invalid`.
 
-    A batch of more than `max_items` messages is refused as a whole, and its rest is not read. The
-    cheap test before decoding skips short batches, so one over the limit may be returned.
+    A batch of more than `max_items` messages becomes one `Invalid`, and its rest is not read. Short
+    batches are not counted before decoding, so a batch over the limit may be returned.
     """
     try:
         if not data.isascii():
@@ -153,7 +154,7 @@ def decode(
 ) -> Message | Batch:
     """Decode the message or batch in `data`; invalid input becomes `Invalid`.
 
-    `max_items` is None for batches of our own.
+    `max_items` is None for batches that this end has encoded.
     """
     what = read(data, max_depth, max_items)
     if isinstance(what, list):
@@ -165,7 +166,10 @@ def decode(
 
 
 def sort(what: Item) -> Message:
-    """Return the message in an envelope."""
+    """Return the request, notification or response that an envelope contains.
+
+    An envelope that is no valid message becomes `Invalid`, and `Invalid` is returned unchanged.
+    """
     if not isinstance(what, Envelope):
         return what
     if what.method is not UNSET:
@@ -216,7 +220,7 @@ def invalid_params_type(params: bytes, id: Id) -> Invalid:
 
 
 MAX_DEPTH: Final = DEFAULT_MAX_DEPTH
-"""Arrays and objects inside each other: as many as a message has by default."""
+"""Maximum nesting of arrays and objects in JSON: the default limit for messages."""
 
 
 class NestingError(msgspec.DecodeError):
@@ -227,7 +231,7 @@ class NestingError(msgspec.DecodeError):
 
 
 def check_nesting(data: bytes | str, max_depth: int = MAX_DEPTH) -> None:
-    """Raise NestingError for JSON that is nested too deep, whether or not it is valid."""
+    """Raise NestingError for JSON nested deeper than `max_depth`, even if it is invalid."""
     if len(data) <= max_depth:
         return
     if isinstance(data, str):
@@ -237,9 +241,10 @@ def check_nesting(data: bytes | str, max_depth: int = MAX_DEPTH) -> None:
 
 
 def decode_json(data: bytes | str, type: Any = Any, max_depth: int = MAX_DEPTH) -> Any:
-    """Return the value of JSON as `type`.
+    """Decode JSON to a value of `type`.
 
-    Raises msgspec.DecodeError; UnicodeDecodeError or UnicodeEncodeError for invalid text.
+    Raises msgspec.DecodeError for invalid JSON or a value of another type, UnicodeDecodeError or
+    UnicodeEncodeError for invalid text.
     """
     check_nesting(data, max_depth)
     return msgspec.json.decode(data, type=type)

@@ -1,4 +1,4 @@
-"""The fault of a message that msgspec refused, and the id to answer it under.
+"""Diagnosis of messages that msgspec refused: faults, and ids for the answers.
 
 Refusing is cheap. msgspec stops at the first fault; `diagnose` reads the message at most once more,
 skips the parts that it does not need, and stops at the first item beyond the limit on the items of
@@ -28,7 +28,7 @@ from accord.jsonrpc.protocol.messages import (
 )
 
 Item: TypeAlias = Envelope | Invalid
-"""One message as it was read."""
+"""One message of the input: decoded, or invalid."""
 
 
 class _ErrorMembers(TypedDict, total=False):
@@ -38,11 +38,11 @@ class _ErrorMembers(TypedDict, total=False):
 
 
 class _Array(Struct, array_like=True, gc=False):
-    """An array, whose items msgspec skips."""
+    """A placeholder for an array; msgspec skips the items of the array."""
 
 
 class _Unread(TypedDict, total=False):
-    """The members of an object that JSON-RPC knows, each unread; msgspec skips all others."""
+    """The members that a message may have, each as raw JSON; msgspec skips all others."""
 
     jsonrpc: Raw
     id: Raw
@@ -53,7 +53,7 @@ class _Unread(TypedDict, total=False):
 
 
 class _Members(_Unread, total=False):
-    """The same, with the members of an error."""
+    """The members that a message may have, with those of its error decoded separately."""
 
     error: _ErrorMembers | _Array | int | float | str | bool | None  # type: ignore[misc]
 
@@ -70,18 +70,22 @@ _decode_error = msgspec.json.Decoder(WireError).decode
 _decode_string = msgspec.json.Decoder(str).decode
 
 _WINDOW: Final = 10_000
-"""Most items that a batch is split into by a type of as many fields."""
+"""Maximum number of items of a batch that is split by a struct type with one field for each
+item."""
 _DETAILED: Final = 8
-"""Maximum of invalid items of a batch that are answered in detail; further ones get the bare
-error."""
+"""Maximum number of invalid items of a batch that are answered in detail; the others are answered
+without an explanation."""
 _LONGEST_VERSION: Final = 20
-"""A longer string cannot be "2.0", not even in escapes."""
+"""Maximum length of a JSON string that can be "2.0", even if every character is escaped."""
 _MAX_NUMBER_LENGTH: Final = 4_400
-"""Longer numbers are not read again: the first reading accepted those in range."""
+"""Maximum length of a number that is decoded again; longer ones count as out of range."""
 
 
 def diagnose(data: bytes, error: Exception, max_items: int | None) -> Item | list[Item]:
-    """Return the faults of `data`, which was refused with `error`: one of `REFUSALS`."""
+    """Return the message or batch in `data`, with `Invalid` for each faulty message.
+
+    `error` is the exception, one of `REFUSALS`, with which msgspec refused `data`.
+    """
     try:
         if not isinstance(error, msgspec.ValidationError):
             raise error  # it is no JSON
@@ -107,15 +111,15 @@ def diagnose(data: bytes, error: Exception, max_items: int | None) -> Item | lis
 
 
 def has_more_items(data: bytes, most: int) -> bool:
-    """Return whether `data` is an array of more than `most` items; read no further than needed.
+    """Return whether `data` is an array of more than `most` items.
 
-    Raises the exceptions of msgspec.
+    Reads no further than needed. Raises the exceptions of msgspec for invalid JSON.
     """
     return _first(data) == b"[" and data.count(b"{") > most and _split_raw(data, most) is None
 
 
 def _first(data: bytes) -> bytes:
-    """Return the first byte of a value; empty if there is no value."""
+    """Return the first byte of a JSON value; empty if there is no value."""
     # Faster than any expression, and the further blanks that it skips are refused by msgspec.
     return data.lstrip()[:1]
 
@@ -124,7 +128,7 @@ def _first(data: bytes) -> bytes:
 
 
 def _split(data: bytes, most: int | None) -> list[Any] | None:
-    """Return the items of a batch; None at the first item beyond `most`."""
+    """Return the items of a batch; None if there are more than `most`."""
     try:
         if most is not None and most <= _WINDOW:
             return _present(_window(_Value, most)(data))
@@ -136,7 +140,7 @@ def _split(data: bytes, most: int | None) -> list[Any] | None:
 
 
 def _split_raw(data: bytes, most: int | None) -> list[Raw] | None:
-    """`_split`, with each item as raw JSON."""
+    """Return the items of a batch as raw JSON; None if there are more than `most`."""
     if most is None or most > _WINDOW:
         raws: list[Raw] = _decode_raws(data)
         return raws if most is None or len(raws) <= most else None
@@ -148,7 +152,10 @@ def _split_raw(data: bytes, most: int | None) -> list[Raw] | None:
 
 @lru_cache(maxsize=64)
 def _window(kind: Any, most: int) -> Callable[[bytes], Struct]:
-    """Return a decoder of arrays of up to `most` items, which stops at the first item beyond."""
+    """Return a decoder of arrays of up to `most` items.
+
+    It stops, and raises, at the first item beyond `most`.
+    """
     fields = [(f"f{index}", kind, UNSET) for index in range(most)]
     window = defstruct("Window", fields, array_like=True, forbid_unknown_fields=True, gc=False)
     return msgspec.json.Decoder(window).decode
@@ -160,7 +167,7 @@ def _present(window: Struct) -> list[Any]:
 
 
 def _value(raw: Raw) -> Any:
-    """One item as `_Value` has it."""
+    """Return one item of a batch in the form that `_Value` describes."""
     first = memoryview(raw)[0]
     # A number that is out of range is a number too.
     return _object(raw) if first == ord("{") else _VALUES.get(first, 0)
@@ -180,14 +187,17 @@ _VALUES: Final[dict[int, Any]] = {
     ord("f"): False,
     ord("n"): None,
 }
-"""A value of the type that begins with this byte."""
+"""For the first byte of a JSON value: a value of the same type."""
 
 
 # One item
 
 
 def _diagnose_value(value: Any, details: Iterator[bool]) -> Item:
-    """Return the message that `value` is, or its fault."""
+    """Return the message that the item `value` contains, or its fault.
+
+    Each detailed answer takes an element of `details`.
+    """
     if type(value) is not dict:
         return _NO_OBJECT[value if type(value) is bool else type(value)]
     if not value:
@@ -242,9 +252,10 @@ def _version_fault(raw: Raw | None) -> tuple[str, str] | None:
 
 
 def _read_error(members: Any) -> WireError:
-    """Return the error object. Of a duplicate member the last one counts, as everywhere.
+    """Return the error object of a response.
 
-    Raises msgspec.ValidationError.
+    Of a duplicate member the last one counts, as everywhere. Raises msgspec.ValidationError for an
+    invalid error object.
     """
     if type(members) is not dict:
         return _decode_error(b"[]" if type(members) is _Array else encode(members))
@@ -255,7 +266,10 @@ def _read_error(members: Any) -> WireError:
 
 
 def _readable_id(raw: Raw | None) -> tuple[Id, str]:
-    """Return the id, and the fault of an id that cannot be read."""
+    """Return the id in `raw` and its fault, a text that is empty for a valid id.
+
+    The id is None if it is missing or cannot be read.
+    """
     if raw is None:
         return None, ""
     came = json_type(raw)
@@ -300,7 +314,7 @@ _ESCAPE_BYTES: Final = 6
 
 
 def _syntax_fault(data: bytes, why: str) -> str:
-    """Return msgspec's message about `data`, reworded where it would mislead."""
+    """Return msgspec's message about invalid JSON, reworded where it would mislead."""
     if "truncated" not in why:
         return why
     if not data.translate(None, b" \t\n\r"):
@@ -328,13 +342,13 @@ def broken_response(why: str, id: Id, field: str) -> Invalid:
 
 
 def is_id_fault(message: Invalid) -> bool:
-    """Return whether a broken request is refused for its id."""
+    """Return whether a request is refused because its id is invalid."""
     data = message.error.data
     return not message.response and isinstance(data, dict) and data.get("field") == "id"
 
 
 def too_many_items(most: int) -> Invalid:
-    """Return the refusal of a batch of more than `most` messages."""
+    """Return the refusal of a batch of more messages than `most`, the limit."""
     what = f"the batch is over the limit of {most:,} messages: split it"
     if most == 0:
         what = "batches are turned off"
@@ -361,10 +375,11 @@ _NO_OBJECT: Final[dict[Any, Invalid]] = {
         *((type(None), "null"), (True, "true"), (False, "false")),
     )
 }
-"""By type; true and false by value."""
+"""The refusals of items that are no objects, by the Python type of the item; true and false by
+value."""
 _EMPTY_OBJECT: Final = _fixed("'jsonrpc' is missing, must be \"2.0\"", field="jsonrpc")
-"""An object without any member of a message."""
+"""The refusal of an object without any member of a message."""
 _BARE: Final = {
     field: own_error("invalid_request", field=field) for field in ("jsonrpc", "id", "method")
 }
-"""The answers to further invalid items of a batch, by the faulty member."""
+"""The errors without explanation for invalid items beyond `_DETAILED`, by the faulty member."""

@@ -12,14 +12,14 @@ from accord.jsonrpc.protocol.catalogue import CATALOGUE, Entry
 
 
 class AccordError(Exception):
-    """Anything Accord raises on purpose."""
+    """The base class of the errors that Accord raises on purpose."""
 
 
 class RpcError(AccordError):
     """An error with a code, as JSON-RPC carries it.
 
-    Raise it (or a subclass) in a handler, and the caller gets exactly this code, message and data.
-    If a call raises it, the other end answered it, and `remote` is True.
+    If a handler raises it (or a subclass), the caller gets exactly this code, message and data. If
+    a call raises it with `remote` True, the other end answered with this error.
     """
 
     code: int = -32000
@@ -35,15 +35,15 @@ class RpcError(AccordError):
         self.data = data
         self.remote = False
         self.reason: str | None = None
-        """The catalogue's name for the error, if the protocol defines the meaning of the code and
-        `data` has no reason."""
+        """The name of the error in the catalogue, if the protocol above JSON-RPC defines the
+        meaning of the code and `data` has no `reason`."""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
 
     @property
     def entry(self) -> Entry | None:
-        """The catalogue's entry for this error, None for an application's own code.
+        """The entry of the catalogue for this error; None if no entry has its code.
 
         Several failures may share a code; then `data.reason`, which Accord sends, identifies the
         failure.
@@ -67,53 +67,56 @@ class InvalidRequestError(RpcError):
 
 
 class MethodNotFoundError(RpcError):
-    """There is no such method."""
+    """A call of a method that does not exist."""
 
     code = -32601
     default_message = "Method not found"
 
 
 class InvalidParamsError(RpcError):
-    """The method exists, and its parameters are wrong."""
+    """Params that the called method does not accept."""
 
     code = -32602
     default_message = "Invalid params"
 
 
 class InternalError(RpcError):
-    """Something unforeseen; the log of the end that raised it has the details."""
+    """An unforeseen failure; the log of the end that raised it has the details."""
 
     code = -32603
     default_message = "Internal error"
 
 
 class ServerError(RpcError):
-    """An application's error without a code of its own."""
+    """An error of an application that has no code of its own."""
 
 
 class BusyError(RpcError):
-    """A limit is reached; the work was refused before it began."""
+    """A refusal of work before it began, because a limit is reached."""
 
     code = -32010
     default_message = "Busy"
 
 
 class MessageTooLargeError(RpcError):
-    """A message is over the size limit."""
+    """A message over the size limit."""
 
     code = -32012
     default_message = "Message too large"
 
 
 class CallTimeoutError(RpcError, TimeoutError):
-    """A call's time ran out."""
+    """A call that was not answered within its timeout."""
 
     code = -32009
     default_message = "Timed out"
 
 
 class TransportError(RpcError):
-    """A failure of the connection. `recoverable` is True if a retry can help; `advice` says how."""
+    """A failure of the connection.
+
+    `recoverable` is True if a retry can help; `advice` describes what to do.
+    """
 
     code = -32008
     default_message = "Transport error"
@@ -141,20 +144,20 @@ class TransportError(RpcError):
 
 
 class ConnectError(TransportError):
-    """No connection could be made."""
+    """A failure to connect to the other end, or to listen."""
 
     default_message = "Could not connect"
     advice = "Check that the server runs and that the address is right, then try again."
 
 
 class ConnectionLostError(TransportError, ConnectionError):
-    """The connection was there and ended; a call that was under way may have run or not."""
+    """The end of an open connection; a call in flight may have been executed or not."""
 
     default_message = "Connection lost"
 
 
 class ConnectionClosedError(TransportError):
-    """This end closed the connection, or it was never open."""
+    """A use of a connection that this end has closed, or that was never open."""
 
     default_message = "Connection closed"
     recoverable = False
@@ -162,7 +165,7 @@ class ConnectionClosedError(TransportError):
 
 
 class FramingError(TransportError):
-    """The other end sends bytes that cannot be cut into messages."""
+    """Received bytes that cannot be split into messages."""
 
     default_message = "Broken framing"
     recoverable = False
@@ -170,15 +173,15 @@ class FramingError(TransportError):
 
 
 class InvalidResultError(AccordError):
-    """The other end answered, and the result is not of the type that was asked for."""
+    """A result that is not of the type that the caller of the method expects."""
 
 
 class IdsExhaustedError(AccordError):
-    """A connection has issued every request id it may; reconnect to go on."""
+    """A connection has used all its request ids; a new connection is needed."""
 
 
 class RegistrationError(AccordError):
-    """A method cannot be served as declared."""
+    """A function that cannot be served as a method in the way it is declared."""
 
 
 _BY_CODE: dict[int, type[RpcError]] = {
@@ -197,9 +200,9 @@ _BY_CODE: dict[int, type[RpcError]] = {
 
 
 def own_error(name: str, message: str | None = None, **members: Any) -> RpcError:
-    """Return the error that the catalogue calls `name`, as Accord itself raises it.
+    """Return the error that the catalogue has under `name`.
 
-    Its `data` carries the name as `reason`, so that programs need not match on the code.
+    Its `data` has the name as `reason`, so that programs need not match on the code.
     """
     entry = CATALOGUE.named(name)
     return from_wire(
@@ -208,7 +211,10 @@ def own_error(name: str, message: str | None = None, **members: Any) -> RpcError
 
 
 def from_wire(code: int, message: str, data: Any = None) -> RpcError:
-    """Return the exception for an error object: the subclass for its code, else `RpcError`."""
+    """Return the exception for the members of an error object.
+
+    It is of the subclass for `code` if there is one, else `RpcError`.
+    """
     cls = _BY_CODE.get(code)
     if cls is None:
         return RpcError(message, code=code, data=data)
@@ -216,10 +222,10 @@ def from_wire(code: int, message: str, data: Any = None) -> RpcError:
 
 
 def is_expected(error: BaseException, *, strict: bool = False) -> bool:
-    """Return whether the caller may see this error unchanged.
+    """Return whether the caller may see `error` unchanged.
 
-    A transport error met by a handler concerns a third party, so the caller must not see it. Strict
-    mode lets only codes of the catalogue through (F-09).
+    A transport error raised by a handler is about a third party, so the caller must not see it. In
+    strict mode, the caller sees only codes of the catalogue (F-09).
     """
     if not isinstance(error, RpcError) or isinstance(error, TransportError):
         return False
@@ -227,7 +233,7 @@ def is_expected(error: BaseException, *, strict: bool = False) -> bool:
 
 
 def wire_code(error: BaseException, *, strict: bool = False) -> int:
-    """Return the code that the caller gets for `error`."""
+    """Return the error code that the caller gets when a handler raises `error`."""
     if isinstance(error, RpcError) and is_expected(error, strict=strict):
         return error.code
     return CATALOGUE.named("internal_error").code
@@ -236,7 +242,10 @@ def wire_code(error: BaseException, *, strict: bool = False) -> int:
 def to_wire(
     error: BaseException, *, correlation_id: str, strict: bool = False, debug: bool = False
 ) -> RpcError:
-    """Return the error object that the caller gets for `error`."""
+    """Return the error to send to the caller when a handler raises `error`.
+
+    An error that the caller must not see becomes an internal_error with the `correlation_id`.
+    """
     if is_expected(error, strict=strict):
         assert isinstance(error, RpcError)
         return error
@@ -262,7 +271,7 @@ def is_worth_logging(count: int) -> bool:
 
 
 def log_line(text: object) -> str:
-    """Return `text` on one line and cut, so that foreign text cannot forge a log line."""
+    """Return `text` on one line and shortened, so that it cannot forge a log line."""
     shown = str(text)
     if len(shown) > MAX_LOGGED_CHARACTERS:
         shown = f"{shown[:MAX_LOGGED_CHARACTERS]}…"

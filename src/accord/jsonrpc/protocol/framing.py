@@ -24,14 +24,18 @@ _LONGEST_HEAD_END = 4
 _MAX_DIGITS = 18
 _BLANKS = b" \t\r"
 _VISIBLE = b"!"
-"""A line that is less than this is empty or begins with a blank."""
+"""The first visible character: a line that sorts before it is empty or begins with a blank."""
 
 Piece: TypeAlias = bytes | RpcError
-"""A whole message, or the error for a skipped one. A `FramingError` is the last piece."""
+"""A whole message, or the error for a message that was skipped. Nothing follows a
+`FramingError`."""
 
 
 class Framer(Protocol):
-    """One direction-neutral framing of one connection."""
+    """The framing of one connection: how its messages are delimited.
+
+    It is the same for both directions.
+    """
 
     @property
     def pending(self) -> bool:
@@ -39,24 +43,25 @@ class Framer(Protocol):
 
     @property
     def held(self) -> int:
-        """Number of bytes held of an incomplete message."""
+        """Number of bytes kept of an incomplete message."""
 
     def skip(self) -> None:
-        """Drop the incomplete message and, silently, the rest of it when it arrives."""
+        """Drop the incomplete message, and the rest of it when it arrives, without an error."""
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take received bytes; return every message that is now complete, in order.
+        """Return every message that `data`, the bytes received next, completes.
 
-        An oversized message is a message_too_large error in its place. After a `FramingError`,
-        always the last in the list, nothing more comes.
+        They are in the order of arrival. In place of a message over the limit there is a
+        message_too_large error. A `FramingError` is always the last in the list; the connection
+        cannot be read after it.
         """
 
     def frame(self, messages: Sequence[bytes]) -> bytes:
-        """Return the bytes to write for `messages`."""
+        """Return the bytes to write in order to send `messages`."""
 
 
 class NewlineFramer:
-    """One message per line.
+    """A framing with one message per line.
 
     Ignored are empty lines, lines of blanks, and a carriage return before the newline.
     """
@@ -145,10 +150,11 @@ class NewlineFramer:
 
 
 class ContentLengthFramer:
-    """A header block with the length before each message, as in the Language Server Protocol.
+    """A framing with a header block before each message, which contains its length.
 
-    Other headers are ignored ("Base Protocol"). Header lines end with a carriage return and a
-    newline; a bare newline is understood too.
+    It is that of the Language Server Protocol ("Base Protocol"). Headers other than
+    `Content-Length` are ignored. Header lines end with a carriage return and a newline; a bare
+    newline is understood too.
     """
 
     __slots__ = ("_body", "_broken", "_head", "_max_bytes", "_missing", "_skipping")
@@ -242,9 +248,10 @@ class ContentLengthFramer:
 
 
 def _split_long(data: bytes, end: int) -> list[bytes]:
-    """Return `data.split` of long lines, three times faster.
+    """Split `data`, whose first newline is at `end`, into lines.
 
-    `split` looks at each byte, `find` at sixteen at once.
+    For long lines this is three times faster than `data.split`, which looks at each byte; `find`
+    looks at sixteen at once.
     """
     lines = []
     start = 0
@@ -257,7 +264,7 @@ def _split_long(data: bytes, end: int) -> list[bytes]:
 
 
 def _check_head(head: bytearray, *, whole: bool) -> None:
-    """Raise FramingError when this is no header block and cannot become one."""
+    """Raise FramingError if `head` is not the beginning of a header block."""
     if head.startswith((b"{", b"[")):
         raise FramingError(
             "a message without a Content-Length header",
@@ -268,9 +275,10 @@ def _check_head(head: bytearray, *, whole: bool) -> None:
 
 
 def _content_length(block: bytes) -> int:
-    """Return the length in a header block.
+    """Return the `Content-Length` in a header block.
 
-    Raises FramingError if there is none, or more than one.
+    Raises FramingError if there is none, if there are several different ones, or if a line is no
+    header.
     """
     lengths = set()
     for line in block.split(b"\n"):
@@ -300,17 +308,18 @@ def _too_large(size: int, limit: int) -> RpcError:
 
 
 MAX_EVENT_BYTES: Final = 10 * 1024 * 1024
-"""Default limit on the size of one event."""
+"""Default limit on the size of one server-sent event."""
 MAX_RETRY_DIGITS: Final = 9
 
 KEEP_ALIVE: Final = b":\n\n"
-"""A comment, which shows that a silent stream is alive. The blank line ends no event; it flushes
-proxies that only flush at blank lines."""
+"""A comment, which shows that a silent stream is alive. Its blank line completes no event; it makes
+proxies flush that only flush at blank lines."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
 _FIELDS: Final = frozenset((b"da", b"ev", b"id", b"re"))
-"""Beginnings of the lines that have a meaning; others are comments or unknown fields."""
+"""First two letters of the lines that have a meaning; other lines are comments or unknown
+fields."""
 _UNSAFE: Final = re.compile(r"[\r\n\0]")
 
 
@@ -320,13 +329,13 @@ class SseEvent(Struct, frozen=True):
     data: bytes
     event: str = "message"
     id: str = ""
-    """The last id that the stream gave, in this event or before."""
+    """The last id that the stream sent, with this event or before."""
 
 
 def encode_event(data: bytes, *, id: str = "", event: str = "", retry: int | None = None) -> bytes:
-    """Return an event with `data`.
+    """Return the bytes of an event with `data`.
 
-    Raises ValueError for an id or a name that would break its line.
+    Raises ValueError for an id or an event name with a line break or NUL.
     """
     head = _line("id", id) + _line("event", event)
     if retry is not None:
@@ -337,7 +346,7 @@ def encode_event(data: bytes, *, id: str = "", event: str = "", retry: int | Non
 
 
 def encode_priming(id: str, *, retry: int | None = None) -> bytes:
-    """Return an event without content that gives a client an id to resume with.
+    """Return an event without content, which gives a client an id to resume with.
 
     It is sent at once when a stream begins (2025-11-25, transports).
     """
@@ -368,7 +377,7 @@ class SseDecoder:
         self.last_id = ""
         """The `Last-Event-ID` to resume the stream with; empty if there is none."""
         self.retry_ms: int | None = None
-        """The delay before resuming that the other end asked for, in milliseconds."""
+        """The delay before resuming that the server asked for, in milliseconds."""
         self._max_bytes = max_event_bytes
         self._partial = bytearray()
         self._data: bytes | bytearray | None = None
@@ -376,14 +385,14 @@ class SseDecoder:
         self._id = b""
         self._started = False
         self._changed = False
-        """True if a line since the last blank one may have a meaning."""
+        """True if a line after the last blank line may belong to an event."""
         self._after_cr = False
 
     def feed(self, data: bytes) -> list[SseEvent]:
-        """Return every event that is now complete.
+        """Return every event that `data`, the bytes received next, completes.
 
-        Raises `MessageTooLargeError` for an event over the limit; the stream cannot be read on
-        after that.
+        Raises `MessageTooLargeError` for an event over the limit; after that the stream cannot be
+        read any further.
         """
         if self._after_cr and data:
             data = data.removeprefix(b"\n")
@@ -408,7 +417,10 @@ class SseDecoder:
         return events
 
     def _whole(self, line: bytes) -> bytes:
-        """Return the line that ends with `line`, without the byte order mark if it is the first."""
+        """Return the complete line of which `line` is the last part.
+
+        The byte order mark is removed from the first line of the stream.
+        """
         if self._partial:
             line = bytes(self._partial) + line
             self._partial.clear()
@@ -442,7 +454,10 @@ class SseDecoder:
         self._changed = False
 
     def _add(self, value: bytes) -> None:
-        """Add a line of data. Messages have one: only further lines cost a copy."""
+        """Add a line to the data of the current event.
+
+        Most messages have one line; only further lines cost a copy.
+        """
         if self._data is None:
             self._data = value
             return

@@ -14,7 +14,10 @@ Id: TypeAlias = int | str | float | None
 
 
 class Request(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0", omit_defaults=True):
-    """A call that wants an answer. `id` may be null; only an absent id is a notification."""
+    """A call that expects an answer.
+
+    `id` may be null; only a call without an id is a notification.
+    """
 
     id: Id
     method: str
@@ -31,14 +34,14 @@ class Notification(
 
 
 class Success(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0"):
-    """The answer to a call that worked."""
+    """The answer to a call that succeeded."""
 
     id: Id
     result: Any
 
 
 class ErrorObject(Struct, frozen=True, gc=False, omit_defaults=True):
-    """The error of a failure."""
+    """The code, message and data of a failure."""
 
     code: int
     message: str
@@ -65,7 +68,7 @@ class Invalid(Struct, frozen=True):
     oversized: bool = False
     """True for a batch of too many messages, none of which was read."""
     answer: bytes | None = None
-    """The encoded answer, if it is always the same."""
+    """The encoded answer of a refusal that is always the same; None for others."""
 
 
 Message: TypeAlias = Request | Notification | Success | Failure | Invalid
@@ -73,7 +76,7 @@ Batch: TypeAlias = list[Message]
 
 
 def id_key(id: Id | UnsetType) -> object:
-    """`id` as a dictionary key that keeps types apart, though `1 == 1.0` in Python."""
+    """Return `id` as a dictionary key that differs by type, although `1 == 1.0` in Python."""
     return ("float", id) if type(id) is float else id
 
 
@@ -86,11 +89,12 @@ class WireError(Struct, gc=False):
 
 
 class Envelope(Struct, gc=False):
-    """One message as on the wire: every member of the right type, not yet sorted.
+    """One message as on the wire, with members of the right types.
 
-    An envelope with a `method` is a request, or a notification if `id` is UNSET; its reader checks
-    whether `params` are an array or an object (`is_structured`). Others need `sort`. The order of
-    the fields is the one in which most peers write them, which msgspec finds soonest.
+    Some members may still be missing or contradict each other. An envelope with a `method` is a
+    request, or a notification if `id` is UNSET; its reader checks whether `params` are an array or
+    an object (`is_structured`). All other envelopes need `sort`. The order of the fields is the one
+    in which most peers write them, which msgspec finds soonest.
     """
 
     jsonrpc: Literal["2.0"]
@@ -102,7 +106,10 @@ class Envelope(Struct, gc=False):
 
 
 def _encode_foreign(value: Any) -> Any:
-    """Return a pydantic model by its own method; msgspec cannot encode it."""
+    """Return the JSON form of a pydantic model, which msgspec cannot encode.
+
+    Raises TypeError for a value of any other class that msgspec does not encode.
+    """
     dump = getattr(value, "model_dump", None)
     if dump is None:
         raise TypeError(f"a value of type {type(value).__qualname__} cannot be encoded as JSON")
@@ -110,12 +117,15 @@ def _encode_foreign(value: Any) -> Any:
 
 
 encode = msgspec.json.Encoder(enc_hook=_encode_foreign).encode
-"""Returns the bytes of a message or value. Raises TypeError, ValueError, UnicodeEncodeError,
+"""Encodes a message or value to bytes. Raises TypeError, ValueError, UnicodeEncodeError,
 OverflowError or RecursionError if it cannot be encoded. NaN and the infinities become null."""
 
 
 def encode_failure(id: Id, error: RpcError) -> bytes:
-    """Return the answer with `error`; data that cannot be encoded is left out."""
+    """Return the encoded answer to `id` with `error`.
+
+    Data of the error that cannot be encoded is left out.
+    """
     data = UNSET if error.data is None else error.data
     try:
         return encode(Failure(id, ErrorObject(error.code, error.message, data)))

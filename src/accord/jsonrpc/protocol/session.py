@@ -17,13 +17,16 @@ from accord.jsonrpc.protocol.errors import IdsExhaustedError, own_error
 from accord.jsonrpc.protocol.messages import Id, Notification, Request, encode, id_key
 
 LAST_ID: Final = 2**60 - 1
-"""The end of the counter: within the range of integers that every 64-bit peer has."""
+"""The last id of a counter: within the range of integers that every 64-bit peer supports."""
 
 IdKind = Literal["counter", "uuid"]
 
 
 class Counter:
-    """1, 2, 3 … up to `last`, then no more."""
+    """A source of request ids: 1, 2, 3 … up to `last`.
+
+    Raises `IdsExhaustedError` after the last one.
+    """
 
     __slots__ = ("_last", "_next")
 
@@ -42,7 +45,7 @@ class Counter:
 
 
 class Uuids:
-    """Random UUIDs, from the bytes that `random_bytes(16)` gives."""
+    """A source of request ids that are random UUIDs, made from `random_bytes(16)`."""
 
     __slots__ = ("_random_bytes",)
 
@@ -54,8 +57,8 @@ class Uuids:
 
 
 REMEMBERED_CALLS: Final = 1_024
-"""Number of abandoned calls that are remembered, to distinguish a late answer from an unknown
-one."""
+"""Number of abandoned calls whose ids are kept, to tell a late answer from an answer to an unknown
+id."""
 
 
 @dataclass(slots=True)
@@ -90,15 +93,15 @@ class PendingCall(Struct):
     timeout: float | None
     deadline: float | None
     latest: float | None
-    """The latest time to which progress may move the deadline."""
+    """The latest time to which `extend` may move the deadline."""
     message: int
-    """The number of the message that carries it; the calls of a batch share one."""
+    """The number of the message that carries this call; the calls of a batch share a number."""
     resend: bytes | None
-    """The message itself, kept for a call that is safe to send again."""
+    """The encoded call, if it is safe to send again; else None."""
 
 
 class Session:
-    """The state of one connection."""
+    """The state of one connection: its outgoing calls, statistics, and connection state."""
 
     __slots__ = (
         "_given_up",
@@ -126,7 +129,7 @@ class Session:
         self._given_up: dict[Id, None] = {}
 
     def move(self, state: State) -> bool:
-        """Change to `state` if the table of moves allows it; return whether it did."""
+        """Change to `state` if the current state permits this; return whether it did."""
         if state not in MOVES[self.state]:
             return False
         self.state = state
@@ -146,10 +149,11 @@ class Session:
         idempotent: bool = False,
         message: int | None = None,
     ) -> tuple[PendingCall, bytes]:
-        """Register a call and encode it. If encoding raises, nothing is registered.
+        """Register a call and encode it; if encoding raises, nothing is registered.
 
-        `longest` bounds, from now, how far `extend` may move the deadline. `message` is the number
-        of the batch that carries the call.
+        `longest` is the time, from now, to which `extend` may move the deadline at most. `message`
+        is the number of the batch that carries the call. Raises `BusyError` if too many calls are
+        pending.
         """
         if len(self.pending) >= self.limits.max_pending:
             raise own_error(
@@ -183,7 +187,11 @@ class Session:
         return data
 
     def extend(self, id: Id, *, now: float) -> float | None:
-        """Give a pending call its full time again, up to its latest deadline; the new deadline."""
+        """Restart the timeout of a pending call; return its new deadline.
+
+        The deadline is never later than `latest` of the call. Returns None if the call is not
+        pending or has no timeout.
+        """
         call = self.pending.get(id)
         if call is None or call.timeout is None:
             return None
@@ -196,8 +204,8 @@ class Session:
     def only_message(self) -> list[Id]:
         """Return the ids of all pending calls, if one message carried them all.
 
-        Empty if anything but calls was ever sent: otherwise an error without an id can only mean
-        these calls.
+        An error without an id then means these calls, unless this end has also sent notifications
+        or answers, or has received an invalid message: in that case no ids are returned.
         """
         counts = self.statistics
         if counts.notifications_sent or counts.requests_received or counts.invalid_received:
@@ -206,7 +214,10 @@ class Session:
         return list(self.pending) if len(messages) == 1 else []
 
     def settle(self, id: Id) -> PendingCall | None:
-        """Return the pending call that an answer to `id` settles; None if there is none."""
+        """Remove and return the pending call with `id`, which was answered.
+
+        Returns None if there is none.
+        """
         # Our ids are int or str; 1.0 and True equal 1 as keys and must not match (F-02).
         call = self.pending.pop(id, None) if type(id) is int or type(id) is str else None
         if call is not None:
@@ -219,7 +230,7 @@ class Session:
         return call
 
     def abandon(self, id: Id) -> bool:
-        """Abandon a call; return whether it was pending."""
+        """Remove a call that nobody waits for any more; return whether it was pending."""
         if self.pending.pop(id, None) is None:
             return False
         self._remember(id)
@@ -240,16 +251,16 @@ class Session:
         return due
 
     def next_deadline(self) -> float | None:
-        """Return the time of the next deadline for `expire`."""
+        """Return the earliest deadline of a pending call, for `expire`; None if there is none."""
         return min(
             (call.deadline for call in self.pending.values() if call.deadline is not None),
             default=None,
         )
 
     def lose(self, *, keep_resendable: bool = False) -> list[PendingCall]:
-        """Remove the pending calls of a lost connection.
+        """Remove and return the pending calls of a lost connection.
 
-        Calls that can be sent again stay.
+        With `keep_resendable`, calls that can be sent again stay pending.
         """
         lost = [
             call for call in self.pending.values() if call.resend is None or not keep_resendable
@@ -260,7 +271,7 @@ class Session:
         return lost
 
     def resendable(self) -> Iterable[bytes]:
-        """Return the messages to send again on a new connection."""
+        """Return the encoded calls to send again on a new connection."""
         return [call.resend for call in self.pending.values() if call.resend is not None]
 
     def _remember(self, id: Id) -> None:

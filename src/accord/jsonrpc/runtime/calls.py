@@ -28,7 +28,10 @@ from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, DeadlineTimer
 
 
 def decode_result(raw: Any, into: Any, method: str) -> Any:
-    """Decode `raw` as a value of the type `into`. Raises `InvalidResultError`."""
+    """Decode `raw` as a value of the type `into`.
+
+    Raises `InvalidResultError` if it is not of this type.
+    """
     try:
         return _decoder(into).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -38,7 +41,7 @@ def decode_result(raw: Any, into: Any, method: str) -> Any:
 
 
 def decode_data(raw: Any) -> Any:
-    """Decode an error's data to plain values; None if there is none."""
+    """Decode the data of an error; None if there is none, text for invalid JSON."""
     if raw is UNSET:
         return None
     try:
@@ -64,7 +67,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class Call(Struct, eq=False):
-    """An outgoing call. Await it for its result."""
+    """An outgoing call; awaiting it returns its result or raises its error."""
 
     _calls: Calls
     _pending: PendingCall
@@ -82,11 +85,11 @@ class Call(Struct, eq=False):
         return self.result().__await__()
 
     async def result(self, into: Any = Any) -> Any:
-        """Return the result, checked against the type `into`."""
+        """Wait for the result and return it, checked against the type `into`."""
         return decode_result(await self.answer(), into, self.method)
 
     async def answer(self) -> Any:
-        """Return the result as raw JSON."""
+        """Wait for the result and return it as raw JSON."""
         try:
             return await self._future
         except asyncio.CancelledError:
@@ -103,12 +106,12 @@ class Call(Struct, eq=False):
         self._calls.fail(self._pending, error)
 
     def cancel(self) -> None:
-        """Give up the call; tasks that await it are cancelled."""
+        """Abandon the call; tasks that await it are cancelled."""
         if self._future.cancel():
             self._calls.abandon(self._pending)
 
     def extend(self) -> None:
-        """Restart the call's timeout: the other end has shown that it is working on it."""
+        """Restart the call's timeout, as the other end has shown that it works on the call."""
         self._calls.extend(self._pending)
 
 
@@ -125,7 +128,7 @@ class Calls:
         self.on_abandoned: Callable[[Id, str], None] | None = None
 
     def seconds(self, timeout: float | None | UnsetType) -> float | None:
-        """Return the timeout of a call whose caller passed `timeout`."""
+        """Return the timeout in seconds of a call, the default one if `timeout` is UNSET."""
         return self._timeout if timeout is UNSET else timeout
 
     def prepare(
@@ -138,7 +141,7 @@ class Calls:
         idempotent: bool,
         message: int | None,
     ) -> tuple[Call, bytes]:
-        """Start the timeout of a new call; return it with the message to send."""
+        """Register a new call and start its timeout; return it with the message to send."""
         future: asyncio.Future[Any] = self._loop.create_future()
         pending, data = self._session.call(
             method,
@@ -181,11 +184,11 @@ class Calls:
                 self._fail(id, fault)
 
     def settle_sent(self, sent: bytes, response: Failure) -> None:
-        """Fail the calls in the message `sent`, which was answered by one error."""
+        """Fail the calls in the message `sent`, which the other end answered with one error."""
         self.fail_sent(sent, _remote_error(response))
 
     def fail_sent(self, sent: bytes, error: RpcError) -> None:
-        """Fail the calls in an outgoing message that are still pending."""
+        """Fail the calls in the message `sent` that are still pending."""
         message = decode(sent, max_items=None)
         for item in message if isinstance(message, list) else [message]:
             if isinstance(item, Request) and item.id in self._session.pending:
@@ -197,17 +200,23 @@ class Calls:
             self._fail(call.id, error)
 
     def fail_only(self, error: RpcError) -> None:
-        """Fail the calls that an error without an id must mean, if that is unambiguous."""
+        """Fail the pending calls because of an error without an id.
+
+        Only if one message carried all of them: otherwise the error may mean any of them.
+        """
         for id in self._session.only_message():
             self._fail(id, copy(error))
 
     def abandon(self, call: PendingCall) -> None:
-        """Give up a call that no task waits for any more."""
+        """Remove a pending call whose caller no longer waits, and notify `on_abandoned`."""
         if self._session.abandon(call.id):
             self._notify_abandoned(call)
 
     def lose(self, error: Callable[[], RpcError], *, keep_resendable: bool = False) -> None:
-        """Fail all calls of a lost connection, optionally except those to send again."""
+        """Fail the pending calls because the connection is lost.
+
+        With `keep_resendable`, calls that can be sent again stay pending.
+        """
         for pending in self._session.lose(keep_resendable=keep_resendable):
             # a new error for each: an exception accumulates the traceback of its raiser
             _settle(pending, error())
@@ -244,9 +253,9 @@ class Calls:
 
 
 def checked(params: Any) -> Any:
-    """Return `params` in a form that a message may hold.
+    """Return `params` as they are to be encoded; UNSET for None.
 
-    Raises TypeError for values that are no array or object.
+    Raises TypeError for a string, bytes or a number, which cannot be params.
     """
     if params is None:
         return UNSET
@@ -271,7 +280,7 @@ def _remote_error(response: Failure) -> RpcError:
 
 
 class BatchSender(Protocol):
-    """The end of a connection that a batch leaves by: a `Peer`."""
+    """The interface that a batch needs of the `Peer` which sends it."""
 
     def prepare(
         self,
@@ -307,18 +316,18 @@ class OutgoingBatch:
     def call(
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
     ) -> Call:
-        """Add a call; await the result after the batch was sent."""
+        """Add a call to the batch; await the result after the batch was sent."""
         call, data = self._peer.prepare(method, params, timeout=timeout, message=self._number)
         self._calls.append(call)
         self._messages.append(data)
         return call
 
     def notify(self, method: str, params: Any = UNSET) -> None:
-        """Add a notification."""
+        """Add a notification to the batch, which is sent as one message."""
         self._messages.append(self._peer.prepare_notification(method, params))
 
     async def send(self) -> None:
-        """Send the collected calls and wait until every call is settled."""
+        """Send the batch, and wait until each of its calls is answered or has failed."""
         messages, self._messages = self._messages, []
         if not messages:
             return  # JSON-RPC 2.0, section 6: an empty array is no valid batch

@@ -82,11 +82,11 @@ from accord.jsonrpc.runtime.threads import SWEEP_SECONDS, DeadlineTimer, ThreadP
 log = logging.getLogger("accord.jsonrpc")
 
 _FAULTS = (Exception, asyncio.CancelledError)
-"""Failures of inline handlers. The result of a cancelled future raises `CancelledError`, which is
-not an `Exception`; the call itself was not cancelled."""
+"""Exceptions that count as failures of inline handlers. `CancelledError`, which is not an
+`Exception`, is raised by the result of a cancelled future; the call itself was not cancelled."""
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
-"""The types of ids where each id must be unique."""
+"""The types of ids that `request_errors` allows; each such id must be unique."""
 
 _Serve: TypeAlias = Callable[
     [Id | UnsetType, str, Any, RequestSource], bytes | None | RunningRequest
@@ -135,12 +135,15 @@ class Dispatcher:
         observer: Observer | None = None,
         shared: bool = False,
     ) -> None:
-        """Create a dispatcher; one `shared` by clients requires unique ids only in a batch."""
+        """Create a dispatcher.
+
+        If it is `shared` by several clients, request ids must be unique only within a batch.
+        """
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
-        """Serves one request, or a notification if its id is UNSET. Params are raw, or a value that
-        the method's plan accepts in their place."""
+        """Serves one request, or a notification if its id is UNSET. Params are raw JSON, or another
+        value that the plan of the method accepts."""
         self._observer = observer
         self._request_errors = router.request_errors
         self._serve_any = self._serve_call if observer is None else self._serve_observed
@@ -174,8 +177,8 @@ class Dispatcher:
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
         """Serve a payload; return its answer, None for no answer, or the running request.
 
-        A running request passes its answer to `source.answer` once, never before this returns. The
-        answer to a payload that is no message is an `InvalidMessageReply`.
+        A running request passes its answer to `source.answer` once, never before this method
+        returns. The answer to a payload that is not a valid message is an `InvalidMessageReply`.
         """
         what: Item | list[Item] | list[Envelope]
         # `read` does the same; what is short enough cannot be too deep, nor cost much.
@@ -211,7 +214,10 @@ class Dispatcher:
     def _serve_unique(
         self, id: Id | UnsetType, name: str, params: Any, source: RequestSource
     ) -> bytes | None | RunningRequest:
-        """Serve a request if its id is a string or an integer that no other in flight has."""
+        """Serve a request if its id is valid and no other request in flight has it.
+
+        Valid ids are strings and integers. A notification is always served.
+        """
         if id is UNSET or (
             type(id) in _UNIQUE and id not in self._running and type(source) is not BatchSlot
         ):
@@ -317,7 +323,10 @@ class Dispatcher:
         return rest.answer_or_run()
 
     def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
-        """Return the answer to a batch without any message or readable id; else None."""
+        """Return the answer to a batch of nothing but messages with a fixed refusal.
+
+        Returns None for any other batch, and if the answer would be too large.
+        """
         refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
         if len(refusals) < len(items):
             return None
@@ -331,7 +340,10 @@ class Dispatcher:
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
-        """Return the results of the leading direct calls; failures as raw answers."""
+        """Call the direct methods at the beginning of a batch; return their results.
+
+        Stops at the first item of another kind. Failures are returned as raw answers.
+        """
         find = self._find_direct
         results: list[Success | Raw] = []
         for item in items:
@@ -366,7 +378,10 @@ class Dispatcher:
                 return None
 
     def _named(self, message: Invalid, source: RequestSource) -> Invalid:
-        """Return a refusal with the error that the protocol above has for it."""
+        """Return a refusal with the error that the protocol above JSON-RPC uses for it.
+
+        A refusal for which that protocol has no error is returned unchanged.
+        """
         errors = self._request_errors
         if errors is None:
             return message
@@ -497,7 +512,10 @@ class Dispatcher:
         self._give_up(running, error)
 
     def _give_up(self, running: RunningRequest, error: RpcError) -> None:
-        """Answer with `error` now, even if the handler ignores its cancellation."""
+        """Answer a request with `error` now, and cancel its handler.
+
+        The answer does not wait for a handler that ignores the cancellation.
+        """
         if running.answered:
             return
         answer = self._refuse(running.id, error, running.take_seen())
@@ -507,7 +525,10 @@ class Dispatcher:
     # Ending
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new requests, let running ones finish, then cancel and answer them."""
+        """Refuse new requests and let running ones finish for up to `seconds`.
+
+        Those that still run are then answered with an error and cancelled.
+        """
         self.draining = True
         if self._running and seconds > 0:
             self._idle = self._loop.create_future()
@@ -517,7 +538,7 @@ class Dispatcher:
         self.cancel_all()
 
     def cancel(self, id: Id, source: RequestSource) -> bool:
-        """Stop the handler of one request; it is not answered. Whether it was running."""
+        """Stop the handler of one request without an answer; return whether it was running."""
         return self._running.cancel(id, source)
 
     def cancel_all(self) -> None:
@@ -530,7 +551,7 @@ class Dispatcher:
     # Failures
 
     def refused(self, error: RpcError) -> None:
-        """Notify the observer of a message that was refused before it was read."""
+        """Count a message that was refused before it was decoded, and notify the observer."""
         self.statistics.messages_refused += 1
         notify_refused(self._observer, error)
 

@@ -65,7 +65,7 @@ log = logging.getLogger("accord.jsonrpc")
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_DRAIN = 5.0
 REFUSALS_IN_A_ROW = 16
-"""Maximum number of oversized messages answered in a row."""
+"""Maximum number of consecutive oversized messages that are answered."""
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 T = TypeVar("T")
 StateObserver = Callable[[State, TransportError | None], None]
@@ -139,7 +139,7 @@ class Peer:
         self.call_state: dict[str, Any] = {}
         """The state that handlers of this connection share as `context.state`."""
         self.settle = self._calls.settle
-        """Hands a response to the call that waits for it."""
+        """Passes a response to the call that waits for it."""
         channel.start(self)
 
     # What is known
@@ -167,7 +167,10 @@ class Peer:
         return self._dispatcher.in_flight
 
     def observe(self, observer: StateObserver) -> Callable[[], None]:
-        """Have `observer(state, error)` called at every change of state; returns how to stop it."""
+        """Register `observer(state, error)` for every change of state.
+
+        Returns a function that unregisters it.
+        """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
 
@@ -249,7 +252,7 @@ class Peer:
         idempotent: bool = False,
         message: int | None = None,
     ) -> tuple[Call, bytes]:
-        """Return a call whose timeout has started, and the message to send for it."""
+        """Register a call and start its timeout; return it with the message to send."""
         self._check_open()
         return self._calls.prepare(
             method,
@@ -276,7 +279,11 @@ class Peer:
         return self._session.notification(method, checked(params))
 
     async def send(self, data: bytes) -> None:
-        """Send one encoded message or batch as soon as the other end accepts it."""
+        """Send one encoded message or batch; wait until the channel is writable.
+
+        Raises CallTimeoutError if it is not writable in time, ConnectionClosedError if the
+        connection is closed.
+        """
         if not self._writable:
             await self._wait_writable("the message", UNSET)
         self._check_open()
@@ -289,14 +296,14 @@ class Peer:
     def call_threadsafe(
         self, method: str, params: Any = UNSET, **options: Unpack[CallOptions]
     ) -> ThreadFuture[Any]:
-        """Run `call` from another thread, with the same options."""
+        """Run `call` from another thread, with the same options; return a thread-safe future."""
         return asyncio.run_coroutine_threadsafe(self.call(method, params, **options), self._loop)
 
     @property
     def on_abandoned(self) -> Callable[[Id, str], None] | None:
         """The callback for each abandoned call, with its id and method.
 
-        A protocol uses it to notify the other end.
+        A protocol above JSON-RPC uses it to notify the other end.
         """
         return self._calls.on_abandoned
 
@@ -312,7 +319,7 @@ class Peer:
             ) from self._error
 
     async def _wait_writable(self, method: str, timeout: float | None | UnsetType) -> float | None:
-        """Wait until the channel is writable; return the time that is left."""
+        """Wait until the channel is writable; return the rest of the timeout in seconds."""
         self._check_open()
         seconds = self._calls.seconds(timeout)
         started = self._loop.time()
@@ -329,7 +336,10 @@ class Peer:
         return max(0.0, seconds - (self._loop.time() - started))
 
     def cancel_incoming(self, id: Id) -> bool:
-        """Stop serving a request of the other end; it is not answered. Whether it was running."""
+        """Stop serving a request of the other end without an answer.
+
+        Returns whether the request was running.
+        """
         return self._dispatcher.cancel(id, self)
 
     # Receiving: the channel's callbacks
@@ -351,7 +361,7 @@ class Peer:
         )
 
     def answer(self, data: bytes | None) -> None:
-        """Send the answer to a call that took its time."""
+        """Send the answer to a request whose handler has finished later."""
         if data is not None:
             self._channel.send(data)
 
@@ -364,10 +374,10 @@ class Peer:
         self._calls.fail_only(error)  # where nothing else was sent it was the answer to that
 
     def _may_answer_refusal(self) -> bool:
-        """Return whether a refused message may have been a request and is to be answered.
+        """Return whether to answer a message that was refused for its size.
 
-        At an end that only calls it was an answer. Two ends that refuse each other's refusals must
-        stop at some point.
+        At an end that only calls, the message was an answer, and gets none. Two ends that refuse
+        each other's refusals must stop at some point.
         """
         counts = self._session.statistics
         heard = counts.requests_received + counts.notifications_received + counts.answers_received
@@ -377,7 +387,7 @@ class Peer:
         return bool(self._router.methods) and self._refusals_in_a_row <= REFUSALS_IN_A_ROW
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
-        """All the answers to one message: a call in it that they leave out has failed."""
+        """Handle all answers to the message `sent`; fail its calls that got no answer."""
         why = "the reply left this call out"
         if not data.startswith(b"["):
             message = decode(data, self._max_depth)
@@ -401,12 +411,18 @@ class Peer:
                     waiter.set_result(None)
 
     def input_ended(self) -> None:
-        """Finish the requests of the other end, which sends nothing more but may still read."""
+        """Answer the requests that have arrived, then close the connection.
+
+        The other end sends nothing more, but may still read. Outgoing calls fail at once.
+        """
         self._calls.lose(lambda: ConnectionLostError("the other end will send no more answers"))
         self.close_soon()
 
     def connection_interrupted(self, error: TransportError) -> None:
-        """Fail or keep the calls of a lost connection while a new one is being made."""
+        """Handle the loss of a connection that the channel tries to restore.
+
+        Calls that can be sent again stay pending; all others fail.
+        """
         self._dispatcher.cancel_all()
         self._calls.lose(lambda: _lost(error), keep_resendable=True)
         self._move(State.CONNECTING, error)
@@ -441,14 +457,14 @@ class Peer:
     async def close(self, *, drain: float | None = None) -> None:
         """End the connection.
 
-        Running handlers may finish for up to `drain` seconds, and their answers are written; calls
-        without an answer fail.
+        Running handlers may finish for up to `drain` seconds, and their answers are sent. Outgoing
+        calls without an answer fail.
         """
         self.close_soon(drain=drain)
         await self.wait_closed()
 
     def close_soon(self, *, drain: float | None = None) -> None:
-        """Begin to close; `wait_closed` returns when it is done."""
+        """Begin to close the connection; `wait_closed` waits until it has ended."""
         if self._closing is None and self._session.state is not State.CLOSED:
             self._move(State.CLOSING, None)
             self._closing = self._loop.create_task(
@@ -465,7 +481,7 @@ class Peer:
         self._channel.abort()
 
     async def wait_closed(self) -> None:
-        """Wait until the connection has ended, by whichever side."""
+        """Wait until the connection has ended, whichever end closed it."""
         if self._session.state is not State.CLOSED:
             if self._closed is None:
                 self._closed = self._loop.create_future()
@@ -484,7 +500,7 @@ class Peer:
 
 
 def _lost(error: TransportError | None) -> TransportError:
-    """Return a new error for the calls in flight, with the first one as its cause."""
+    """Return a new error for a call in flight, caused by `error` of the connection."""
     lost = ConnectionLostError(
         "the connection was closed by the other end" if error is None else error.message
     )

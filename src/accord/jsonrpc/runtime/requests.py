@@ -1,9 +1,8 @@
-"""Requests in progress: their cancellation, observation, and answers within a batch.
+"""Requests in progress: cancellation, observation, and answers within a batch.
 
 JSON-RPC 2.0, section 6: the answers to a batch are one array, in any order (here that of the
-requests); if there is no answer at all, nothing is sent rather than an empty array.
-
-The exception of an observer is logged; the call goes on.
+requests); if there is no answer at all, nothing is sent rather than an empty array. An exception of
+an observer is logged and does not affect the call.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def log_failure(failure: Exception) -> None:
 
 
 class Cancellable(Protocol):
-    """Something that runs for a caller who may disconnect."""
+    """A running piece of work that is cancelled when the caller disconnects."""
 
     def cancel(self) -> None: ...
 
@@ -76,10 +75,10 @@ class RequestSource(Protocol):
         """Return the context of a call for its handler."""
 
     def answer(self, data: bytes | None) -> None:
-        """Take an answer that was not ready at once; None if there is none."""
+        """Send an answer that was not ready at once; None if there is none to send."""
 
     def settle(self, response: Success | Failure | Invalid) -> None:
-        """Take a response, or something that was meant to be one."""
+        """Handle a response, or an invalid message that was meant as a response."""
 
 
 class RunningRequest(Struct, eq=False):
@@ -90,11 +89,11 @@ class RunningRequest(Struct, eq=False):
     source: RequestSource
     _among: RunningRequests
     seen: Observation | None
-    """The observation to notify when this ends; None if there is none, or it was notified."""
+    """The observation to notify when the request ends; None if there is none, or after that."""
     work: Awaitable[Any] | None
-    """The awaitable of the task; None once the task awaits it."""
+    """The awaitable that the task is to await; None once the task awaits it."""
     key: object = None
-    """Its key in `RunningRequests`; None for the request itself."""
+    """The key of the request in `RunningRequests`; None if the request itself is the key."""
     deadline: float | None = None
     task: asyncio.Task[None] | None = None
     answered: bool = False
@@ -117,13 +116,16 @@ class RunningRequest(Struct, eq=False):
                 self.work.close()
 
     def leave(self) -> None:
-        """Be no longer among the calls that run."""
+        """Remove the request from `RunningRequests`."""
         self.ended = True
         self._among.pop(self if self.key is None else self.key, None)
 
 
 class RunningRequests(dict[object, RunningRequest]):
-    """Requests whose handlers are running: by id where ids are unique, else by identity."""
+    """Requests whose handlers are running, by id or by the request itself.
+
+    The keys are ids where ids are unique.
+    """
 
     __slots__ = ()
 
@@ -141,23 +143,26 @@ class RunningRequests(dict[object, RunningRequest]):
         return False
 
     def free(self, id: Id) -> None:
-        """Let another request have an id."""
+        """Release the id of a cancelled request whose handler still runs.
+
+        Another request can then have this id.
+        """
         older = self.pop(id)
         older.key = None
         self[older] = older
 
 
 def origin(source: RequestSource) -> RequestSource:
-    """Return the source of a request; for an item of a batch, that of the batch."""
+    """Return the source of a request; for a request in a batch, the source of the batch."""
     return getattr(source, "batch_source", source)
 
 
 CHUNK: Final = 16
-"""Number of results that are encoded together. Results are held in memory before their bytes are
-counted against the limit, so this bounds the excess."""
+"""Number of results of a batch that are encoded together. Results are held in memory before their
+bytes are counted against the limit, so this bounds the excess."""
 
 Failed = Callable[[Id, object, Exception], bytes]
-"""Makes the answer for a result that cannot be encoded."""
+"""Returns the encoded answer for a result that cannot be encoded."""
 
 
 def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
@@ -173,7 +178,7 @@ def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
 
 
 class DirectRun:
-    """Answers to the leading calls of a batch, which were made inline."""
+    """The answers to the calls at the beginning of a batch that were served inline."""
 
     __slots__ = ("_failed", "max_bytes", "pieces", "room")
 
@@ -181,12 +186,12 @@ class DirectRun:
         self._failed = failed
         self.max_bytes = max_bytes
         self.room = max_bytes
-        """Bytes left for the whole answer."""
+        """Bytes that are left for the answer to the whole batch."""
         self.pieces: list[bytes] = []
         """Encoded answers, one or several in a piece, to be joined by commas."""
 
     def add(self, results: list[Success | Raw]) -> None:
-        """Add the answers to the next calls."""
+        """Encode the results of the next calls, and add them to the answer."""
         together = encode_together(results, self.room)
         if together is not None:
             self.room -= len(together)
@@ -213,7 +218,10 @@ class DirectRun:
 
 
 class BatchRun:
-    """The rest of a batch: answers its source when every answer is there."""
+    """A batch in progress, for the messages that were not served by a `DirectRun`.
+
+    It answers its source when all answers are there.
+    """
 
     __slots__ = ("_answers", "_complete", "_max_bytes", "_room", "_waiting", "ids", "source")
 
@@ -243,12 +251,15 @@ class BatchRun:
             self._answers[slot.place] = answer
 
     def answer_or_run(self) -> bytes | None | BatchRun:
-        """Return the whole answer if nothing is running, else this batch."""
+        """Return the answer to the batch if nothing is running, else this batch.
+
+        Called once every message has been started.
+        """
         self._complete = True
         return self if self._waiting else self._joined()
 
     def finish(self, slot: BatchSlot, answer: bytes | None) -> None:
-        """Take the answer of a request that has ended; send the batch if it was the last."""
+        """Take the answer of a request that has ended; after the last one, answer the batch."""
         del self._waiting[slot.place]
         self.fill(slot, answer)
         # A notification of the same batch may cancel a request before the last message is started;
@@ -266,7 +277,7 @@ class BatchRun:
 
 
 class BatchSlot:
-    """The source of one request in a batch: its answer fills a place in the array."""
+    """The source of one request in a batch, with a place in the array of answers."""
 
     __slots__ = ("_run", "batch_source", "context", "id", "place", "settle")
 
@@ -283,7 +294,7 @@ class BatchSlot:
         self._run.finish(self, data)
 
     def takes(self, id: Id) -> bool:
-        """Note a request's id; return True if it is the first of its kind in the batch."""
+        """Add the id of a request to those of the batch; return False for a duplicate."""
         ids = self._run.ids
         known = len(ids)
         ids.add(id)
@@ -291,7 +302,7 @@ class BatchSlot:
 
 
 def _too_large(id: Id, max_bytes: int) -> bytes:
-    """Return the error that replaces an answer that exceeds the batch limit."""
+    """Return an encoded error for an answer that exceeds the batch limit."""
     error = own_error(
         "message_too_large",
         f"the answers to this batch are over the limit of {max_bytes:,} bytes",
@@ -308,9 +319,9 @@ def unknown_method(name: str) -> RpcError:
 
 
 def log_unexpected(method: object, error: BaseException) -> str:
-    """Log an error whose details the caller must not see; return its correlation id.
+    """Log an error whose details the caller must not see; return a correlation id.
 
-    The caller gets the correlation id.
+    The id is in the log line and is sent to the caller.
     """
     correlation_id = secrets.token_hex(8)
     log.error("%s failed [%s]", method, correlation_id, exc_info=error)

@@ -21,9 +21,10 @@ _Job = tuple[
 
 
 class ThreadPool:
-    """At most `threads` jobs at once and `queued` waiting; more are refused as busy.
+    """A pool of at most `threads` threads, with a queue of at most `queued` jobs.
 
-    Threads are started when needed and kept. One pool may serve several event loops.
+    Further jobs are refused as busy. Threads are started when needed and then kept. One pool may
+    serve several event loops.
     """
 
     def __init__(self, *, threads: int = DEFAULT_THREADS, queued: int = DEFAULT_QUEUED) -> None:
@@ -40,7 +41,10 @@ class ThreadPool:
         return len(self._jobs)
 
     def submit(self, job: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Run `job` in a thread; the future belongs to the running loop. Raises `BusyError`."""
+        """Run `job` in a thread; return a future of the running event loop.
+
+        Raises `BusyError` if the queue is full.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         with self._wake:
@@ -116,11 +120,11 @@ def shared_pool() -> ThreadPool:
 
 
 SWEEP_SECONDS: Final = 0.01
-"""Minimum time between two checks of the deadlines: at most a hundred a second."""
+"""Minimum time in seconds between two checks of the deadlines."""
 
 
 class DeadlineTimer:
-    """A timer that fires once, at the earliest of the times it was set to."""
+    """A timer that fires once, at the earliest of the times passed to `set`."""
 
     __slots__ = ("_loop", "_ring", "_timer", "when")
 
@@ -129,7 +133,8 @@ class DeadlineTimer:
         self._ring = ring
         self._timer: asyncio.TimerHandle | None = None
         self.when = inf
-        """The time of the next firing. `set` only ever moves it earlier."""
+        """The time of the next firing, infinite if there is none. `set` can only move it
+        earlier."""
 
     def set(self, when: float) -> None:
         if when >= self.when:
