@@ -1,4 +1,4 @@
-"""`connect`: from a URL to a peer; the transports that plugins add, by the scheme of their URLs."""
+"""Connect to a URL and return a peer; find transports of plugins by URL scheme."""
 
 from __future__ import annotations
 
@@ -156,7 +156,10 @@ async def _open_process(command: list[str], options: Options) -> Channel:
 
 
 def known_scheme(url: str) -> str:
-    """Return the scheme of `url`. Raises a `ConnectError` that lists the known schemes."""
+    """Return the scheme of `url`.
+
+    Raises a `ConnectError` that lists the known schemes if no transport supports it.
+    """
     scheme = scheme_of(url)
     if scheme not in SCHEMES and not _is_plugged(scheme):
         known = ", ".join(SCHEMES)
@@ -179,15 +182,15 @@ class Transport(Struct, frozen=True, kw_only=True):
     """A transport of a plugin: functions that connect to its URLs and listen on them."""
 
     open: Callable[[str, Options], Awaitable[Channel]]
-    """Connects to a URL. Raises ConnectError."""
+    """Connects to a URL. Raises ConnectError if that fails."""
     listen: Callable[[str, Accept, Options], Awaitable[Listener]]
-    """Listens at a URL. Raises ConnectError."""
+    """Listens at a URL. Raises ConnectError if that fails."""
 
 
 def plugged(scheme: str) -> Transport | None:
-    """Return the plugin's transport for `scheme`, None if there is none.
+    """Return the transport of a plugin for `scheme`; None if no plugin has one.
 
-    Raises ConnectError if it cannot be loaded.
+    Raises ConnectError if the plugin cannot be loaded.
     """
     try:
         found = find("accord.transports", scheme)
@@ -204,7 +207,10 @@ def plugged(scheme: str) -> Transport | None:
 
 
 def transport_of(scheme: str) -> Transport:
-    """Return the transport for a scheme that a plugin is known to have. Raises ConnectError."""
+    """Return the transport for a scheme that `known_scheme` has found in a plugin.
+
+    Raises ConnectError if the plugin cannot be loaded.
+    """
     transport = plugged(scheme)
     assert transport is not None, "the scheme was looked up before"
     return transport

@@ -59,11 +59,14 @@ HIGH_WATER: Final = 64 * 1024
 """Number of bytes waiting to be written above which `writable` becomes False."""
 
 _ORDERLY: Final = (1000, 1001, 1005)
-"""Normal, going away, and no status at all (RFC 6455, section 7.4.1)."""
+"""Close codes of an orderly end: normal, going away, no status (RFC 6455, section 7.4.1)."""
 
 
 class AsgiChannel:
-    """One accepted WebSocket. See `Channel` for its methods; `run` carries the messages."""
+    """The channel of one accepted WebSocket.
+
+    `run` carries the messages; see `Channel` for the other methods.
+    """
 
     def __init__(self, info: ChannelInfo, limits: Limits, receive: Receive, send: Send) -> None:
         self._info = info
@@ -118,7 +121,7 @@ class AsgiChannel:
     async def run(self) -> None:
         """Carry messages from `start` to the end of the connection.
 
-        Raises the exceptions of the server's functions.
+        Raises what the `receive` and `send` functions of the ASGI server raise.
         """
         self._tasks = (
             asyncio.ensure_future(self._read()),
@@ -201,13 +204,13 @@ class AsgiChannel:
 
 
 SCOPE: Final = "asgi.scope"
-"""Under this name handlers find the request's scope in `Context.state`."""
+"""The key in `Context.state` under which handlers find the ASGI scope of the request."""
 
 _JSON: Final = (b"content-type", b"application/json")
 
 
 class Exchange:
-    """A request from its body to its answer; implements `RequestSource`."""
+    """One HTTP request, until it is answered; implements `RequestSource`."""
 
     __slots__ = (
         "_answered",
@@ -230,16 +233,20 @@ class Exchange:
         self._running: Cancellable
         self._answered: asyncio.Future[bytes | None]
         self.fields = Fields([])
-        """The header fields of the request, once they have been read."""
+        """The header fields of the request; empty until they have been read."""
         self.cors = b""
-        """Header lines for a browser that asks on behalf of another origin."""
+        """Header lines that allow a page of another origin to read the response."""
 
     async def body(self, most: int | None, reservation: Reservation) -> bytes:
-        """Return the request's body. Raises BodyTooLargeError, NoMemoryError, ClientGoneError."""
+        """Read and return the body of the request.
+
+        Raises BodyTooLargeError for more than `most` bytes, NoMemoryError if the budget of
+        `reservation` is used up, ClientGoneError if the client disconnects.
+        """
         return await read_body(self._receive, most, reservation)
 
     async def outcome(self, running: Cancellable) -> bytes | None:
-        """Return the answer of the running request.
+        """Wait for the running request, and return its answer.
 
         Raises ClientGoneError if the client disconnects.
         """
@@ -288,7 +295,7 @@ class Exchange:
     # Answering
 
     async def send_answer(self, answer: bytes | None) -> None:
-        """Send the dispatcher's answer."""
+        """Send the dispatcher's answer; None becomes a response without content."""
         if answer is None:
             await self._respond(204, [], b"")
             return
@@ -296,7 +303,7 @@ class Exchange:
         await self._respond(status, [_JSON, _length(answer)], answer)
 
     async def send_reply(self, reply: Reply) -> None:
-        """Send a reply that no method made."""
+        """Send a reply that is not the answer of a method."""
         pairs = reply.pairs
         if reply.status not in NO_CONTENT:
             pairs.append(_length(reply.body))
@@ -320,7 +327,7 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
 
 
 class AsgiEndpoint:
-    """Serves a router over HTTP and WebSocket inside any ASGI application, or as one.
+    """Serves a router over HTTP and WebSocket, alone or inside any ASGI application.
 
         app.mount("/rpc", AsgiEndpoint(router))
 
@@ -350,7 +357,7 @@ class AsgiEndpoint:
     ) -> None:
         self._router = router
         self.budget = MemoryBudget(max_buffered_bytes)
-        """Memory for the bodies of requests, of all clients together."""
+        """The memory budget for the bodies of requests, shared by all clients."""
         self._path = path.rstrip("/")
         self._limits = Limits() if limits is None else limits
         self._drain = drain
@@ -367,9 +374,9 @@ class AsgiEndpoint:
         )
         self._dispatchers: dict[asyncio.AbstractEventLoop, Dispatcher] = {}
         self.statistics = Statistics()
-        """The counters of HTTP; a WebSocket's peer has its own."""
+        """The counters of calls over HTTP; the peer of each WebSocket has its own."""
         self.peers: set[Peer] = set()
-        """The WebSockets that are open now."""
+        """The peers of all open WebSockets."""
 
     @property
     def in_flight(self) -> int:
@@ -411,7 +418,10 @@ class AsgiEndpoint:
             await exchange.send_reply(reply)
 
     async def _call(self, exchange: Exchange) -> Reply | None:
-        """Read and serve a message; return a reply for one that was refused."""
+        """Read the body of a request and serve the message in it.
+
+        Returns the reply to send if the message cannot be served; None after an answer.
+        """
         reservation = Reservation(self.budget)
         try:
             body = await exchange.body(self._limits.max_message_bytes, reservation)
@@ -484,7 +494,10 @@ class AsgiEndpoint:
         return dispatcher
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Handle the server's startup and shutdown, if this is the whole application."""
+        """Handle the events of the server's lifespan, startup and shutdown.
+
+        The server sends them only if this endpoint is the whole application.
+        """
         loop = asyncio.get_running_loop()
         while True:
             event = await receive()

@@ -24,10 +24,10 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def place_of(scope: Scope, path: str) -> str | None:
-    """Return the path of a request relative to an endpoint at `path` of the application.
+    """Return the path of a request relative to an endpoint at `path`.
 
-    "" is the endpoint itself, with or without a slash after it; None is a path that is not below
-    it. `path` has no slash at its end.
+    Returns "" for the endpoint itself, with or without a slash after it, and None for a path that
+    is not below the endpoint. `path` is relative to the ASGI application and has no slash at its end.
     """
     here = _without(scope["path"], scope.get("root_path", "").rstrip("/"))
     # ASGI, HTTP scope: the path includes root_path. Before servers and frameworks agreed on
@@ -37,7 +37,11 @@ def place_of(scope: Scope, path: str) -> str | None:
 
 
 def request_in(scope: Scope, place: str | None) -> WebRequest:
-    """Return the head of a request. Raises MalformedError."""
+    """Return the head of the request that `scope` describes.
+
+    Raises MalformedError for an invalid content-length, or for a field that occurs twice and may
+    not.
+    """
     fields = check_fields(scope["headers"])
     length = fields.get("content-length")
     return WebRequest(
@@ -54,7 +58,7 @@ def request_in(scope: Scope, place: str | None) -> WebRequest:
 
 
 def channel_info(scope: Scope) -> ChannelInfo:
-    """Return the description of the other end of a request or a WebSocket."""
+    """Return the channel info of the client of a request or a WebSocket."""
     host, port = client_of(scope)
     if scope["type"] != "websocket":
         return _requesting(scope.get("scheme", "http"), host, port)
@@ -70,7 +74,7 @@ _is_loopback = lru_cache(maxsize=1_024)(is_loopback)
 
 @lru_cache(maxsize=1_024)
 def _requesting(scheme: str, host: str, port: int) -> ChannelInfo:
-    """Return the description of a client that sends requests."""
+    """Return the channel info of a client that sends HTTP requests."""
     address = host_and_port(host, port) if host else ""
     return ChannelInfo(scheme=scheme, address=address, duplex=False)
 
@@ -93,7 +97,7 @@ def bound_of(scope: Scope) -> str:
 
 
 def _without(path: str, prefix: str) -> str | None:
-    """Return the rest of `path` after the folder `prefix`; None if `path` is not in it."""
+    """Return the part of `path` after the folder `prefix`; None if it is not in the folder."""
     rest = path.removeprefix(prefix)
     return rest if path.startswith(prefix) and (not rest or rest[0] == "/") else None
 
@@ -115,7 +119,8 @@ async def read_body(
 ) -> bytes:
     """Return the body of a request, whose `first` event may have arrived already.
 
-    Raises BodyTooLargeError, NoMemoryError, ClientGoneError.
+    Raises BodyTooLargeError for more than `most` bytes, NoMemoryError if the budget of
+    `reservation` is used up, ClientGoneError if the client disconnects.
     """
     event = await receive() if first is None else first
     body: bytes = event.get("body", b"")

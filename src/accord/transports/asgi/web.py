@@ -43,18 +43,19 @@ from accord.transports.http.web_app import JSON, LivingApp, least
 from accord.transports.options import MAX_BUFFERED_BYTES, Reservation
 
 EVERY_SECONDS: Final = 0.05
-"""Interval of the timer. Requests that end sooner are never looked at."""
+"""Seconds between two runs of the timer that checks requests in progress. Requests that end sooner
+are never checked."""
 
 
 class Watched(Protocol):
-    """Something that takes its time."""
+    """A request in progress that a timer checks for timeouts."""
 
     def look(self, now: float) -> None:
-        """Check for timeouts; called repeatedly while it is watched."""
+        """Check the request for timeouts; called repeatedly while it is in progress."""
 
 
 class Watch:
-    """All that one application is at."""
+    """A timer that repeatedly checks the requests in progress of one application."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
@@ -89,13 +90,14 @@ Close: TypeAlias = Callable[[], Awaitable[None]]
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 _current: StopSignals | None = None
-"""The handlers in place. Signals belong to the main thread, and its loops run one at a time."""
+"""The installed signal handlers, None if there are none. One is enough: only the main thread
+handles signals, and it runs one event loop at a time."""
 
 
 def close_before_stop(close: Close) -> None:
-    """Await `close` before a signal stops the uvicorn server that runs here.
+    """Await `close` on a signal, before the signal stops uvicorn.
 
-    Under other servers this does nothing: the tested ones stop mounted applications themselves.
+    If another server runs here, this does nothing: the tested ones stop mounted applications themselves.
     """
     global _current
     if threading.current_thread() is not threading.main_thread():
@@ -108,12 +110,12 @@ def close_before_stop(close: Close) -> None:
 
 
 class StopSignals:
-    """Signal handlers in front of those of a uvicorn server."""
+    """Signal handlers that close applications before those of a uvicorn server run."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._servers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        """The handlers of the server, by signal."""
+        """The server's own handlers, by signal number."""
         self._closes: list[Close] = []
         self._closing: asyncio.Task[None] | None = None
         self._signalled = False
@@ -154,8 +156,8 @@ class StopSignals:
 class AsgiExchange(Struct, eq=False):
     """A request that came over ASGI; implements `Exchange`, `Stream` and `Watched`.
 
-    Output is queued, and sent by `run`, the coroutine that the server awaits. The client's
-    disconnect is awaited only after the first look of the timer.
+    Output is queued, and sent by `run`, the coroutine that the server awaits. A disconnect of the
+    client is noticed only after the first check by the timer.
     """
 
     _scope: Scope
@@ -165,22 +167,22 @@ class AsgiExchange(Struct, eq=False):
     _watch: Watch
     _queue: list[dict[str, Any]] = []
     _pieces: list[bytes] = []
-    """Pieces of the body; they are sent together, after the queue."""
+    """Pieces of a streamed body, sent together once the queue is empty."""
     _queued: int = 0
     _streaming: bool = False
     _done: bool = False
-    """True once the last event is in the queue."""
+    """True once the end of the response has been queued."""
     _gone: bool = False
     _wake: asyncio.Future[None] | None = None
     _runner: asyncio.Task[Any] | None = None
-    """The task that sends."""
+    """The task that awaits `run`, which sends the response."""
     _sending: float | None = None
-    """The time since when an event is being sent."""
+    """The time at which the sending of the current event began; None while none is being sent."""
     _stalled: bool = False
     _listening: asyncio.Task[None] | None = None
     on_gone: Callable[[], None] | None = None
     reservation: Reservation | None = None
-    """Memory of the request's body, until it is answered."""
+    """The memory reserved for the request's body, released when the request is answered."""
 
     @property
     def channel(self) -> ChannelInfo:
@@ -225,7 +227,7 @@ class AsgiExchange(Struct, eq=False):
             self._end(b"")
 
     def fail(self) -> None:
-        """Answer 500 after the application failed, or cut a response that it has begun."""
+        """Answer 500 because the application failed, or cut off a response already begun."""
         if self._streaming:
             self._leave()
         else:
@@ -293,7 +295,7 @@ class AsgiExchange(Struct, eq=False):
             self._sending = None
 
     def look(self, now: float) -> None:
-        """Cut a client that accepts nothing, and begin to wait for its disconnect."""
+        """Cancel a send that takes too long; otherwise begin to wait for a disconnect."""
         if self._sending is not None:
             if now - self._sending >= self._limits.write_stall_seconds and not self._stalled:
                 assert self._runner is not None
@@ -325,24 +327,27 @@ class AsgiExchange(Struct, eq=False):
 
 @lru_cache(maxsize=256)
 def _known_pairs(lines: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    """Return header lines as pairs; in ASGI, names of header fields are in lower case."""
+    """Return header lines as pairs, with the names in lower case as ASGI requires.
+
+    The result is cached, as responses repeat their headers.
+    """
     return tuple((name.lower(), value) for name, value in pairs_in(lines))
 
 
 class _Head(Struct, frozen=True):
-    """The head of an admitted request, and the application's judgement of it."""
+    """The head of an admitted request, and the value that the application returned for it."""
 
     request: WebRequest
     judged: Any
 
 
 class WebAsgi:
-    """Serves an application inside any ASGI application, or as one.
+    """An ASGI application that serves a `LivingApp`, alone or mounted in another one.
 
     It answers at the path of the mount, with or without a slash after it, and never redirects;
-    `path` is its path within this application, for servers and routers that do not strip it. It
-    needs no lifespan: on a signal the application is closed before uvicorn stops, with any server
-    at the latest when the event loop ends. Needs asyncio.
+    `path` is its path within the ASGI application, for servers and routers that do not strip it. It
+    needs no lifespan events: on a signal the application is closed before uvicorn stops, and under
+    any server at the latest when the event loop ends. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -362,12 +367,12 @@ class WebAsgi:
         self._drain = drain
         self._watch = Watch()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The loop that serves it."""
+        """The event loop that serves this application."""
         self.budget = BodyBudget(max_buffered_bytes)
-        """Memory for the bodies of requests, of all clients together."""
+        """The memory budget for the bodies of requests, shared by all clients."""
         self._known: dict[Any, _Head] = {}
-        """The heads of admitted requests, by everything that the application judges them by:
-        clients repeat themselves."""
+        """A cache of the heads of admitted requests, as clients repeat themselves. The key has
+        everything that the decision of the application depends on."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()
@@ -400,7 +405,7 @@ class WebAsgi:
     async def _read_and_handle(self, head: _Head, receive: Receive, exchange: AsgiExchange) -> None:
         """Admit a request, read its body, and pass it to the application.
 
-        Raises ClientGoneError.
+        Raises ClientGoneError if the client disconnects.
         """
         app, request = self._app, head.request
         limit = app.body_limit(head.judged)
@@ -428,7 +433,10 @@ class WebAsgi:
             self._handle(judged, body, exchange)
 
     async def _admit(self, head: _Head, exchange: AsgiExchange) -> Any:
-        """Return the application's decision on a request before its body is read."""
+        """Return the application's decision on a request whose body is not read yet.
+
+        This is a refusal, or a value for `handle`.
+        """
         try:
             verdict = self._app.admit(head.judged, exchange.channel)
             return await verdict if isawaitable(verdict) else verdict
@@ -474,7 +482,10 @@ class WebAsgi:
         await self._app.close(self._drain)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Handle the server's startup and shutdown, if this is the whole application."""
+        """Handle the events of the server's lifespan, startup and shutdown.
+
+        The server sends them only if this is the whole application.
+        """
         while True:
             event = await receive()
             if event["type"] == "lifespan.shutdown":

@@ -26,7 +26,7 @@ from accord.transports.urls import origin_allowed
 log = logging.getLogger("accord.transports.http")
 
 ENDPOINT: Final = ""
-"""The place of the endpoint itself, among the places of pages."""
+"""The relative path of the endpoint itself; those of pages are relative to the endpoint."""
 
 _MEDIA_TYPE = re.compile(
     r"application/(?:json|json-rpc|jsonrequest)[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE | re.ASCII
@@ -37,10 +37,13 @@ _TOKENS = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
 
 
 class Origins:
-    """The web pages that may send requests: those of the server itself, or those `allowed`."""
+    """The rules on web pages that may send requests, by their origin.
+
+    These are pages of the server itself, or if `allowed` is set, pages of the origins in it.
+    """
 
     def __init__(self, allowed: tuple[str, ...] | None, *, exposed: bytes = b"") -> None:
-        """`exposed` is a header line that names the fields which pages may read."""
+        """Create rules; `exposed` is a header line that names the fields which pages may read."""
         self._allowed = allowed
         self._exposed = exposed
 
@@ -55,7 +58,7 @@ class Origins:
         )
 
     def lines(self, request: WebRequest) -> bytes:
-        """Return the header lines for a page of another origin that may send requests."""
+        """Return the CORS header lines of a response; empty if no page may read it."""
         origin = None if self._allowed is None else request.fields.get("origin")
         if origin is None or not self.let_in(request):
             return b""
@@ -65,9 +68,9 @@ class Origins:
         )
 
     def preflight(self, request: WebRequest, methods: str) -> Reply | None:
-        """Return the answer to a browser that asks whether a page may send a request.
+        """Return the answer to a CORS preflight request; None for any other request.
 
-        It lacks `lines`. None for any other request.
+        The answer lacks the header lines that `lines` returns.
         """
         if self._allowed is None or request.method != "OPTIONS":
             return None
@@ -75,7 +78,7 @@ class Origins:
 
 
 class Admission:
-    """The rules of one endpoint and its pages."""
+    """The rules for requests to one endpoint and its pages."""
 
     def __init__(
         self, *, max_body: int | None, origins: tuple[str, ...] | None, pages: Pages
@@ -91,10 +94,10 @@ class Admission:
         return place == ENDPOINT or place in self._pages
 
     def reply(self, request: WebRequest, place: str) -> Reply | None:
-        """Return the answer to a request that calls no method; None to let it in.
+        """Return the answer to a request that calls no method; None for a method call.
 
-        `place` is the place of the request, and must be known. Origins are not named: see
-        `origins`.
+        `place` is the path of the request relative to the endpoint, one for which `knows` returns
+        True. The answer lacks the header lines that `origins.lines` returns.
         """
         if not self.origins.let_in(request):
             return text_reply(403, "Requests of this origin are not let in")
@@ -185,7 +188,8 @@ def _unsupported(why: str, line: bytes = b"accept: application/json") -> Reply:
 
 
 MAX_DRAINED_BYTES: Final = 1024 * 1024
-"""Most bytes of an unwanted body that are read and dropped to save the connection."""
+"""Maximum size of an unwanted body that is read and dropped so that the connection can be reused;
+with a larger one, the connection is closed."""
 MAX_KNOWN_HEADS: Final = 1024
 MAX_KNOWN_HEAD_BYTES: Final = 1024
 
@@ -195,16 +199,16 @@ class Head(Struct, frozen=True):
 
     request: WebRequest
     close: bool
-    """True for the connection's last request."""
+    """True for the last request of the connection."""
     expects: bool
     """True if the client waits for `100 Continue` before it sends the body."""
     cors: bytes = b""
-    """Header lines for a browser that asks on behalf of another origin."""
+    """Header lines that allow a page of another origin to read the response."""
     extra: bytes = b""
-    """Header lines of the response: `cors` and those about the connection."""
+    """Header lines of the response: `cors`, and those that keep or close the connection."""
     reply: Reply | None = None
-    """The answer, if no method is called: a refusal or a page. The request's body must still be
-    skipped."""
+    """The answer to a request that calls no method: a refusal or a page. The body of the request
+    must still be skipped."""
     max_body: int | None = None
     """Maximum size of the body; None for the server's limit."""
     admits: bool = False
@@ -212,11 +216,11 @@ class Head(Struct, frozen=True):
     anonymous: bool = False
     """True if the sender is unknown until the body is read."""
     judged: Any = None
-    """An application's judgement of the head; see `web_app`."""
+    """The value that the `judge` method of an application returned; see `web_app`."""
 
 
 class Rules:
-    """The rules of one endpoint."""
+    """The rules for requests to one JSON-RPC endpoint, with a cache of decisions."""
 
     def __init__(
         self,
@@ -232,7 +236,7 @@ class Rules:
         self._loopback = loopback
         self._admission = Admission(max_body=max_body, origins=origins, pages=pages)
         self.known: dict[bytes, Head] = {}
-        """The heads that were let in, by their bytes."""
+        """The heads of requests that were let in, by the bytes of the heads."""
         self._too_large = self._admission.too_large
         self._nothing_here = nothing_here(path)
 
@@ -249,15 +253,15 @@ class Rules:
         return head
 
     def too_large(self, head: Head) -> Reply:
-        """Return the answer to a body that is too large."""
+        """Return the answer to a request whose body is too large."""
         return self._too_large.adding(head.cors)
 
     def exhausted(self, head: Head) -> Reply:
-        """Return the answer to a body for which there is no memory."""
+        """Return the answer to a request for whose body there is no memory."""
         return EXHAUSTED.adding(head.cors)
 
     def _place(self, path: str) -> str | None:
-        """Return `path` relative to the endpoint, None if nothing is there."""
+        """Return `path` relative to the endpoint; None if no endpoint or page is there."""
         if path == self._path:
             return ENDPOINT
         place = path.removeprefix(self._below)
@@ -266,7 +270,7 @@ class Rules:
 
 
 class HeadRules(Protocol):
-    """The interface of decisions about heads."""
+    """The interface of rules that decide about a request by its head."""
 
     known: dict[bytes, Head]
 
@@ -278,7 +282,7 @@ class HeadRules(Protocol):
 
 
 class Judgement(TypedDict, total=False):
-    """An application's additions to the head of a request; see `Head`."""
+    """The decisions of an application about a request; see the fields of `Head`."""
 
     max_body: int | None
     admits: bool
@@ -287,7 +291,7 @@ class Judgement(TypedDict, total=False):
 
 
 def refuse(head: Head, reply: Reply) -> Head:
-    """Return `head` with the answer `reply`, its body unread."""
+    """Return `head` with the answer `reply`, for a request whose body was not read."""
     close = head.close or head.expects or head.request.length > MAX_DRAINED_BYTES
     persistence = b"" if close else head.extra[len(head.cors) :]
     return replace(
@@ -302,7 +306,10 @@ def refuse(head: Head, reply: Reply) -> Head:
 def conclude(
     request: WebRequest, reply: Reply | None, cors: bytes = b"", **more: Unpack[Judgement]
 ) -> Head:
-    """Return the head of a request that is answered by `reply`, or let in."""
+    """Return the head of a request with the decisions about it.
+
+    `reply` is the answer, or None to let the request in.
+    """
     expects = request.minor == 1 and "expect" in request.fields and request.length != 0
     close = not request.keep_alive or (
         # Nobody can tell whether a client that was refused its body still sends it.
@@ -327,7 +334,7 @@ def conclude(
 
 
 def remember(known: dict[bytes, Head], raw: bytes, head: Head) -> None:
-    """Cache the decisions about a head that was let in."""
+    """Cache the decisions about the head of a request that was let in."""
     if head.reply is None and len(raw) <= MAX_KNOWN_HEAD_BYTES:
         if len(known) >= MAX_KNOWN_HEADS:
             known.clear()

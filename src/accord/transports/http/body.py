@@ -1,6 +1,6 @@
 """Bodies of messages: chunked, of known length, or up to the end of the connection. Pure.
 
-Chunked bodies are read as RFC 9112, section 7.1, has them, and nothing more lenient.
+Chunked bodies are read strictly as RFC 9112, section 7.1, defines them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class FixedBody:
         return not self._left
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Read on from `at`; return the position after it."""
+        """Read the part of the body in `buffer` that begins at `at`.
+
+        Returns the position after that part.
+        """
         end = min(at + self._left, len(buffer))
         if self.keep:
             self.data += memoryview(buffer)[at:end]
@@ -38,7 +41,7 @@ class FixedBody:
 
 
 class OpenBody:
-    """A body that ends with the connection; only responses have one."""
+    """A body that ends when the connection ends; only responses have such a body."""
 
     __slots__ = ("complete", "data", "size")
 
@@ -48,7 +51,7 @@ class OpenBody:
         self.complete = False
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Take all bytes from `at` on."""
+        """Read all bytes of `buffer` from `at` on; return the position after them."""
         self.data += memoryview(buffer)[at:]
         self.size = len(self.data)
         return len(buffer)
@@ -60,8 +63,8 @@ MAX_EXTENSIONS: Final = 4096
 """Maximum number of bytes of extensions in one body."""
 MAX_TRAILERS: Final = 4096
 MAX_SMALL_CHUNKS: Final = 4096
-"""Maximum number of chunks of a body, besides one for every 32 bytes: each takes as long as
-decoding 100 bytes."""
+"""Maximum number of chunks of a body, in addition to one for every 32 bytes. Decoding a chunk takes
+as long as decoding 100 bytes."""
 _USUAL_CHUNK: Final = 32
 
 _PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -102,9 +105,10 @@ class ChunkedBody:
         self._step = ChunkedBody._read_size
 
     def feed(self, buffer: bytes, at: int) -> int:
-        """Read on from `at`; return the position at which more bytes are needed, or of the end.
+        """Read chunks in `buffer` from `at` on.
 
-        Raises MalformedError.
+        Returns the position of the first byte that was not read: it is after the body, or more
+        bytes are needed there. Raises MalformedError for invalid chunks.
         """
         while not self.complete:
             if self._step is ChunkedBody._read_size:
@@ -191,7 +195,10 @@ class ChunkedBody:
 
 
 def _line_end(buffer: bytes, at: int, longest: int) -> int:
-    """Return the end of the line that begins at `at`, -1 if it has not arrived yet."""
+    """Return the end of the line that begins at `at`; -1 if it has not arrived yet.
+
+    Raises MalformedError for a line that is too long or does not end with CRLF.
+    """
     end = buffer.find(b"\r\n", at, at + longest + 2)
     if end < 0 and (len(buffer) - at > longest + 1 or buffer.find(b"\n", at) >= 0):
         raise MalformedError("a line of a chunked body is too long or ends without CRLF")

@@ -1,4 +1,4 @@
-"""A channel over HTTP: every message is a POST, its response brings the answer."""
+"""A channel over HTTP: each message is a POST, and the response contains its answer."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 
 class Owner(Protocol):
-    """The owner of a connection, who gets its responses."""
+    """The owner of a connection, notified of its responses and its end."""
 
     def began(self, connection: ClientConnection) -> None:
-        """Handle a new connection, which is free."""
+        """Handle a new connection, which is ready for a request."""
 
     def answered(self, connection: ClientConnection, sent: bytes, response: Response) -> None:
         """Handle the complete response to `sent`."""
 
     def failed(self, sent: bytes, error: TransportError) -> None:
-        """There will be no response to `sent`."""
+        """Handle the failure of `sent`: it will get no response."""
 
     def ended(self, connection: ClientConnection) -> None:
         """Handle the end of the connection."""
@@ -57,18 +57,18 @@ class ClientConnection(asyncio.Protocol):
         self._reader = ResponseReader(max_body=max_body)
         self._poll = select.poll()
         self.sent: bytes | None = None
-        """The message that waits for its response."""
+        """The message whose response is awaited; None while the connection is free."""
 
     def ask(self, head: bytes, message: bytes) -> None:
-        """Send a request; `head` lacks only its length."""
+        """Send a request with the body `message`; `head` lacks only the length of the body."""
         self.sent = message
         self._transport.write(b"%b%d\r\n\r\n%b" % (head, len(message), message))
 
     @property
     def usable(self) -> bool:
-        """True while the server has neither ended the connection nor sent anything unasked.
+        """True if the server has neither ended the connection nor sent unrequested data.
 
-        This reads the state of the socket, as the event loop may not have looked at it yet.
+        This polls the socket, as the event loop may not have read from it yet.
         """
         return not self._transport.is_closing() and not self._poll.poll(0)
 
@@ -136,14 +136,15 @@ def _too_large(most: int | None) -> TransportError:
 
 MAX_READY_MESSAGES: Final = 1_000
 MAX_READY_BYTES: Final = 1024 * 1024
-"""Above either of these limits of the queue the channel is not writable."""
+"""Maximum size of the queue of a writable channel; `MAX_READY_MESSAGES` limits the number of its
+messages."""
 CLOSE_SECONDS: Final = 5.0
 """Time in seconds that `close` waits for responses in flight."""
 
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
 )
-"""Header fields that are not the user's to set."""
+"""Header fields that users cannot set, as they belong to the protocol."""
 
 
 async def open_http(url: str, options: Options) -> HttpChannel:
@@ -161,7 +162,7 @@ async def open_http(url: str, options: Options) -> HttpChannel:
 
 
 class HttpChannel:
-    """A channel to one endpoint. See `Channel` for its methods."""
+    """A channel to one JSON-RPC endpoint. See `Channel` for its methods."""
 
     def __init__(self, address: WebAddress, options: Options) -> None:
         self._address = address
@@ -177,10 +178,10 @@ class HttpChannel:
         self._idle: list[ClientConnection] = []
         self._connecting: set[asyncio.Task[None]] = set()
         self._queue: deque[tuple[bytes, bytes]] = deque()
-        """Messages that wait for a connection, each after the head of its request."""
+        """Messages that wait for a connection: pairs of the request's head and the message."""
         self._queued_bytes = 0
         self._abandoned: set[Id] = set()
-        """Abandoned calls in the queue."""
+        """The ids of abandoned calls that may still be in the queue."""
         self._writable = True
         self._closing = False
         self._lost = False
@@ -223,8 +224,9 @@ class HttpChannel:
     def abandon(self, id: Id) -> None:
         """Abandon the call `id`.
 
-        A call that still waits in the queue is not sent. A call in flight has its connection ended,
-        which notifies the server and makes room for others. Batches go on.
+        A call that still waits in the queue is not sent. For a call in flight the connection is
+        ended, which notifies the server and makes room for another one. A batch in flight is not
+        interrupted.
         """
         for connection in self._connections:
             if connection.sent is not None and calls_in(connection.sent) == [id]:
@@ -249,7 +251,10 @@ class HttpChannel:
     # Connections
 
     async def connect(self) -> None:
-        """Add one connection to the pool. Raises ConnectError."""
+        """Add one connection to the pool.
+
+        Raises ConnectError if no connection can be made.
+        """
         try:
             async with asyncio.timeout(self._options.connect_seconds):
                 await self._connect_to_any(await self._hosts())
@@ -280,7 +285,7 @@ class HttpChannel:
         return ClientConnection(self, max_body=self._options.limits.max_message_bytes)
 
     def _grow(self) -> None:
-        """Open a further connection if there are messages for it and room in the pool."""
+        """Open another connection if messages wait and the pool is not full."""
         opening = len(self._connecting)
         room = self._options.pool_size - len(self._connections) - opening
         if room > 0 and opening < len(self._queue):
@@ -349,7 +354,7 @@ class HttpChannel:
         self._end_if_done()
 
     def _release(self, connection: ClientConnection) -> None:
-        """Give a free connection the next message."""
+        """Send the next queued message over a free connection; without one it becomes idle."""
         queued = self._next_queued()
         if queued is None:
             self._idle.append(connection)
@@ -380,7 +385,7 @@ class HttpChannel:
             self._receiver.writable_changed(writable)
 
     def _end_if_done(self) -> None:
-        """End the connections if this is closing and nothing is in flight any more."""
+        """End all connections if the channel is closing and nothing is in flight any more."""
         if not self._closing or self._lost or self._queue:
             return
         if any(connection.sent is not None for connection in self._connections):
@@ -397,7 +402,10 @@ class HttpChannel:
 
 
 def _request_head(address: WebAddress, headers: Mapping[str, str]) -> bytes:
-    """Return a request up to the value of its content-length. Raises ValueError."""
+    """Return the head of a request up to the value of its content-length.
+
+    Raises ValueError for headers that cannot be sent.
+    """
     check_headers(headers, reserved=_OURS)
     fields = {
         "host": address.authority,

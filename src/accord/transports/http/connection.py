@@ -35,13 +35,13 @@ from accord.transports.urls import is_loopback
 READ_BYTES: Final = 64 * 1024
 """Most bytes taken from a socket at once."""
 MAX_TURNED_AWAY: Final = 64
-"""Maximum number of connections over the limit that get a refusal at a time; further ones are
-cut."""
+"""Maximum number of connections over the limit that are refused with a reason at a time; further
+ones are cut off."""
 LINGER_SECONDS: Final = 2.0
 
 
 class SiteConnection(Protocol):
-    """A connection as its site sees it."""
+    """The part of a connection that its site uses."""
 
     since: float
     """The time at which it began to wait."""
@@ -50,33 +50,33 @@ class SiteConnection(Protocol):
     def wait(self) -> Wait: ...
 
     def retire(self) -> None:
-        """End after the running request was answered."""
+        """End the connection after the running request is answered."""
 
     def waited_too_long(self) -> None:
-        """End, or answer that the client took too long."""
+        """Handle a timeout: end the connection, or answer that the client took too long."""
 
     def abort(self) -> None:
-        """End now."""
+        """End the connection now."""
 
 
 class Site:
-    """The shared part of a listener."""
+    """The state that all connections of one listener share."""
 
     def __init__(self, scheme: str, rules: Callable[[bool], HeadRules], options: Options) -> None:
-        """`rules` gives those for clients that do or do not come over the loopback interface."""
+        """Create a site; `rules` returns the rules for clients on loopback or for all others."""
         self.scheme = scheme
         self.limits = options.limits
         self.server_limits = options.server_limits
         self._rules = {loopback: rules(loopback) for loopback in (False, True)}
         self.buffer = memoryview(bytearray(READ_BYTES))
-        """The receive buffer of all connections: data is copied out before the next read."""
+        """The receive buffer of all connections; each copies its data out before the next read."""
         self.budget = BodyBudget(options.server_limits.max_buffered_bytes)
-        """Memory for the bodies of requests, of all connections together."""
+        """The memory budget for the bodies of requests, shared by all connections."""
         self.connections: set[SiteConnection] = set()
         self._turned_away: set[SiteConnection] = set()
         self.closing = False
         self.leaving = False
-        """True while every answer ends its connection, and announces it."""
+        """True while every answer ends its connection and has a header that announces it."""
         self._patience = _timeouts(options)
         self._shortest = min(self._patience.values())
         self._loop = asyncio.get_running_loop()
@@ -89,12 +89,12 @@ class Site:
         self._tick()
 
     def rules_for(self, transport: asyncio.BaseTransport) -> HeadRules:
-        """Return the rules for the requests of a connection."""
+        """Return the rules for the requests that arrive over a connection."""
         peer = transport.get_extra_info("peername")
         return self._rules[bool(peer) and is_loopback(peer[0])]
 
     def join(self, connection: SiteConnection) -> bool:
-        """Add a connection; whether there was room for it within the limit."""
+        """Add a connection; return False if it exceeds the limit on connections."""
         room = len(self.connections) < self.server_limits.max_connections
         (self.connections if room else self._turned_away).add(connection)
         self._empty.clear()
@@ -113,19 +113,19 @@ class Site:
                 self._timer = None
 
     def has_room_for(self, arriving: int) -> bool:
-        """Return whether that many connections could at least be refused with a reason."""
+        """Return whether `arriving` more connections can be served or refused with a reason."""
         most = self.server_limits.max_connections + MAX_TURNED_AWAY
         return len(self.connections) + len(self._turned_away) + arriving < most
 
     @property
     def overcrowded(self) -> bool:
-        """True if there are too many connections to even refuse them with a reason."""
+        """True if too many connections are over the limit to refuse another with a reason."""
         return len(self._turned_away) > MAX_TURNED_AWAY
 
     async def close(self) -> None:
-        """Let running requests be answered, and wait until there is no connection left.
+        """Wait until running requests are answered and all connections have ended.
 
-        Cancelled, it cuts the remaining connections.
+        If this is cancelled, it cuts off the remaining connections.
         """
         self.closing = self.leaving = True
         for connection in tuple(self.connections):
@@ -193,18 +193,18 @@ def _timeouts(options: Options) -> dict[Wait, float]:
 log = logging.getLogger("accord.transports.http")
 
 MAX_READ_AHEAD: Final = 64 * 1024
-"""Most bytes kept of requests that wait until the one before them is answered."""
+"""Most bytes kept of further requests while one request is being answered."""
 MAX_UNWRITTEN: Final = 64 * 1024
-"""Answers beyond this are written before the next request is looked at."""
+"""Number of bytes of answers above which they are written before the next request is read."""
 MAX_DROPPED: Final = 4 * 1024 * 1024
-"""Maximum number of bytes taken from a refused client that goes on sending; or the maximum size of
-a body, if larger: many clients send all of it before they read."""
+"""Maximum number of bytes read from a refused client that goes on sending, in addition to the
+maximum size of a message: many clients send a whole body before they read the answer."""
 
 _BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
 
 
 class HttpConnection(asyncio.BufferedProtocol):
-    """One connection, from its acceptance to its end."""
+    """One connection of an HTTP server, from its acceptance to its end."""
 
     __slots__ = (
         "_admitting",
@@ -232,26 +232,27 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._site = site
         self._running: Cancellable | None = None
         self._admitting = False
-        """True while an application decides about a sender whose body is not read yet."""
+        """True while an application decides whether to admit the sender of a body not yet read."""
         self._reservation: Reservation | None = None
-        """Memory of the request that is running."""
+        """The memory reserved for the body of the running request."""
         self._linger_until = 0.0
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._reading = True
         self._writable = True
         self._fresh = True
-        """True until the first request."""
+        """True until the first request of the connection."""
         self._last: Wait | None = None
-        """Set with the last answer of this connection: the wait after it is written."""
+        """The event to wait for once the last answer of this connection is written; None until that
+        answer is queued."""
         self._ending: Wait | None = None
-        """Set once nothing more is served: the remaining wait."""
+        """The event to wait for before the connection ends; None while requests are served."""
         self._waited = Wait.FIRST_BYTE
         self._unread = 0
-        """Number of bytes that a slow client had left unread at the last look."""
+        """Number of bytes that a slow client had left unread at the last check."""
         self._dropped = 0
         self.since = site.now
-        """The time when the present wait began."""
+        """The time at which the current wait began."""
 
     @property
     def wait(self) -> Wait:
@@ -322,7 +323,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # Serving
 
     def _serve(self) -> None:  # noqa: C901 - once per read: further calls would cost time
-        """Serve the requests that are complete, and write the answers in one go."""
+        """Serve the complete requests that have arrived, and write their answers together."""
         reader = self._reader
         progress = False
         while self._running is None and self._writable and self._last is None:
@@ -355,7 +356,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._regulate()
 
     def _go_on(self) -> None:
-        """Write the answer of a request that took its time, and serve those that came meanwhile."""
+        """Write an answer that was not ready at once, and serve the requests behind it."""
         reader = self._reader
         if reader.buffered or reader.finished or self._last is not None or not self._reading:
             self._serve()
@@ -366,7 +367,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._flush()
 
     def _regulate(self) -> None:
-        """Note a new wait, and read on or not while it lasts."""
+        """Update the event that the connection waits for, and pause or resume reading."""
         wait = self.wait
         if wait is not self._waited:
             self._waited = wait
@@ -384,18 +385,21 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def _handle(self, head: Head, body: bytes) -> None:
-        """Have a request answered: now, by putting an answer; or later, with `_running` set."""
+        """Answer a request.
+
+        Queues the answer now, or sets `_running` to answer later.
+        """
         raise NotImplementedError
 
     def _admit(self, head: Head) -> None:
         """Decide whether the body of a request is read.
 
-        Calls `_decided` now; or later, with `_running` set.
+        Calls `_decided` now, or sets `_running` to call it later.
         """
         raise NotImplementedError
 
     def _decided(self, head: Head, refusal: Reply | None) -> None:
-        """Read the body of `head`, or answer with `refusal` and read none."""
+        """Read the body of the request `head`, or answer with `refusal` and skip the body."""
         if refusal is None:
             self._reader.admit(head)
             return
@@ -428,7 +432,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._release()
 
     def _release(self) -> None:
-        """Release the memory of the request that was running."""
+        """Release the memory reserved for the running request."""
         if self._reservation is not None:
             self._reservation.release()
             self._reservation = None
@@ -452,12 +456,15 @@ class HttpConnection(asyncio.BufferedProtocol):
                 pass  # how long a handler may take is not decided here
 
     def retire(self) -> None:
-        """End now if nothing is running, else after the next answer: the listener closes."""
+        """End the connection because the listener closes.
+
+        If a request is running or arriving, the connection ends after its answer.
+        """
         if self.wait in (Wait.FIRST_BYTE, Wait.NEXT_REQUEST):
             self._end(Wait.END)
 
     def abort(self) -> None:
-        """End now, even with requests in flight."""
+        """End the connection now, even with requests in flight."""
         self._transport.abort()
 
     def _turn_away(self) -> None:
@@ -473,10 +480,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._end(Wait.LAST_WORDS)
 
     def _end(self, wait: Wait) -> None:
-        """Close, or first let a client that may still be sending read our last words.
+        """Close the connection, or let a client that may still send read the last answer.
 
-        Closing while bytes are unread makes the system send a reset, which can overtake
-        the answer (RFC 9112, section 9.6).
+        Closing while bytes are unread makes the system send a reset, which can overtake the answer
+        (RFC 9112, section 9.6).
         """
         self._begin_to_end(wait)
         if wait is Wait.END:

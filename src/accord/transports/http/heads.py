@@ -28,12 +28,15 @@ class DuplicateFieldError(Exception):
 
 
 class Fields(Mapping[str, str]):
-    """Header fields by name, in any letter case; a repeated one is joined with commas."""
+    """Header fields by name, in upper or lower case.
+
+    The values of a repeated field are joined with commas.
+    """
 
     __slots__ = ("_pairs", "_values")
 
     def __init__(self, pairs: Pairs, values: dict[str, str] | None = None) -> None:
-        """`values` are those of `pairs`, if they have been parsed already."""
+        """Create fields from `pairs`; `values` are their parsed values, if these are known."""
         self._pairs = pairs
         self._values = values
 
@@ -74,7 +77,7 @@ def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[st
 
 
 def check_headers(headers: Mapping[str, str], *, reserved: frozenset[str]) -> None:
-    """Raise ValueError for headers that cannot be sent, and for reserved ones."""
+    """Raise ValueError for headers that cannot be sent, and for those in `reserved`."""
     for name, value in headers.items():
         if _NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r} is not the name of a header")
@@ -94,8 +97,8 @@ class WebRequest(Struct, frozen=True, dict=True):
     path: str
     """As the client asked for it, percent-decoded."""
     place: str | None
-    """The path below the application's own path: "" at that path, with or without a slash after it;
-    None elsewhere."""
+    """The path relative to that of the application: "" at the application's path, with or without a
+    slash after it; None for a path that is not below it."""
     query: str
     fields: Fields
     length: int
@@ -168,7 +171,7 @@ _ONCE_IN_RESPONSES: Final = frozenset(name.encode() for name in _ONCE)
 
 
 class MalformedError(Exception):
-    """Bytes that are not HTTP as this package reads it; `status` is the server's answer."""
+    """Bytes that are not valid HTTP; `status` is that of the server's answer."""
 
     def __init__(self, reason: str, *, status: int = 400) -> None:
         super().__init__(reason)
@@ -177,7 +180,7 @@ class MalformedError(Exception):
 
 
 QUERY: Final = "http.query"
-"""The member of a call's state with the query of its request, if there is one."""
+"""The key in the state of a call for the query of its request, if it has one."""
 
 
 class ResponseHead(Struct, frozen=True, gc=False):
@@ -285,9 +288,10 @@ def _read_pairs(
 
 
 def _deciding_fields(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the fields of a response that affect decisions, with `Connection` fields joined.
+    """Return the fields that affect how a response is read, and joined `Connection`s.
 
-    Clients read no others on their hot path. Raises MalformedError for a field that occurs twice.
+    Clients read no other fields on their hot path. Raises MalformedError if one of the fields
+    occurs twice.
     """
     fields: dict[bytes, bytes] = {}
     connection = b""

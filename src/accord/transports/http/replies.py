@@ -50,7 +50,7 @@ PHRASES: Final = {
 NO_CONTENT: Final = (204, 304)
 """Statuses without a body, and so without a content-length (RFC 9110, section 8.6)."""
 MAX_KNOWN_LENGTHS: Final = 1_000
-"""Maximum number of lengths of answers that are cached within a second."""
+"""Maximum number of body lengths for which the head of an answer is cached within a second."""
 _NOT_OF_PAGES: Final = frozenset(("connection", "content-length", "date", "transfer-encoding"))
 """Header fields that a page cannot set."""
 NOTHING: Final[Mapping[bytes, bytes]] = MappingProxyType({})
@@ -59,7 +59,7 @@ _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
 
 
 class Reply(Struct, frozen=True):
-    """A response of the server itself, without any method having run."""
+    """A response that the server makes without calling a method."""
 
     status: int
     headers: bytes = b""
@@ -89,7 +89,7 @@ def failure_reply(status: int, error: RpcError, headers: bytes = b"") -> Reply:
 
 
 def answer_too_large(size: int, most: int) -> Reply:
-    """Return the reply in place of an answer over the limit."""
+    """Return the reply for an answer of `size` bytes, which exceeds the limit `most`."""
     why = f"the answer of {size:,} bytes is over the limit of {most:,}"
     return failure_reply(500, own_error("message_too_large", why, maxSize=most, unit="bytes"))
 
@@ -127,11 +127,11 @@ def encode_reply(reply: Reply, date: str, always: Mapping[bytes, bytes] = NOTHIN
 
 
 CRASHED: Final = failure_reply(500, own_error("internal_error"))
-"""The answer if serving a request failed outside its method."""
+"""The reply to a request whose handling failed outside of a method."""
 RETRY_AFTER: Final = b"retry-after: 1\r\n"
 NO_MEMORY: Final = "too many large requests are being received: try again later"
 EXHAUSTED: Final = failure_reply(503, own_error("busy", NO_MEMORY, retryAfter=1), RETRY_AFTER)
-"""The answer to a body that exceeds the memory budget."""
+"""The reply to a request whose body exceeds the memory budget."""
 
 
 def start(status: int, date: str) -> bytes:
@@ -160,7 +160,7 @@ def lacking(headers: bytes, always: Mapping[bytes, bytes]) -> bytes:
 
 
 class Starts:
-    """The cached beginnings of responses during one second."""
+    """The beginnings of responses, cached during the second that is their date."""
 
     def __init__(self, date: str, always: Mapping[bytes, bytes] = NOTHING) -> None:
         self.date = date
@@ -173,9 +173,9 @@ class Starts:
         self.known = self._of_length.get
 
     def of_length(self, length: int) -> bytes:
-        """Return the complete head of a plain answer.
+        """Return the complete head of an answer with a body of `length` bytes.
 
-        Answers repeat their lengths; `known` has the heads of those that came before.
+        The head is cached, as answers repeat their lengths; `known` looks up cached heads.
         """
         head = b"%bcontent-length: %d\r\n\r\n" % (self.answer, length)
         if len(self._of_length) < MAX_KNOWN_LENGTHS:

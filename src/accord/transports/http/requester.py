@@ -45,7 +45,10 @@ _OURS: Final = frozenset(
 
 
 class Requester:
-    """Sends requests. Belongs to one event loop; `close` ends all that is under way."""
+    """A client that sends HTTP requests to any address.
+
+    It belongs to one event loop; `close` ends all requests in progress.
+    """
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -65,7 +68,8 @@ class Requester:
     ) -> Response:
         """Send a request; return when the head of its response has arrived.
 
-        Raises TransportError. The caller must close the response.
+        Raises TransportError if the request cannot be sent or no response arrives. The caller must
+        close the response.
         """
         data = _request(method, address, headers, body)
         await self._room.acquire()
@@ -133,7 +137,7 @@ class Requester:
         self._open.add(connection)
 
     def finished(self, connection: _Connection, *, reusable: bool) -> None:
-        """Handle the end of a response."""
+        """Handle the end of a response, and keep or end its connection."""
         self._room.release()
         idle = self._idle.setdefault(_origin(connection.address), [])
         if reusable and not self._closed and len(idle) < self._options.pool_size:
@@ -167,7 +171,7 @@ class Response:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def receive(self) -> bytes:
-        """Return the next piece of the body, empty at its end.
+        """Return the next piece of the body; empty at the end of the body.
 
         Raises TransportError if the body breaks off.
         """
@@ -187,7 +191,7 @@ class Response:
     async def read(self, most: int | None) -> bytes:
         """Return the whole body.
 
-        Raises TransportError, also for one of more than `most` bytes.
+        Raises TransportError if the body breaks off or has more than `most` bytes.
         """
         body = bytearray()
         while chunk := await self.receive():
@@ -203,9 +207,9 @@ class Response:
         return bytes(body)
 
     def close(self) -> None:
-        """Stop reading.
+        """Stop reading the response.
 
-        A response that is not complete ends its connection, which notifies the server.
+        If it is not complete, its connection is ended, which notifies the server.
         """
         self._chunks.clear()
         if not self._complete and self._error is None:
@@ -251,7 +255,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """True while the server has neither ended the connection nor sent anything unasked."""
+        """True while the server has neither ended the connection nor sent unrequested data."""
         return not self._transport.is_closing() and not self._poll.poll(0)
 
     async def ask(self, data: bytes) -> Response:
@@ -264,7 +268,7 @@ class _Connection(asyncio.Protocol):
             raise
 
     def give_up(self) -> None:
-        """Abandon the response."""
+        """Abandon the response, and end the connection."""
         if self._waiting is not None or self._response is not None:
             self._waiting = self._response = None
             self._owner.finished(self, reusable=False)
@@ -378,7 +382,10 @@ def _origin(address: WebAddress) -> tuple[str, int, bool]:
 def _request(
     method: str, address: WebAddress, headers: Mapping[str, str], body: bytes | None
 ) -> bytes:
-    """Return a request as it is sent. Raises TransportError for headers that cannot be sent."""
+    """Return the bytes of a request.
+
+    Raises TransportError for headers that cannot be sent.
+    """
     try:
         check_headers(headers, reserved=_OURS)
     except ValueError as error:

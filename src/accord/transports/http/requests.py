@@ -18,7 +18,7 @@ from accord.transports.options import ANONYMOUS_FRACTION, MemoryBudget, Reservat
 
 
 class Wait(Enum):
-    """The kind of event that a connection waits for; it decides the consequence of a timeout."""
+    """The kind of event that a connection waits for; it determines what a timeout does."""
 
     FIRST_BYTE = "a new connection's first byte"
     NEXT_REQUEST = "a kept-alive connection's next request"
@@ -31,21 +31,24 @@ class Wait(Enum):
 
 
 class Dispatch(Protocol):
-    """Answers messages one by one."""
+    """The interface of a dispatcher, which answers messages one by one."""
 
     @property
     def statistics(self) -> Statistics: ...
 
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
-        """Return the answer to `data`, None for no answer, or the running request.
+        """Serve a payload; return its answer, None for no answer, or the running request.
 
-        A running request passes its answer to `source.answer` once, never before this returns. The
-        answer to a payload that is no message is an `InvalidMessageReply`.
+        A running request passes its answer to `source.answer` once, never before this method
+        returns. The answer to a payload that is not a valid message is an `InvalidMessageReply`.
         """
 
 
 def count_unasked(statistics: Statistics, response: Success | Failure | Invalid) -> None:
-    """Count and drop a response: over HTTP a server has no calls of its own."""
+    """Count a response that a client sends, and drop it.
+
+    Over HTTP, a server makes no calls that a client could answer.
+    """
     if isinstance(response, Invalid):
         statistics.answers_broken += 1
     else:
@@ -53,11 +56,15 @@ def count_unasked(statistics: Statistics, response: Success | Failure | Invalid)
 
 
 _STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
-"""Bytes that a head never contains, so that nobody waits for the end of one that cannot come."""
+"""Bytes that a valid head never contains. They are refused at once, without waiting for the end of
+the head."""
 
 
 class BodyBudget:
-    """The memory for request bodies of one listener."""
+    """The memory budget for the bodies of requests to one listener.
+
+    Anonymous senders share a part of it.
+    """
 
     __slots__ = ("all", "anonymous")
 
@@ -73,7 +80,7 @@ NO_BUDGET: Final = BodyBudget(None)
 
 
 class RequestReader:
-    """The requests of one connection."""
+    """A parser of the bytes of one connection into requests."""
 
     __slots__ = (
         "_at",
@@ -103,10 +110,10 @@ class RequestReader:
         self._rules = rules
         self._budget = NO_BUDGET if budget is None else budget
         self._held: Reservation | None = None
-        """Of the body under way."""
+        """The memory reserved for the body that is being received."""
         self.reservation: Reservation | None = None
-        """The memory of the last body that was returned, if it came in pieces; its user takes over
-        both."""
+        """The memory reserved for the body that was returned last, if it came in pieces. The user
+        of the body takes over the reservation."""
         self._known = rules.known.get
         self._max_head = max_head
         self._max_body = max_body
@@ -116,38 +123,38 @@ class RequestReader:
         self._head: Head | None = None
         self._body: FixedBody | ChunkedBody | None = None
         self.expected = False
-        """Set when the client waits for `100 Continue`; cleared by the sender of that."""
+        """True if the client waits for `100 Continue`; whoever sends it resets this to False."""
         self.finished = False
         """Set when no further request will be returned; further input is dropped."""
 
     @property
     def buffered(self) -> int:
-        """Number of bytes that wait to be read."""
+        """Number of received bytes that are not read yet."""
         return len(self._buffer) - self._at
 
     @property
     def wait(self) -> Wait:
-        """The kind of event that more bytes would be."""
+        """The part of a request that is expected next."""
         if self._body is not None:
             return Wait.BODY
         return Wait.NEXT_REQUEST if self._at == len(self._buffer) else Wait.HEAD
 
     @property
     def skipping(self) -> bool:
-        """True while the incoming body is that of a request which was answered already."""
+        """True while the body of a request that was answered already is being received."""
         return self._body is not None and not self._body.keep
 
     def feed(self, data: bytes) -> None:
-        """Take received bytes."""
+        """Add received bytes to the buffer."""
         if self.finished:
             return
         self._buffer = data if self._at == len(self._buffer) else self._buffer[self._at :] + data
         self._at = 0
 
     def next(self) -> tuple[Head, bytes] | Head | Reply | None:
-        """Return the next request, or the answer in its place, or None until more arrives.
+        """Return the next request, a reply if it is refused, or None if it is incomplete.
 
-        A head is returned alone if its sender must be admitted first.
+        A head is returned alone if its sender must be admitted first, with `admit` or `refuse`.
         """
         if self._body is not None:
             return self._read_body(self._body)
@@ -179,18 +186,18 @@ class RequestReader:
         return self.next()
 
     def admit(self, head: Head) -> None:
-        """Read the body of a head that came out alone."""
+        """Begin to read the body of a head that was returned alone."""
         self._begin_body(head, keep=True)
         self.expected = head.expects and not self.buffered
 
     def refuse(self, head: Head, reply: Reply) -> Reply | None:
-        """Drop the body of a head that was returned alone; return the answer."""
+        """Drop the body of a head that was returned alone; return the reply to send."""
         refused = refuse(head, reply)
         assert refused.reply is not None
         return self._skip(refused, refused.reply, self._at)
 
     def discard(self) -> None:
-        """Free all memory: no further input is read."""
+        """Free all memory; input that arrives later is dropped."""
         self._finish(None)
 
     def _await_head(self) -> Reply | None:
@@ -254,7 +261,7 @@ class RequestReader:
         return self._drop(head, body, self._rules.too_large(head))
 
     def _drop(self, head: Head, body: FixedBody | ChunkedBody, reply: Reply) -> Reply | None:
-        """Answer with `reply` and keep no more of the body."""
+        """Return `reply`, and drop the body that is being received."""
         if head.close or head.request.length > MAX_DRAINED_BYTES:
             return self._finish(reply)
         self._release()
@@ -268,7 +275,7 @@ class RequestReader:
             self._held = None
 
     def _skip(self, head: Head, reply: Reply, end: int) -> Reply | None:
-        """Answer with `reply`, and drop the body if the connection is to survive."""
+        """Return `reply`, and drop the body that follows if the connection is reused."""
         if head.close:
             return self._finish(reply)
         self._at = end

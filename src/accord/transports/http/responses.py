@@ -1,4 +1,4 @@
-"""Responses of servers: bytes to whole responses, and responses to JSON-RPC answers. Pure."""
+"""Parsing of responses: bytes to whole responses, and these to JSON-RPC answers. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 
 
 class Response(Struct, frozen=True):
-    """A whole response."""
+    """A complete response of a server."""
 
     status: int
     body: bytes
@@ -36,7 +36,7 @@ class TooLargeError(Exception):
 
 
 class ResponseReader:
-    """The responses of one connection, one after the other."""
+    """A parser of the bytes of one connection into responses."""
 
     __slots__ = ("_body", "_buffer", "_head", "_max_body", "_scanned")
 
@@ -48,9 +48,10 @@ class ResponseReader:
         self._body: FixedBody | ChunkedBody | OpenBody | None = None
 
     def feed(self, data: bytes) -> Response | None:
-        """Take received bytes; return the response once it is complete.
+        """Read received bytes; return the response once it is complete.
 
-        Raises MalformedError and TooLargeError, after which nothing more can be read.
+        Raises MalformedError for invalid HTTP and TooLargeError for a body over the limit; after
+        that nothing more can be read.
         """
         self._buffer = self._buffer + data if self._buffer else data
         while self._head is None or self._body is None:
@@ -109,7 +110,7 @@ class ResponseReader:
 
 MAX_EXCERPT: Final = 500
 _PASSING: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
-"""Statuses after which trying again can help."""
+"""Statuses after which a retry can succeed."""
 
 
 class _Answer(Struct, gc=False):
@@ -155,7 +156,7 @@ def calls_in(sent: bytes) -> list[Id]:
 
 
 def no_answer(response: Response) -> TransportError:
-    """Return the error for a response that is no JSON-RPC."""
+    """Return the error for a response that contains no JSON-RPC."""
     excerpt = response.body[:MAX_EXCERPT].decode("utf-8", "replace")
     data: dict[str, Any] = {"status": response.status, "body": excerpt}
     if 300 <= response.status < 400:

@@ -162,9 +162,9 @@ class HttpListener:
         return self._site.budget.all.held
 
     def announce_end(self) -> None:
-        """Go on serving, but let each answer end its connection and say so.
+        """Go on serving, but end each connection with its next answer.
 
-        Clients with open connections then go elsewhere without an error.
+        The answers announce this, so that clients then connect elsewhere without an error.
         """
         self._site.leaving = True
 
@@ -181,7 +181,7 @@ class HttpListener:
 web_log = logging.getLogger("accord.transports.web")
 
 MAX_ADDRESSES: Final = 64
-"""Maximum number of addresses of the machine whose rules are cached."""
+"""Maximum number of local addresses whose rules are cached."""
 
 
 class WebSite(Site):
@@ -206,10 +206,10 @@ class WebSite(Site):
         super().__init__(address.scheme, rules, options)
 
     def rules_for(self, transport: asyncio.BaseTransport) -> HeadRules:
-        """Return the rules for the requests of a connection.
+        """Return the rules for the requests that arrive over a connection.
 
-        A server that listens on all addresses of the machine has rules for each: its requests have
-        the address that they reached.
+        A server that listens on all addresses of the machine has separate rules for each address,
+        as its requests contain the address that they reached.
         """
         reached = transport.get_extra_info("sockname") if self._is_wildcard else None
         if not reached:
@@ -227,7 +227,7 @@ class WebSite(Site):
 
 
 class WebConnection(HttpConnection):
-    """One connection, from its acceptance to its end."""
+    """One connection whose requests go to an application."""
 
     __slots__ = ("_flushing", "_inside")
 
@@ -236,7 +236,7 @@ class WebConnection(HttpConnection):
     def __init__(self, site: WebSite) -> None:
         super().__init__(site)
         self._inside = False
-        """True while the application is handling a request in this stack."""
+        """True while the application is handling a request further up in the call stack."""
         self._flushing = False
 
     def _handle(self, head: Head, body: bytes) -> None:
@@ -279,7 +279,7 @@ class WebConnection(HttpConnection):
             self._serve()
 
     def _conclude(self, head: Head, found: Any) -> None:
-        """Continue with the application's decision on a request's head."""
+        """Apply the decision of the application on the sender of a request."""
         if isinstance(found, Reply):
             self._decided(head, replace(found, head_only=head.request.method == "HEAD"))
         else:
@@ -310,7 +310,7 @@ class WebConnection(HttpConnection):
             self._go_on()
 
     def put_start(self, head: Head, status: int, headers: bytes) -> None:
-        """Queue the head of a response in pieces."""
+        """Queue the head of a response whose body is sent in pieces."""
         if head.request.minor == 1:
             lines = b"transfer-encoding: chunked\r\n" + self._persistence(head)
         else:  # RFC 9112, section 6.3: HTTP/1.0 knows only the end of the connection
@@ -323,7 +323,7 @@ class WebConnection(HttpConnection):
     def put_piece(self, data: bytes) -> None:
         """Queue a part of a response.
 
-        It is written with the other parts of this turn of the loop.
+        All parts that are queued in one iteration of the event loop are written together.
         """
         self._out.append(data)
         self._out_bytes += len(data)
@@ -337,7 +337,7 @@ class WebConnection(HttpConnection):
             asyncio.get_running_loop().call_soon(self._flush_pieces)
 
     def end_pieces(self, ending: bytes) -> None:
-        """Complete the response."""
+        """End a response that is sent in pieces."""
         if ending:
             self._out.append(ending)
         if self._site.leaving:
@@ -369,7 +369,7 @@ class ConnectionExchange(Struct, eq=False):
     _head: Head
     channel: ChannelInfo
     _reservation: Reservation | None = None
-    """Memory of the request's body, until it is answered."""
+    """The memory reserved for the request's body, released when the request is answered."""
     _streaming: bool = False
     on_gone: Callable[[], None] | None = None
 
@@ -403,14 +403,14 @@ class ConnectionExchange(Struct, eq=False):
             connection.end_pieces(b"0\r\n\r\n" if self._head.request.minor == 1 else b"")
 
     def cancel(self) -> None:
-        """Notify the application that the client is gone."""
+        """Notify the application that the client has disconnected."""
         self._connection = None
         gone, self.on_gone = self.on_gone, None
         if gone is not None:
             gone()
 
     def fail(self) -> None:
-        """Answer 500 after the application failed, or cut a response that it has begun."""
+        """Answer 500 because the application failed, or cut off a response already begun."""
         if not self._streaming:
             self.reply(CRASHED.body, status=CRASHED.status)
         elif self._connection is not None:

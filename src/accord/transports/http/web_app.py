@@ -18,17 +18,17 @@ JSON: Final = b"content-type: application/json\r\n"
 
 
 class BodyLimit(Struct, frozen=True):
-    """The part of a request's body that is read."""
+    """The limit on the body of a request."""
 
     max_bytes: int | None = None
-    """None for the server's limit."""
+    """Maximum size of the body; None for the server's limit."""
     anonymous: bool = False
     """True if the sender is unknown until the body is read, as with signed deliveries: such bodies
     share a part of the memory budget."""
 
 
 SMALL_BODY: Final = BodyLimit(SMALL_BYTES, anonymous=True)
-"""For public requests: sign-in forms, and requests that use no body."""
+"""The limit for public requests: sign-in forms, and requests that use no body."""
 
 
 class Stream(Protocol):
@@ -37,7 +37,7 @@ class Stream(Protocol):
     def write(self, data: bytes) -> None:
         """Queue a piece; do nothing once the client is gone.
 
-        A client that lets too many bytes be queued, or accepts none for too long, is cut.
+        A client that lets too many bytes be queued, or accepts none for too long, is disconnected.
         """
 
     def close(self) -> None:
@@ -45,27 +45,30 @@ class Stream(Protocol):
 
 
 class Exchange(Protocol):
-    """One request that is answered once. Its methods do nothing once its client is gone."""
+    """One request that is answered once.
+
+    The methods do nothing once the client is gone.
+    """
 
     on_gone: Callable[[], None] | None
     """Called once if the client disconnects before the answer is complete."""
 
     @property
     def channel(self) -> ChannelInfo:
-        """The client."""
+        """Information about the connection of the client."""
 
     def reply(self, body: bytes, *, status: int = 200, headers: bytes = JSON) -> None:
-        """Answer; `headers` are lines, each with its line end."""
+        """Answer the request; `headers` are header lines, each with its line end."""
 
     def stream(self, *, status: int = 200, headers: bytes = JSON) -> Stream:
-        """Begin a response in pieces."""
+        """Begin a response whose body is sent in pieces."""
 
 
 H = TypeVar("H")
 
 
 class WebApp(Protocol[H]):
-    """An application that answers requests."""
+    """An application that answers HTTP requests."""
 
     def judge(self, request: WebRequest) -> Reply | H:
         """Return the decision on the head of a request: a refusal, or a value for `handle`.
@@ -94,7 +97,10 @@ class WebApp(Protocol[H]):
         return EXHAUSTED
 
     def handle(self, judged: H, body: bytes, exchange: Exchange) -> None:
-        """Answer a request, now or later. An exception of this is answered 500."""
+        """Answer a request, now or later.
+
+        If this raises an exception, the request is answered 500.
+        """
         raise NotImplementedError
 
 
@@ -113,7 +119,7 @@ class LivingApp(WebApp[H], Protocol[H]):
 
 
 class WebRules:
-    """The rules of one application at one path."""
+    """The rules for requests to one application, with a cache of decisions."""
 
     def __init__(
         self,
@@ -167,7 +173,7 @@ def least(*limits: int | None) -> int | None:
 
 
 class Underway:
-    """Running tasks of one event loop."""
+    """A set of running tasks of one event loop, which can be ended together."""
 
     __slots__ = ("_tasks",)
 
