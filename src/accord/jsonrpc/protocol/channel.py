@@ -49,16 +49,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_batch_response_bytes: int = 16 * MIB
     """Most bytes in the answer to one batch; answers beyond it become -32012 errors."""
     max_in_flight: int = 1_000
-    """Maximum number of incoming requests and notifications in progress; further requests are
-    answered with -32010."""
+    """Most incoming requests and notifications being handled at once; more are answered -32010."""
     call_seconds: float | None = 300.0
-    """Timeout in seconds of a handler whose method has no deadline of its own; the call is then
-    answered with -32009. Inline methods cannot be stopped."""
+    """How long a handler may take whose method has no deadline of its own; then it is answered
+    -32009. Inline methods cannot be stopped."""
     max_pending: int = 10_000
     """Most outgoing calls waiting for an answer; further calls raise `BusyError`."""
     max_queued_bytes: int = 16 * MIB
-    """Most bytes waiting to be written; with more, the connection is cut, as the other end reads
-    too slowly."""
+    """Most bytes waiting to be written; a connection whose reader lags further behind is cut."""
     write_stall_seconds: float = 30.0
     """How long a connection may accept no bytes at all before it is cut."""
 

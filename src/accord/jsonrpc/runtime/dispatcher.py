@@ -135,10 +135,7 @@ class Dispatcher:
         observer: Observer | None = None,
         shared: bool = False,
     ) -> None:
-        """Create a dispatcher.
-
-        If it is `shared` by several clients, request ids must be unique only within a batch.
-        """
+        """Create a dispatcher. If clients share it, ids must be unique only within a batch."""
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
@@ -214,10 +211,7 @@ class Dispatcher:
     def _serve_unique(
         self, id: Id | UnsetType, name: str, params: Any, source: RequestSource
     ) -> bytes | None | RunningRequest:
-        """Serve a request if its id is valid and no other request in flight has it.
-
-        Valid ids are strings and integers. A notification is always served.
-        """
+        """Serve a request, but refuse an invalid id and the id of a request in flight."""
         if id is UNSET or (
             type(id) in _UNIQUE and id not in self._running and type(source) is not BatchSlot
         ):
@@ -323,10 +317,7 @@ class Dispatcher:
         return rest.answer_or_run()
 
     def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
-        """Return the answer to a batch of nothing but messages with a fixed refusal.
-
-        Returns None for any other batch, and if the answer would be too large.
-        """
+        """Return the answer if all items have fixed refusals that fit in `room`; else None."""
         refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
         if len(refusals) < len(items):
             return None
@@ -340,10 +331,7 @@ class Dispatcher:
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
-        """Call the direct methods at the beginning of a batch; return their results.
-
-        Stops at the first item of another kind. Failures are returned as raw answers.
-        """
+        """Call the direct methods at the start of a batch; a failure becomes a raw answer."""
         find = self._find_direct
         results: list[Success | Raw] = []
         for item in items:
@@ -378,10 +366,7 @@ class Dispatcher:
                 return None
 
     def _named(self, message: Invalid, source: RequestSource) -> Invalid:
-        """Return a refusal with the error that the protocol above JSON-RPC uses for it.
-
-        A refusal for which that protocol has no error is returned unchanged.
-        """
+        """Return `message` with the error that the protocol above has for it, if any."""
         errors = self._request_errors
         if errors is None:
             return message
@@ -512,10 +497,7 @@ class Dispatcher:
         self._give_up(running, error)
 
     def _give_up(self, running: RunningRequest, error: RpcError) -> None:
-        """Answer a request with `error` now, and cancel its handler.
-
-        The answer does not wait for a handler that ignores the cancellation.
-        """
+        """Answer a request with `error` now, even if its handler ignores the cancellation."""
         if running.answered:
             return
         answer = self._refuse(running.id, error, running.take_seen())
@@ -525,10 +507,7 @@ class Dispatcher:
     # Ending
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new requests and let running ones finish for up to `seconds`.
-
-        Those that still run are then answered with an error and cancelled.
-        """
+        """Refuse new requests; after `seconds`, cancel and answer those that still run."""
         self.draining = True
         if self._running and seconds > 0:
             self._idle = self._loop.create_future()

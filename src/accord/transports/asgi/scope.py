@@ -27,7 +27,7 @@ def place_of(scope: Scope, path: str) -> str | None:
     """Return the path of a request relative to an endpoint at `path`.
 
     Returns "" for the endpoint itself, with or without a slash after it, and None for a path that
-    is not below the endpoint. `path` is relative to the ASGI application and has no slash at its end.
+    is not below the endpoint. `path` is relative to the ASGI application; no slash at its end.
     """
     here = _without(scope["path"], scope.get("root_path", "").rstrip("/"))
     # ASGI, HTTP scope: the path includes root_path. Before servers and frameworks agreed on

@@ -97,7 +97,8 @@ handles signals, and it runs one event loop at a time."""
 def close_before_stop(close: Close) -> None:
     """Await `close` on a signal, before the signal stops uvicorn.
 
-    If another server runs here, this does nothing: the tested ones stop mounted applications themselves.
+    If another server runs here, this does nothing: the tested ones stop mounted applications
+    themselves.
     """
     global _current
     if threading.current_thread() is not threading.main_thread():
