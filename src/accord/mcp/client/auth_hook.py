@@ -1,7 +1,7 @@
 """The interface between HTTP clients and credentials.
 
-The client asks for headers before every request, and reports every 401 and 403. The kind of
-credentials (a fixed token, OAuth) is not known here.
+The client asks for headers before every request, and reports every 401 and 403. The interface does
+not depend on the kind of credentials, such as a fixed token or OAuth.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Auth(Protocol):
     ) -> bool:
         """Return whether to send `request` again, with new headers.
 
-        The server answered with 401 or 403 and these headers, whose names are in lower case.
-        Exceptions reach the caller of the request.
+        `status` (401 or 403) and `headers` are those of the server's answer; names of headers are
+        in lower case. Exceptions reach the caller of the request.
         """
 
 

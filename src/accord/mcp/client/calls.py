@@ -69,7 +69,7 @@ class Cache:
         self._kept[method, key] = _CacheEntry(result, now + min(ttl / 1000, MAX_SECONDS))
 
     def forget(self, *methods: str) -> None:
-        """Drop the results of these methods."""
+        """Drop all cached results of these methods."""
         for each in [each for each in self._kept if each[0] in methods]:
             del self._kept[each]
 
@@ -77,7 +77,7 @@ class Cache:
         self._kept.pop((method, key), None)
 
     def forget_private(self) -> None:
-        """Drop all results that are valid for one set of credentials only."""
+        """Drop all cached results whose `cacheScope` is not public."""
         self._kept = {
             each: cached
             for each, cached in self._kept.items()
@@ -94,9 +94,10 @@ T = TypeVar("T")
 async def all_items(
     method: str, page: Callable[[str | None], Awaitable[Any]], items: Callable[[Any], Sequence[T]]
 ) -> list[T]:
-    """Return the items of all pages.
+    """Return the items of all pages of a list, such as `tools/list`.
 
-    Raises InvalidResultError for a list that does not end.
+    Raises InvalidResultError if a cursor is repeated, or if the list exceeds the limits on pages
+    and items.
     """
     found: list[T] = []
     seen: set[str] = set()
@@ -117,9 +118,9 @@ async def all_items(
 
 
 MAX_ROUNDS: Final = 16
-"""The limit of repetitions of one request with answers."""
+"""Maximum number of times that one request is repeated with answers to input requests."""
 MAX_QUESTIONS: Final = 64
-"""The limit of questions in one result."""
+"""Maximum number of questions (input requests) in one result."""
 
 
 class SessionGoneError(TransportError):
@@ -136,7 +137,7 @@ _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 class McpCallOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of one request; an UNSET one is that of the client."""
+    """Options of one request; UNSET means the value of the client."""
 
     timeout: float | None | UnsetType = UNSET
     longest: float | None | UnsetType = UNSET
@@ -152,9 +153,10 @@ class CallOutcome(msgspec.Struct, frozen=True):
 
     raw: Any
     kind: str
-    """Its `resultType`."""
+    """The `resultType` of the result."""
     repeated: bool = False
-    """True if it depends on answers; 2026-07-28, caching: such a result is not cached."""
+    """True if the request was repeated with answers; the result is then not cached (2026-07-28,
+    caching)."""
 
 
 class Conversation:
@@ -207,7 +209,7 @@ class Conversation:
     def _set_meta(self) -> None:
         self._meta = self.identity.meta(self.agreement.version) if self.stateless else {}
         self._ready = Raw(encode(self._meta)) if self.stateless else None
-        """The encoded `_meta` of requests without members of their own."""
+        """The encoded `_meta` of requests that add no members to it, such as a progress token."""
 
     # Requests
 
@@ -220,7 +222,7 @@ class Conversation:
     ) -> Any:
         """Send a request, and return its result as raw JSON.
 
-        `params` is modified.
+        `_meta` is added to `params` in place.
         """
         try:
             if self._session_gone:
@@ -278,7 +280,7 @@ class Conversation:
         return token
 
     def begin(self, method: str, params: dict[str, Any]) -> Call:
-        """Send a request without a timeout, for one that stays open."""
+        """Send a request that stays open, without a timeout."""
         if self._ready is not None:
             params["_meta"] = self._ready
         return self.wire.begin(method, params, timeout=None)
@@ -332,7 +334,7 @@ class Conversation:
         return again
 
     async def answers(self, questions: Mapping[str, Raw]) -> dict[str, Any]:
-        """Return the answers of the application, by the keys of the questions."""
+        """Return the application's answers to questions, by the keys of the questions."""
         if len(questions) > MAX_QUESTIONS:
             raise InvalidResultError(
                 f"{len(questions)} questions in one result are over the limit of {MAX_QUESTIONS}"
@@ -345,7 +347,10 @@ class Conversation:
     # Sessions (the handshake era over HTTP)
 
     async def _new_session(self, sessions: int) -> None:
-        """Begin a new session, unless another request has replaced number `sessions`."""
+        """Begin a new session, unless another request has already begun one.
+
+        `sessions` is the number of renewed sessions that the caller has seen.
+        """
         if self._sessions != sessions:
             return
         self._session_gone = True
@@ -375,9 +380,9 @@ class Conversation:
 
 
 def kind_of(raw: Any, method: str) -> str:
-    """Return the type of a result.
+    """Return the `resultType` of a result.
 
-    2026-07-28, overview: an absent one means `complete`.
+    If it is absent, the type is `complete` (2026-07-28, overview).
     """
     try:
         return _decode_kind(raw).result_type

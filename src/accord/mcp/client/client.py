@@ -4,7 +4,7 @@
         result = await client.call_tool("forecast", {"city": "Oslo"})
         print(result.text)
 
-The same calls work in both eras; the modules below handle the differences on the wire.
+The same calls work in both eras; other modules of this package handle the differences on the wire.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Client:
 
     @property
     def conversation(self) -> Conversation:
-        """The connection itself, for requests without a method in this class."""
+        """The connection, for requests that have no method in this class."""
         if self._conversation is None:
             raise ConnectionClosedError("the client is not connected: use `async with Client(…)`")
         return self._conversation
@@ -293,7 +293,7 @@ class Client:
     def task(self, id: str) -> RunningTask[Any]: ...
 
     def task(self, id: str, *, into: Any = Any) -> RunningTask[Any]:
-        """Return the task with an id, begun by `call_tool(…, task=True)`.
+        """Return the task `id`, begun by `call_tool(…, task=True)`.
 
         Another client of the same user may have begun it.
         """
@@ -307,7 +307,7 @@ class Client:
     async def list_resources(self, *, cursor: str | None) -> ListResourcesResult: ...
 
     async def list_resources(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """Return all resources, or one page of them."""
+        """Return all resources, or the page that begins at `cursor` (None for the first)."""
         return await self._list(
             "resources", "resources/list", ListResourcesResult, "resources", cursor
         )
@@ -320,7 +320,7 @@ class Client:
     ) -> ListResourceTemplatesResult: ...
 
     async def list_resource_templates(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """Return all resource templates, or one page of them."""
+        """Return all resource templates, or the page at `cursor` (None for the first)."""
         return await self._list(
             "resources",
             "resources/templates/list",
@@ -356,7 +356,7 @@ class Client:
     async def subscribe(self, uri: str) -> None:
         """Subscribe to notifications about new contents of a resource.
 
-        In the handshake era only; `listen` works in both.
+        This works in the handshake era only; `listen` works in both eras.
         """
         self.agreement.need_subscribing()
         await self.conversation.ask("resources/subscribe", {"uri": uri})
@@ -372,7 +372,7 @@ class Client:
     async def list_prompts(self, *, cursor: str | None) -> ListPromptsResult: ...
 
     async def list_prompts(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
-        """Return all prompts, or one page of them."""
+        """Return all prompts, or the page that begins at `cursor` (None for the first)."""
         return await self._list("prompts", "prompts/list", ListPromptsResult, "prompts", cursor)
 
     async def get_prompt(

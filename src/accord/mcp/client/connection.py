@@ -38,7 +38,7 @@ LARGEST: Final = {
     "http": 50 * MIB,
     "https": 50 * MIB,
 }
-"""The default limit of a received message, by scheme."""
+"""The default limit of a received message in bytes, by URL scheme."""
 
 
 @runtime_checkable
@@ -67,7 +67,7 @@ def options_for(target: Target, options: dict[str, Any]) -> Options:
 async def open_duplex(target: Target, router: Router, options: Options) -> DuplexWire:
     """Open a connection that carries messages both ways.
 
-    Raises ConnectError.
+    Raises ConnectError if the target cannot be reached or an option is invalid.
     """
     if isinstance(target, InProcessServer):
         return await _open_in_memory(target, router, options.limits)
@@ -89,7 +89,7 @@ async def _open_in_memory(server: InProcessServer, router: Router, limits: Limit
 
 
 class _InMemory(DuplexWire):
-    """A connection to a server in this process, which it also serves."""
+    """A connection to a server in this process, including the server's end."""
 
     def __init__(
         self, server: InProcessServer, router: Router, limits: Limits, stack: AsyncExitStack
@@ -150,7 +150,8 @@ class Connector:
     async def connect(self) -> Conversation:
         """Connect and negotiate the version.
 
-        Raises ConnectError, or the server's own error.
+        Raises ConnectError if the server cannot be reached or shares no version, or the error that
+        the server answers.
         """
         wire, agreement = await self._reach()
         return Conversation(
@@ -202,7 +203,7 @@ class Connector:
         return await probe(wire, self._identity, seconds=self._probe_seconds, timeout=self._timeout)
 
     async def _renew(self, wire: ClientWire) -> Agreement:
-        """Begin a new session, because the last one is gone."""
+        """Begin a new session after the server has ended the last one."""
         version = self._version or LATEST_HANDSHAKE
         agreement = await shake_hands(wire, self._identity, version, timeout=self._timeout)
         if self.log_level is not None:

@@ -49,17 +49,18 @@ from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 log = logging.getLogger("accord.mcp")
 
 ENDPOINT_SECONDS: Final = 10.0
-"""The timeout for the event with the URL of messages."""
+"""The timeout for the first event of a stream, which contains the URL for messages."""
 SEND_SECONDS: Final = 30.0
 MAX_QUEUED: Final = 1_000
-"""The limit of messages to be sent; beyond it no more messages are read."""
+"""The limit of messages waiting to be sent; beyond it, no more messages are read."""
 MAX_BODY: Final = 64 * 1024
 
 
 async def open_legacy_sse(endpoint: Endpoint) -> SseClientChannel:
-    """Return a channel to the old server with a stream at `endpoint`.
+    """Open an HTTP+SSE channel (2024-11-05) to the server at `endpoint`.
 
-    Raises TransportError.
+    Raises TransportError if the server does not open a stream that begins with the URL for
+    messages.
     """
     try:
         async with asyncio.timeout(ENDPOINT_SECONDS):
@@ -101,7 +102,7 @@ def _target(address: WebAddress, data: bytes) -> WebAddress:
 
 
 class SseClientChannel:
-    """One session with an old server; implements `Channel`."""
+    """One HTTP+SSE session (2024-11-05) with a server; implements `Channel`."""
 
     def __init__(
         self,
@@ -208,7 +209,7 @@ class SseClientChannel:
 
 
 class HttpWire:
-    """Requests and notifications of one client to one endpoint."""
+    """The wire of one client to one endpoint over Streamable HTTP."""
 
     mirrors = True
 
@@ -251,7 +252,8 @@ class HttpWire:
 
 
 OLD_STATUSES: Final = frozenset((400, 404, 405))
-"""2026-07-28, Streamable HTTP: statuses of old servers for a POST to the URL of their stream."""
+"""HTTP statuses with which a server of HTTP+SSE answers a POST to the URL of its stream
+(2026-07-28, Streamable HTTP)."""
 
 
 async def connect_http(
@@ -263,9 +265,9 @@ async def connect_http(
     timeout: float | None,
     limits: Limits,
 ) -> tuple[ClientWire, Agreement]:
-    """Return a wire to the server, and the agreement on it.
+    """Connect to a server over HTTP; return the wire and the negotiated agreement.
 
-    Raises RpcError.
+    Raises RpcError if the server cannot be reached, refuses the connection, or shares no version.
     """
     wire = HttpWire(make_endpoint(), router, limits)
     try:

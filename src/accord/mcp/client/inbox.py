@@ -53,11 +53,12 @@ MaybeAwaitable: TypeAlias = T | Awaitable[T]
 ElicitationMode: TypeAlias = Literal["form", "url"]
 
 SamplingHandler: TypeAlias = Callable[[CreateMessage], MaybeAwaitable[CreateMessageResult | str]]
-"""Runs a model; a plain string becomes an assistant message."""
+"""Runs a model for the server; a returned string becomes an assistant message."""
 ElicitationHandler: TypeAlias = Callable[
     [ElicitForm | ElicitUrlParams], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
 ]
-"""Asks the user: a dict is the content of the completed form, None declines."""
+"""Asks the user for the server; a returned dict is the content of the completed form, None
+declines."""
 RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path]]]
 
 UNNAMED_MODEL = "unknown"
@@ -94,7 +95,7 @@ class InputHandlers:
 
     @property
     def methods(self) -> list[str]:
-        """Return the methods that have a handler."""
+        """Return the methods of input requests for which the application has a handler."""
         return list(self._answers)
 
     @property
@@ -204,7 +205,7 @@ class NotificationMeta(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """The members of change notifications that show the change and its subscription."""
+    """The members of a change notification that identify change and subscription."""
 
     uri: str = ""
     task: str = field(name="taskId", default="")
@@ -217,11 +218,11 @@ class NotificationReader(Protocol):
     """A receiver of change notifications."""
 
     def read(self, method: str, news: News) -> None:
-        """Handle a notification. Never raises."""
+        """Handle a notification. Must not raise."""
 
 
 class _TrackedCall:
-    """A request with progress reports."""
+    """A request in flight whose progress the server may report."""
 
     __slots__ = ("call", "handler", "last")
 
@@ -282,14 +283,17 @@ class Inbox:
     def track(self, handler: ProgressHandler | None) -> ProgressToken:
         """Return a progress token for a request.
 
-        2026-07-28, progress: it is unique among the requests in flight.
+        The token is unique among the requests in flight (2026-07-28, progress).
         """
         token = next(self._tokens)
         self._tracked[token] = _TrackedCall(handler or self._progress)
         return token
 
     def sent(self, token: ProgressToken, call: Call) -> None:
-        """Register the call with this token: each progress report extends its timeout."""
+        """Register the call of a progress token.
+
+        Each progress report then extends the timeout of the call.
+        """
         self._tracked[token].call = call
 
     def untrack(self, token: ProgressToken) -> None:
@@ -349,7 +353,7 @@ def _request_error(fault: RequestFault, params: Any, _context: Context) -> RpcEr
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return a plan that refuses params with duplicate members in one object."""
+    """Return a plan that refuses params with duplicate object members."""
 
     def call(params: Any, context: Context | None) -> Any:
         if params is not UNSET:

@@ -72,9 +72,9 @@ def begin_discover(
 
 
 def agreement_of(raw: Any) -> Agreement:
-    """Return the agreement that a discovery result allows.
+    """Return the agreement that follows from a result of `server/discover`.
 
-    Raises HandshakeOnlyError if no version is shared.
+    Raises HandshakeOnlyError if the result is malformed or no version is shared.
     """
     try:
         found: DiscoverResult = decode_result(raw, DiscoverResult, "server/discover")
@@ -92,9 +92,10 @@ def agreement_of(raw: Any) -> Agreement:
 
 
 def version_after(error: RpcError) -> str:
-    """Return the version for a second probe, after `error` as the answer to the first.
+    """Return the version for a second probe, after the first one failed with `error`.
 
-    Raises HandshakeOnlyError if only a handshake can succeed, and `error` if nothing can.
+    Raises HandshakeOnlyError if only a handshake can succeed, and `error` if a handshake cannot
+    succeed either.
     """
     if isinstance(error, TransportError) and not _is_refusal(error):
         raise error
@@ -111,8 +112,8 @@ def version_after(error: RpcError) -> str:
 def _is_refusal(error: TransportError) -> bool:
     """Return whether the server answered the probe with a 4xx status and no JSON-RPC.
 
-    Servers without the stateless era do so. Statuses that ask for credentials, or for a pause,
-    mean something else.
+    Servers without the stateless era answer like that. The statuses 401, 403, 407 and 429 do not
+    count: they demand credentials or a pause.
     """
     status = error.data.get("status") if isinstance(error.data, dict) else None
     return isinstance(status, int) and 400 <= status < 500 and status not in (401, 403, 407, 429)
@@ -128,9 +129,9 @@ def _supported_in(error: RpcError) -> list[str]:
 async def probe(
     wire: ClientWire, identity: ClientIdentity, *, seconds: float, timeout: float | None
 ) -> Agreement:
-    """Negotiate with a server that may leave an unknown probe unanswered.
+    """Negotiate with a server that may not answer `server/discover` at all.
 
-    After `seconds` of silence a handshake is tried too. The probe stays open meanwhile, so that a
+    After `seconds` of silence, a handshake is tried too. The probe stays open meanwhile, so that a
     server that is slow to start is not mistaken for an old one.
     """
     version = LATEST
@@ -166,7 +167,7 @@ def _found(probing: asyncio.Future[Agreement]) -> Agreement | None:
 async def shake_hands(
     wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
-    """Begin a session of the handshake era."""
+    """Begin a session of the handshake era with `initialize`."""
     agreement = await begin_handshake(wire, identity, version, timeout=timeout)
     await finish_handshake(wire, agreement)
     return agreement
@@ -206,7 +207,10 @@ async def finish_handshake(wire: ClientWire, agreement: Agreement) -> None:
 async def begin_as(
     wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
-    """Negotiate `version`, or another version of its era."""
+    """Negotiate `version`, or another version of the same era.
+
+    Raises ConnectError if the server shares no version of that era.
+    """
     if era(version) is Era.HANDSHAKE:
         return await shake_hands(wire, identity, version, timeout=timeout)
     try:

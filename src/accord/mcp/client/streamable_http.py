@@ -1,7 +1,7 @@
 """Streamable HTTP: every message is a POST; its response is one answer or a stream of messages.
 
 In the stateless era a stream belongs to its request and ends with it; in the handshake era one more
-stream, opened by GET, brings what the server sends on its own.
+stream, opened by GET, carries messages of the server that belong to no request.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ from accord.transports.options import Options
 from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 
 MAX_CHALLENGES: Final = 5
-"""The limit of repetitions of one request with other credentials."""
+"""Maximum number of times that one request is repeated with other credentials."""
 REDIRECTS: Final = frozenset((307, 308))
-"""RFC 9110, sections 15.4.8 and 15.4.9: the same request, with its body, at another URL."""
+"""Statuses after which the same request, with its body, is sent to another URL (RFC 9110, sections
+15.4.8 and 15.4.9)."""
 MAX_REDIRECTS: Final = 5
-"""The limit of redirects of one request."""
+"""Maximum number of redirects of one request."""
 MAX_DROPPED: Final = 64 * 1024
-"""Bytes of an unused body that are read so that its connection can be reused."""
+"""Maximum number of bytes of an unneeded body that are read so that its connection can be
+reused."""
 
 Around: TypeAlias = Callable[[Awaitable[bool]], Awaitable[bool]]
-"""Awaits the answer to a challenge, and keeps the call from timing out meanwhile."""
+"""Awaits `Auth.challenged`, and extends the timeout of the call meanwhile."""
 
 
 class Endpoint:
@@ -80,7 +82,8 @@ class Endpoint:
     ) -> Response:
         """Send a request, answer challenges and follow redirects within the origin.
 
-        Raises TransportError. A 401 or 403 without new credentials is returned like any response.
+        Raises TransportError if the request cannot be sent or a redirect cannot be followed. A 401
+        or 403 is returned like any other response if there are no new credentials.
         """
         address = self.address if address is None else address
         auth_request = AuthRequest(method=method, url=_url(address), server=_url(self.address))
@@ -126,8 +129,8 @@ class Endpoint:
 def _redirected(address: WebAddress, response: Response, redirects: int) -> WebAddress:
     """Return the target of a redirect.
 
-    Raises TransportError for a redirect to another origin: requests carry credentials and user
-    data, which a server must not send elsewhere.
+    Raises TransportError after too many redirects, for an invalid URL, and for another origin:
+    requests carry credentials and user data, which a server must not send elsewhere.
     """
     status, about = response.status, {"status": response.status}
     if redirects > MAX_REDIRECTS:
@@ -190,7 +193,7 @@ def is_stream(response: Response) -> bool:
 
 
 def check_coding(response: Response) -> None:
-    """Raise TransportError for a compressed body, as requests accept none."""
+    """Raise TransportError for a compressed body, which no request asks for."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         raise TransportError(
@@ -222,7 +225,7 @@ def reply_to(id: Id, response: Response, body: bytes) -> bytes:
 
 
 def refusal(response: Response, body: bytes) -> TransportError:
-    """Return the error for a response without JSON-RPC."""
+    """Return the error for an HTTP response that is not JSON-RPC."""
     whole = WholeResponse(response.status, body, location=response.headers.get("location", ""))
     return no_answer(whole)
 
@@ -233,8 +236,7 @@ CLOSE_SECONDS: Final = 2.0
 """The timeout for ending the session at the server."""
 SEND_SECONDS: Final = 30.0
 LISTEN_SECONDS: Final = 1.0
-"""The maximum wait for the stream of announcements. Some servers open it only with the first
-message."""
+"""The maximum wait for the GET stream. Some servers open it only with the first message."""
 RETRY_SECONDS: Final = 1.0
 """The delay before a stream is resumed, unless the server requests another."""
 MIN_RETRY_SECONDS: Final = 0.1
@@ -244,7 +246,8 @@ MAX_FAILURES: Final = 6
 """The limit of failed attempts in a row to resume a stream."""
 EXTEND_SECONDS: Final = 1.0
 MAX_SENDING: Final = 64
-"""The limit of messages in flight to the server; beyond it no more messages are read."""
+"""The limit of responses and notifications in flight to the server; beyond it, no more messages are
+read."""
 
 _NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'
 
@@ -252,7 +255,7 @@ _ACCEPT: Final = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
 
 
 class StreamableHttpChannel:
-    """The channel of a peer; `post` sends requests, `send` all other messages."""
+    """A channel over Streamable HTTP: `post` sends requests, `send` other messages."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         address = endpoint.address
@@ -269,7 +272,7 @@ class StreamableHttpChannel:
         self._others: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
         self._heard = asyncio.Event()
-        """Set once the stream of announcements is open or refused."""
+        """Set once the GET stream is open or refused."""
         self._closing = False
 
     # The peer's side
@@ -333,7 +336,7 @@ class StreamableHttpChannel:
         self._version = version
 
     def post(self, call: Call, data: bytes, params: Any, headers: Mapping[str, str]) -> None:
-        """Send a request; the receiver gets its answer."""
+        """Send a request, whose answer is delivered to the receiver."""
         if call.method == "initialize":
             self._version = self.session = ""
         if self.stateless:
@@ -345,7 +348,7 @@ class StreamableHttpChannel:
         task.add_done_callback(lambda _task: self._posts.pop(call.id, None))
 
     def abandon(self, id: Id, method: str) -> None:
-        """Cancel a request after its caller has gone."""
+        """Cancel a request whose caller no longer waits for the answer."""
         task = self._posts.get(id)
         if task is not None:
             task.cancel()  # closes its stream, which in the stateless era cancels the request
@@ -356,7 +359,7 @@ class StreamableHttpChannel:
     async def tell(self, data: bytes) -> None:
         """Send a notification, and wait until the server has accepted it.
 
-        Raises TransportError.
+        Raises TransportError if the server refuses the notification or does not answer in time.
         """
         try:
             async with asyncio.timeout(SEND_SECONDS):
@@ -374,7 +377,7 @@ class StreamableHttpChannel:
             raise refusal(response, body)
 
     def listen(self) -> None:
-        """Open the stream of announcements, in the handshake era."""
+        """Open the GET stream for messages of the server, in the handshake era."""
         if self._listening is not None:
             self._listening.cancel()
         self._heard.clear()
@@ -382,7 +385,7 @@ class StreamableHttpChannel:
         self._listening.add_done_callback(lambda _task: self._heard.set())
 
     async def listening(self) -> None:
-        """Wait a limited time until the stream of announcements is open or refused."""
+        """Wait a limited time until the GET stream is open or refused."""
         try:
             async with asyncio.timeout(LISTEN_SECONDS):
                 await self._heard.wait()
@@ -433,7 +436,7 @@ class StreamableHttpChannel:
             call.fail(error)
 
     async def _extending(self, call: Call, challenge: Awaitable[bool]) -> bool:
-        """Await an action of the user, and extend the timeout of the call meanwhile."""
+        """Await the answer to a challenge, and extend the timeout of the call meanwhile."""
         task = asyncio.ensure_future(challenge)
         try:
             while not task.done():
@@ -446,7 +449,10 @@ class StreamableHttpChannel:
     # Streams
 
     async def _follow(self, call: Call, response: Response) -> None:
-        """Read a request's stream until its answer arrives; resume it if possible."""
+        """Read a request's stream until its answer arrives; resume a stream that breaks.
+
+        Raises TransportError if the stream cannot be resumed.
+        """
         place = _StreamPosition()
         lost = await self._read(response, place, call)
         failures = 0
@@ -472,7 +478,7 @@ class StreamableHttpChannel:
     ) -> TransportError:
         """Deliver the messages of a stream, and return the reason for its end.
 
-        Also returns after the answer to `call`; the reason means nothing then.
+        Also returns after the answer to `call`; the returned error has no meaning then.
         """
         decoder = SseDecoder(**_limit(self._endpoint.max_bytes))
         why = ConnectionLostError("the server's stream ended before the answer")
@@ -549,7 +555,7 @@ class StreamableHttpChannel:
 
 
 class _StreamPosition:
-    """The position in a stream, across all of its connections."""
+    """The position in a stream that may be resumed over several connections."""
 
     __slots__ = ("events", "last_id", "retry_ms")
 
@@ -565,7 +571,7 @@ class _StreamPosition:
             self.retry_ms = decoder.retry_ms
 
     def seconds(self, failures: int) -> float:
-        """Return the delay before the next connection."""
+        """Return the delay in seconds before the stream is resumed."""
         requested = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
         delay = max(requested, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
         return min(delay, MAX_RETRY_SECONDS)

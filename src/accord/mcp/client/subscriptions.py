@@ -1,7 +1,7 @@
 """Subscriptions to changes, with one interface for both eras.
 
-In the stateless era a subscription is an open request, `subscriptions/listen`; in the handshake era
-it consists of `resources/subscribe` and of notifications that arrive anyway.
+In the stateless era a subscription is an open request, `subscriptions/listen`. In the handshake era
+it consists of `resources/subscribe`, and of list notifications, which need no subscription.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 class Change(Struct, frozen=True):
     """A changed list of tools, prompts or resources, or a changed resource or task.
 
-    `uri` is the URI of the resource, or the id of the task.
+    `uri` is the URI of the resource or the id of the task; it is empty for a list.
     """
 
     kind: Kind
@@ -57,13 +57,13 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
     tools: bool = False
     prompts: bool = False
     resources: bool = False
-    """The list of resources."""
+    """True to subscribe to changes of the list of resources."""
     uris: tuple[str, ...] = ()
-    """Resources with contents to watch."""
+    """The URIs of resources whose contents to watch."""
     tasks: tuple[str, ...] = ()
 
     def filter(self) -> dict[str, Any]:
-        """Return the filter in the form of the stateless era."""
+        """Return the filter that `subscriptions/listen` takes in the stateless era."""
         lists = SubscriptionFilter(
             tools_list_changed=self.tools,
             prompts_list_changed=self.prompts,
@@ -76,7 +76,7 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
         return members
 
     def changes(self) -> list[Change]:
-        """Return all changes that may have been missed during an interruption."""
+        """Return all subscribed changes: any of them may have been missed while offline."""
         lists: dict[Kind, bool] = {
             "tools": self.tools,
             "prompts": self.prompts,
@@ -125,7 +125,8 @@ class Changes:
     async def next(self, timeout: float | None = None) -> Change:
         """Return the next change.
 
-        Raises TimeoutError, and ConnectionClosedError after the end of the subscription.
+        Raises TimeoutError after `timeout` seconds, and ConnectionClosedError after the end of the
+        subscription.
         """
         async with asyncio.timeout(timeout):
             try:
@@ -155,7 +156,8 @@ class Listening:
         self._task: asyncio.Task[None] | None = None
         self._id: Any = None
         self._early: list[tuple[str, News]] = []
-        """Notifications that arrived before the id of the request was known."""
+        """Notifications that arrived before the id of the `subscriptions/listen` request was
+        known."""
         self._acknowledged: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Changes:
@@ -216,9 +218,9 @@ class Listening:
         self._task = asyncio.get_running_loop().create_task(self._stay())
 
     async def _open(self) -> asyncio.Task[Any]:
-        """Send the request and wait for its acknowledgment.
+        """Send `subscriptions/listen`, and wait for its acknowledgment.
 
-        Returns the task of its answer, which comes at the end of the subscription.
+        Returns a task that waits for the answer, which arrives at the end of the subscription.
         """
         acknowledged = self._acknowledged = asyncio.get_running_loop().create_future()
         params = {"notifications": self._wanted.filter()}
@@ -275,7 +277,7 @@ class Listening:
                 return
         raise error
 
-    # The handshake era: subscriptions, and notifications that come anyway
+    # The handshake era: subscriptions, and notifications that need none
 
     async def _subscribe(self) -> None:
         if self._wanted.uris:

@@ -85,9 +85,9 @@ class ToolResult(Generic[T]):
 
     @property
     def structured(self) -> T:
-        """The value for programs; None if there is none.
+        """The structured content; None if the result has none.
 
-        Raises ToolFailedError if the tool failed without one.
+        Raises ToolFailedError if the tool failed without structured content.
         """
         if self._structured is UNSET:
             if self.is_error:
@@ -107,7 +107,7 @@ Read = Callable[[Any], ToolResult[Any]]
 
 
 class RunningTask(ABC, Generic[T]):
-    """A call that runs on the server; `client.task(id)` continues with it later."""
+    """A tool call that runs as a task; `client.task(id)` continues with it later."""
 
     def __init__(self, conversation: Conversation, id: str, read: Read) -> None:
         self.id = id
@@ -135,8 +135,8 @@ class RunningTask(ABC, Generic[T]):
         """Wait for the result, and answer the task's questions meanwhile.
 
         `timeout` is in seconds, None for no limit; by default it is the task's time to live, or
-        else the maximum duration of this client's calls. Raises the error of the call,
-        task_cancelled, and CallTimeoutError.
+        else the maximum duration of this client's calls. Raises the error of a failed call,
+        task_cancelled for a cancelled task, and CallTimeoutError after `timeout`.
         """
         if timeout is UNSET:
             timeout = self._conversation.longest if self._ttl is None else self._ttl
@@ -182,12 +182,12 @@ class RunningTask(ABC, Generic[T]):
 
 
 class ModernTask(RunningTask[T]):
-    """A task of the extension of 2026-07-28."""
+    """A task of the tasks extension (2026-07-28)."""
 
     def __init__(self, conversation: Conversation, created: TaskCreated, read: Read) -> None:
         super().__init__(conversation, created.task_id, read)
         self._answered: set[str] = set()
-        """The keys of answered questions, so that none is asked twice."""
+        """The keys of answered questions, so that each is answered only once."""
         self._note(created.status, created.status_message, created.poll_interval_ms, created.ttl_ms)
 
     @classmethod
@@ -239,7 +239,7 @@ class ModernTask(RunningTask[T]):
 
 
 class LegacyTask(RunningTask[T]):
-    """A task of 2025-11-25."""
+    """A task of protocol version 2025-11-25."""
 
     def __init__(self, conversation: Conversation, task: Task, read: Read) -> None:
         super().__init__(conversation, task.task_id, read)
@@ -271,7 +271,7 @@ class LegacyTask(RunningTask[T]):
 
 
 class FinishedTask(RunningTask[T]):
-    """A call that was answered without a task."""
+    """A call that the server answered at once, though it was requested as a task."""
 
     def __init__(self, conversation: Conversation, result: ToolResult[T]) -> None:
         super().__init__(conversation, "", lambda _raw: result)
@@ -324,11 +324,11 @@ class Tools:
     ) -> None:
         self._conversation = conversation
         self._refresh = refresh
-        """Lists all tools again."""
+        """Lists all tools of the server again."""
         self._known: dict[str, _ToolFacts] = {}
 
     def learn(self, listed: ListToolsResult) -> ListToolsResult:
-        """Store a page of definitions, and return it without the unusable ones."""
+        """Store a page of tool definitions, and return it without the unusable ones."""
         conversation = self._conversation()
         mirrors = conversation.wire.mirrors and conversation.stateless
         usable = []
@@ -384,7 +384,7 @@ class Tools:
         return LegacyTask(conversation, created.task, self._reader(name, into))
 
     def resume(self, id: str, into: Any) -> RunningTask[Any]:
-        """Return the task with an id; its status is unknown yet."""
+        """Return the task `id`, whose status has not been fetched yet."""
         conversation = self._conversation()
         kind = ModernTask if conversation.stateless else LegacyTask
         return kind.known_by(conversation, id, self._reader("", into))
@@ -473,7 +473,7 @@ def _params(name: str, arguments: Any) -> dict[str, Any]:
 def _check(name: str, schema: JsonSchema, structured: Raw | UnsetType) -> None:
     """Raise InvalidResultError for content that violates the output schema.
 
-    2026-07-28, tools: clients should compare both.
+    Clients should check structured content against the schema (2026-07-28, tools).
     """
     if structured is UNSET:
         raise InvalidResultError(f"the tool {name} gave no structured content, which it promises")

@@ -45,10 +45,10 @@ because a server without the stateless era expects no notification before a hand
 
 
 class ClientWire(Protocol):
-    """The transport of a client's messages; `close` fails everything that waits on it."""
+    """The transport of a client's messages; `close` fails all calls in flight."""
 
     mirrors: bool
-    """True if headers repeat parts of requests, so that tools may require some."""
+    """True if HTTP headers repeat members of requests; tools may then require such headers."""
 
     def agreed(self, version: str) -> None:
         """Use this version for all later messages."""
@@ -62,15 +62,15 @@ class ClientWire(Protocol):
         longest: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Call:
-        """Send a request; `headers` repeat members of its params, if the wire mirrors."""
+        """Send a request; `headers` repeat members of params, if the wire `mirrors`."""
 
     async def tell(self, method: str, params: Any) -> None:
-        """Send a notification, which arrives before any message sent after the return."""
+        """Send a notification; it arrives before messages that are sent after the return."""
 
     async def listening(self) -> None:
-        """Wait until messages outside of requests can arrive.
+        """Wait until the server can send messages that belong to no request.
 
-        For the handshake era.
+        This is used in the handshake era.
         """
 
     async def close(self) -> None: ...
@@ -128,7 +128,8 @@ _INFO: Final = ChannelInfo(scheme="memory", address="memory:")
 class DirectChannel:
     """One end of a pair of channels; implements `Channel`.
 
-    Names without an underscore, besides those of `Channel`, are for the other end.
+    Attributes and methods without an underscore, besides those of `Channel`, are used by the other
+    end.
     """
 
     __slots__ = (
@@ -142,7 +143,7 @@ class DirectChannel:
         self._receiver: Receiver | None = None
         self.inbox: deque[bytes] = deque()
         self.taking = False
-        """True while messages are delivered, or will be in the next turn."""
+        """True while messages are delivered, or while their delivery is scheduled."""
         self.since = 0
         self.ending = self._ended = False
         self._loop = asyncio.get_running_loop()
@@ -229,7 +230,7 @@ class ClientIdentity:
         """The least severe level of log messages to request, in the stateless era."""
 
     def capabilities(self, version: str) -> ClientCapabilities:
-        """Return the capabilities that `version` knows."""
+        """Return the client's capabilities in the form that `version` defines."""
         can = self._capabilities
         if era(version) is Era.STATELESS:
             # 2026-07-28, roots: notifications of changed roots were removed.
@@ -255,7 +256,10 @@ class ClientIdentity:
 
 
 def _plain(can: ClientCapabilities, version: str) -> Elicitation | None:
-    """Return the elicitation capability of versions that only have forms."""
+    """Return the elicitation capability for versions that define forms only.
+
+    None if `version` has no elicitation, or if the client takes no forms.
+    """
     takes_form = can.elicitation is not None and can.elicitation.takes_form
     return Elicitation() if takes_form and version >= V2025_06_18 else None
 
@@ -280,7 +284,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
             raise lacking(feature, method)
 
     def need_subscribing(self) -> None:
-        """Raise the same error unless the server sends notifications of resource updates."""
+        """Raise capability_not_supported unless the server lets clients watch resources."""
         self.need("resources", "resources/subscribe")
         if self.capabilities.resources is not None and not self.capabilities.resources.subscribe:
             raise lacking("resources.subscribe", "resources/subscribe")

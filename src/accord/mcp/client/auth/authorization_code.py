@@ -4,7 +4,7 @@
         …
 
 The response arrives as a request of the user's browser to this machine. Any web page can send such
-a request, so only one with the right `state` counts.
+a request, so only a request with the expected `state` is accepted.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ from accord.transports.options import Options
 from accord.transports.urls import WebAddress, parse_web_address
 
 Opener: TypeAlias = Callable[[str], Awaitable[None] | None]
-"""Shows a URL to the user."""
+"""A function that shows a URL to the user, such as in a browser."""
 RedirectHandler: TypeAlias = Callable[[str], Awaitable[str]]
-"""Opens a URL for the user; returns the URL that the server redirected to."""
+"""A function that opens a URL for the user, and returns the URL that the authorization server
+redirected to."""
 
 MAX_PARAMETERS: Final = 50
 CLOSE_SECONDS: Final = 2.0
@@ -87,17 +88,18 @@ class RedirectListener:
     def __init__(self, uri: str, take: Callable[[str, str], Awaitable[str]]) -> None:
         self.uri = uri
         self._take = take
-        """Opens a URL with a state; returns the URL of the response."""
+        """Opens an authorization URL with this state; returns the URL of the response."""
 
     @staticmethod
     def handled(uri: str, handler: RedirectHandler) -> RedirectListener:
-        """Return a redirect that the application handles."""
+        """Return a listener that leaves the redirect to a handler of the application."""
         return RedirectListener(uri, lambda url, _state: handler(url))
 
     async def authorize(self, url: str, state: str, seconds: float) -> dict[str, str]:
-        """Open `url`, and return the parameters of the response with the same state.
+        """Open an authorization URL, and return the parameters of the response.
 
-        Raises AuthorizationError, also after `seconds`.
+        Raises AuthorizationError if no browser can be opened, if nothing arrives within `seconds`,
+        or if the response is malformed or has another `state`.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -114,7 +116,7 @@ class RedirectListener:
 
 @asynccontextmanager
 async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectListener]:
-    """Serve a redirect URI on the loopback interface; port 0 means any port.
+    """Listen at a redirect URI on the loopback interface; port 0 means any free port.
 
     Raises ConnectError if the port cannot be bound.
     """
@@ -137,7 +139,10 @@ async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectLi
 
 
 def loopback(uri: str) -> WebAddress:
-    """Return the address of a loopback redirect URI. Raise ValueError for others."""
+    """Parse a redirect URI on the loopback interface.
+
+    Raises ValueError for any other URI.
+    """
     try:
         address = parse_web_address(uri)
     except ConnectError as error:
@@ -151,7 +156,10 @@ def loopback(uri: str) -> WebAddress:
 
 
 def with_port_of(uri: str, registered: str) -> str:
-    """Return `uri` with the port of the registered URI, if `uri` allows any port."""
+    """Return `uri` with the port of the registered URI, if the port of `uri` is 0.
+
+    Returns `uri` unchanged if the two URIs differ in more than the port.
+    """
     address = parse_web_address(uri)
     if address.port != 0 or not registered:
         return uri
@@ -161,7 +169,10 @@ def with_port_of(uri: str, registered: str) -> str:
 
 
 def parameters_of(url: str) -> dict[str, str]:
-    """Return the parameters of a response. Raise UntrustedError if one is repeated."""
+    """Return the query parameters of an authorization response.
+
+    Raises UntrustedError if the query is malformed or repeats a parameter.
+    """
     try:
         pairs = parse_qsl(
             urlsplit(url).query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS
@@ -344,7 +355,8 @@ class AuthorizationCode:
 def code_in(answer: dict[str, str], realm: Realm) -> str:
     """Return the code of an authorization response.
 
-    Raises UntrustedError, OAuthError, or AuthorizationError for a response without a code.
+    Raises UntrustedError if the response comes from another issuer, OAuthError for an error of the
+    authorization server, and AuthorizationError if the code is missing.
     """
     iss = answer.get("iss")
     # 2026-07-28, authorization response validation: check `iss` before any other parameter, by
@@ -365,7 +377,10 @@ def code_in(answer: dict[str, str], realm: Realm) -> str:
 
 
 def _with_query(url: str, parameters: dict[str, str]) -> str:
-    """Add query parameters; keep those of the endpoint (RFC 6749, section 3.1)."""
+    """Add query parameters to the URL of an endpoint.
+
+    Other parameters of the URL remain (RFC 6749, section 3.1).
+    """
     parts = urlsplit(url)
     existing = [pair for pair in parse_qsl(parts.query) if pair[0] not in parameters]
     return urlunsplit(parts._replace(query=urlencode([*existing, *parameters.items()])))
@@ -384,7 +399,7 @@ class OAuth(Authorizer):
     `redirect` is the redirect URI: a page of this program on the loopback interface, with port 0
     for any free port. `open_browser` shows a URL to the user instead of the system's browser;
     `redirect_handler` replaces the whole exchange, and returns the URL to which the authorization
-    server sent the user. The user has `wait_seconds`.
+    server sent the user. The user has `wait_seconds` to consent.
 
     `scopes` are requested in addition to those that the server requires. `storage` keeps tokens and
     registrations, by default in memory. With `dpop`, tokens are bound to a key of this client, and

@@ -45,9 +45,9 @@ from accord.transports.urls import parse_web_address, shown
 log = logging.getLogger("accord.mcp.auth")
 
 MAX_ATTEMPTS: Final = 3
-"""Maximum number of repetitions of one request, for more scopes or another nonce."""
+"""Maximum number of times that one request is repeated, for more scopes or another nonce."""
 PAUSE_SECONDS: Final = 10.0
-"""Pause after a renewal that failed otherwise than by an OAuth error."""
+"""Pause before another renewal, after one failed for a reason other than an OAuth error."""
 
 
 class Credentials(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Credentials(Struct, frozen=True):
 
 
 class Authorizer:
-    """Tokens of one grant for any number of servers; implements `Auth`."""
+    """A source of tokens, by one grant, for any number of servers; implements `Auth`."""
 
     def __init__(
         self,
@@ -98,7 +98,10 @@ class Authorizer:
     async def challenged(
         self, request: AuthRequest, status: int, headers: Mapping[str, str]
     ) -> bool:
-        """Obtain another token if that helps. Raise AuthorizationError."""
+        """Obtain another token if necessary; return whether to send the request again.
+
+        Raises AuthorizationError if no usable token can be obtained.
+        """
         access = self._access(request)
         if access is None:
             return False
@@ -123,7 +126,7 @@ class Authorizer:
     # One server
 
     def _access(self, request: AuthRequest) -> _Access | None:
-        """Return the state of a request's server, None for a request to another host."""
+        """Return the state of a request's server; None if the URL has another origin."""
         server, url = request.server, request.url
         if url != server and origin_of(parse_web_address(url)) != origin_of(
             parse_web_address(server)
@@ -132,7 +135,7 @@ class Authorizer:
         return self._accesses.setdefault(request.server, _Access(request.server))
 
     async def _prepare(self, access: _Access) -> None:
-        """Load the stored token, and renew one that expires."""
+        """Load the stored token if necessary, and renew a token that is about to expire."""
         if not access.loaded:
             access.token = await self._kept(access.server)
             access.loaded = True
@@ -151,7 +154,7 @@ class Authorizer:
     async def _take_over(self, access: _Access) -> bool:
         """Use a token that another client with the same storage obtained.
 
-        Return whether there was one that is not stale.
+        Return whether there was such a token and it is not stale.
         """
         stored = await self._kept(access.server)
         if stored is None or stored == access.token:
@@ -160,7 +163,7 @@ class Authorizer:
         return not stored.is_stale(time.time())
 
     async def _renew(self, access: _Access, token: Token) -> None:
-        """Replace a token without the user; drop it if the authorization server refuses."""
+        """Replace a token without asking the user; drop it if the grant cannot renew it."""
         if await self._take_over(access):
             return
         token = access.token or token
@@ -225,7 +228,7 @@ class Authorizer:
         return True
 
     def _helps(self, shared: Token, refused: Token | None, challenge: Challenge) -> bool:
-        """Return whether a token for another server of the same resource is usable here."""
+        """Return whether a stored token of the same resource can replace a refused one."""
         return (
             self._is_usable(shared)
             and (refused is None or shared.authorization != refused.authorization)
@@ -254,10 +257,10 @@ class Authorizer:
         return True
 
     def _may_ask(self, request: AuthRequest) -> bool:
-        """Return whether this request may open a browser.
+        """Return whether this request may obtain a new token from the grant.
 
-        Only a POST may, which the application caused: not a stream that is reopened in the
-        background, nor the end of a session.
+        An interactive grant, which opens a browser, is limited to POST requests. The application
+        caused them, unlike a stream that is reopened in the background or the end of a session.
         """
         return not self._grant.interactive or request.method == "POST"
 
@@ -272,7 +275,7 @@ class Authorizer:
         return realm
 
     async def _issuer(self) -> str | None:
-        """Return the issuer that the client's credentials are for, None if any.
+        """Return the issuer that accepts the client's credentials; None for any issuer.
 
         It is the configured issuer, or the first one that accepted the credentials.
         """

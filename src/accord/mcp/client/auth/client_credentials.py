@@ -82,10 +82,11 @@ IdToken: TypeAlias = str | Callable[[], Awaitable[str]]
 
 
 class WorkloadIdentity(Authorizer):
-    """Tokens for a workload with JWTs of its platform (workload identity federation).
+    """Tokens for a workload, in exchange for JWTs of its platform.
 
-    `assertion` is such a JWT, or a function that is called with the required audience whenever a
-    token is needed. A refusal is raised and not retried.
+    This is workload identity federation. `assertion` is such a JWT, or a function that is called
+    with the required audience whenever a token is needed. An error of the authorization server is
+    raised, and the request is not retried.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class EnterpriseManaged(Authorizer):
 
 
 class _ProvidedAssertion:
-    """The assertion that the application provides."""
+    """A source of JWT assertions that the application provides."""
 
     def __init__(self, assertion: Assertion) -> None:
         self._assertion = assertion
@@ -166,7 +167,7 @@ class _ProvidedAssertion:
 
 
 class _TokenExchange:
-    """An assertion from the identity provider, by token exchange (RFC 8693)."""
+    """A source of assertions of the identity provider: token exchange (RFC 8693)."""
 
     def __init__(self, idp: str, client: Registration, id_token: IdToken, kind: str) -> None:
         self._idp = idp

@@ -40,21 +40,27 @@ class Challenge(Struct, frozen=True, kw_only=True):
     """One WWW-Authenticate challenge; missing parameters are empty."""
 
     scheme: str = ""
-    """Lower case."""
+    """The authentication scheme, in lower case."""
     resource_metadata: str = ""
     scopes: tuple[str, ...] = ()
     error: str = ""
 
 
 def challenge_in(header: str) -> Challenge:
-    """Return the OAuth challenge to answer: the first with metadata, else the first."""
+    """Return a header's OAuth challenge: the first with metadata, else the first.
+
+    Returns an empty challenge if the header has none for OAuth.
+    """
     ours = [each for each in read_challenges(header) if each.scheme in SCHEMES]
     telling = [each for each in ours if each.resource_metadata]
     return next(iter(telling or ours), Challenge())
 
 
 def read_challenges(header: str) -> list[Challenge]:
-    """Return all challenges of a header, up to the first malformed part."""
+    """Return all challenges of a WWW-Authenticate header.
+
+    Parsing stops at the first malformed part.
+    """
     found: list[tuple[str, dict[str, str]]] = []
     at = 0
     while True:
@@ -98,7 +104,7 @@ _SCOPE = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{MAX_SCOPE}}}")
 
 
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
-    """Return all valid scopes once, in order, up to `MAX_SCOPES`."""
+    """Merge scopes: each valid scope once, in order, at most `MAX_SCOPES`."""
     scopes = dict.fromkeys(scope for each in sets for scope in each if _SCOPE.fullmatch(scope))
     return tuple(scopes)[:MAX_SCOPES]
 
@@ -112,14 +118,15 @@ def wanted(
 ) -> tuple[str, ...]:
     """Return the scopes to request (2026-07-28, scope selection).
 
-    They are those of the challenge, or else of the resource; those requested before; and those that
-    the application configured.
+    These are the scopes requested before, those of the challenge, and those that the application
+    configured. A first request without scopes in the challenge includes all scopes that the
+    resource supports.
     """
     return union(before, challenged or (() if before else supported), configured)
 
 
 def for_refreshing(scopes: tuple[str, ...], authority: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the scopes with `offline_access`, if the server supports it.
+    """Add `offline_access` to the scopes, if the authorization server supports it.
 
     The server then issues refresh tokens (2026-07-28, refresh tokens). An empty list stays empty:
     it stands for the default scopes of the server.
@@ -154,14 +161,17 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
 
 
 def resource_metadata_urls(server: WebAddress) -> list[str]:
-    """Return the metadata URLs of a server in order of trial (2026-07-28, discovery)."""
+    """Return the URLs to try for the resource metadata of an MCP server, in order.
+
+    The order is that of 2026-07-28, discovery.
+    """
     root = f"{base_of(server)}/.well-known/oauth-protected-resource"
     target = server.target.removeprefix("/") if server.path == "/" else server.target
     return [f"{root}{target}", root] if target else [root]
 
 
 def server_metadata_urls(issuer: WebAddress) -> list[str]:
-    """Return the metadata URLs of an authorization server in order of trial."""
+    """Return the URLs to try for an authorization server's metadata, in order."""
     base, path = base_of(issuer), issuer.path.rstrip("/")
     urls = [
         f"{base}/.well-known/oauth-authorization-server{path}",
@@ -205,11 +215,13 @@ class Realm(Struct, frozen=True, kw_only=True):
 
 
 async def discover(web: Web, server: str, challenge: Challenge, issuer: str | None) -> Realm:
-    """Return the realm of `server`.
+    """Discover the authorization server and the resource of the MCP server `server`.
 
-    Of several authorization servers it is `issuer`, or without one the first.
+    If the metadata lists several authorization servers, `issuer` is chosen, or the first if
+    `issuer` is None.
 
-    Raises DiscoveryError and UntrustedError.
+    Raises DiscoveryError if metadata is missing, and UntrustedError if the metadata is for another
+    resource or issuer, or contains a URL that is not secure.
     """
     address = trusted(server, "a server that wants a token", local=True)
     local = is_local(address)
@@ -235,7 +247,8 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
 async def authority_of(web: Web, issuer: str, *, local: bool) -> ServerMetadata:
     """Return the metadata of an authorization server.
 
-    Raises DiscoveryError and UntrustedError.
+    Raises DiscoveryError if there is no metadata, and UntrustedError if the metadata is of another
+    issuer or contains a URL that is not secure.
     """
     address = trusted(issuer, "an authorization server's identifier", local=local)
     other = ""
@@ -274,8 +287,8 @@ async def _resource_metadata(
 async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
     """Return the realm of a server without resource metadata (2025-03-26).
 
-    The server's own origin is the authorization server, with default endpoints if it has no
-    metadata for that either.
+    The server's own origin is then the authorization server, with default endpoints if it has no
+    authorization server metadata either.
     """
     address = parse_web_address(server)
     local, base = is_local(address), base_of(address)
@@ -321,7 +334,10 @@ def _checked(found: ServerMetadata, *, local: bool) -> ServerMetadata:
 
 
 async def _document(web: Web, url: str, kind: type[T], *, local: bool) -> T | None:
-    """Return a document, None if it is missing. Raise DiscoveryError for HTTP 5xx."""
+    """Fetch a metadata document; return None if it is missing or malformed.
+
+    Raises DiscoveryError for HTTP 5xx.
+    """
     reply = await web.get(trusted(url, "the place of a server's metadata", local=local))
     if reply.status >= 500:
         raise DiscoveryError(f"{url} answered HTTP {reply.status}", recoverable=True)

@@ -30,7 +30,10 @@ def unguessable() -> str:
 
 
 def code_challenge(verifier: str) -> str:
-    """Return the S256 challenge, the only method that does not reveal the verifier."""
+    """Return the S256 code challenge of a PKCE verifier.
+
+    S256 is the only method that does not reveal the verifier.
+    """
     return base64url(sha256(verifier.encode("ascii")).digest())
 
 
@@ -143,7 +146,7 @@ class Proofs:
         return self._key.sign(claims, typ="dpop+jwt", jwk=self._jwk)
 
     def learn(self, address: WebAddress, headers: Mapping[str, str]) -> bool:
-        """Remember the nonce of a response. Return whether there was one."""
+        """Store the DPoP nonce of a response. Return whether the response had one."""
         nonce = headers.get("dpop-nonce", "")
         if not nonce or len(nonce) > MAX_NONCE:
             return False

@@ -1,4 +1,4 @@
-"""Attempts to get a token, and client registration.
+"""Token requests and client registration.
 
 A client is registered in advance, by a client id metadata document, or dynamically (RFC 7591).
 """
@@ -54,9 +54,11 @@ class TokenAttempt:
         requested: tuple[str, ...],
         granted: tuple[str, ...] | None = None,
     ) -> Token:
-        """Request a token with these grant parameters. Raise AuthorizationError.
+        """Request a token with the form parameters of a grant.
 
         If the response does not name the granted scopes, they are `granted`, or else `requested`.
+        Raises AuthorizationError if the server refuses the request or its response has no usable
+        token.
         """
         endpoint = self.realm.authority.token_endpoint
         address = trusted(endpoint, "the token endpoint", local=self.realm.local)
@@ -100,10 +102,10 @@ class Grant(Protocol):
         """Return whether the grant needs the user."""
 
     async def obtain(self, attempt: TokenAttempt, scopes: tuple[str, ...]) -> Token:
-        """Return a new token. Raise AuthorizationError."""
+        """Return a new token. Raise AuthorizationError if none can be obtained."""
 
     async def renew(self, attempt: TokenAttempt, token: Token) -> Token | None:
-        """Return a token that replaces `token` without the user, None if impossible."""
+        """Replace `token` without asking the user. Return None if that is impossible."""
 
 
 def _wants_nonce(reply: Reply) -> bool:
@@ -130,7 +132,7 @@ class RegisteredIdentity(Struct, frozen=True, kw_only=True):
     metadata_url: str | None = None
     """URL of the client id metadata document."""
     key: PrivateKey | None = None
-    """The private key whose public half is in that document."""
+    """The private key that matches the public key in the client id metadata document."""
 
 
 async def known_client(
@@ -155,7 +157,10 @@ async def known_client(
 async def register(
     attempt: TokenAttempt, identity: RegisteredIdentity, redirect_uri: str, scopes: tuple[str, ...]
 ) -> Registration:
-    """Register the client. Raises AuthorizationError."""
+    """Register the client dynamically (RFC 7591), and store the registration.
+
+    Raises AuthorizationError if the server does not support or refuses the registration.
+    """
     authority = attempt.realm.authority
     if authority.registration_endpoint is None:
         raise AuthorizationError(
@@ -209,7 +214,8 @@ def _request(
 def _method(registered: str | None, requested: Method) -> Method:
     """Return the registered authentication method.
 
-    RFC 7591, section 3.2.1: the server may register another one than was requested.
+    The server may register a method other than the requested one (RFC 7591, section 3.2.1). Raises
+    AuthorizationError for a method that this client does not support.
     """
     if registered is None or registered == requested:
         return requested

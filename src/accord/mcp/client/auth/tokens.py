@@ -60,7 +60,8 @@ class Proof(Struct, frozen=True):
 def prove(client: Registration, issuer: str, supported: Sequence[str] | None) -> Proof:
     """Return the authentication of `client` at the authorization server `issuer`.
 
-    `supported` are the methods of the server, which are used if the client has no fixed one.
+    `supported` lists the authentication methods of the server. One of them is chosen if the
+    client's registration has no method.
     """
     method = client.method or choose_method(client, supported)
     if method == "private_key_jwt":
@@ -75,7 +76,7 @@ def prove(client: Registration, issuer: str, supported: Sequence[str] | None) ->
 
 
 def choose_method(client: Registration, supported: Sequence[str] | None) -> Method:
-    """Return the best method that client and server support."""
+    """Return the best authentication method that client and server support."""
     if client.key is not None:
         return "private_key_jwt"
     if client.client_secret is None:
@@ -87,7 +88,11 @@ def choose_method(client: Registration, supported: Sequence[str] | None) -> Meth
 
 
 def method_to_register(supported: Sequence[str] | None) -> Method:
-    """Return the method to register: `none` if possible, else one with a secret."""
+    """Return the authentication method to register: `none` or one with a secret.
+
+    `none` is preferred. If the server does not list its methods, the method is
+    `client_secret_basic`.
+    """
     methods = ("client_secret_basic",) if supported is None else tuple(supported)
     preferred: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
     return next((method for method in preferred if method in methods), "none")
@@ -144,9 +149,9 @@ class FileStorage:
 
     The file is replaced atomically, under a lock, so that several programs may share it.
 
-    Raises OSError if it cannot be read or written, PermissionError if others could read it,
-    ValueError if its content is not such a file, and RuntimeError on systems without POSIX locks
-    and modes.
+    Raises OSError if the file cannot be read or written, PermissionError if other users could read
+    it, ValueError if its content is malformed, and RuntimeError on systems without POSIX locks and
+    modes.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -199,9 +204,9 @@ class FileStorage:
 
 MAX_TOKEN: Final = 16 * 1024
 LEEWAY_SECONDS: Final = 30.0
-"""Maximum time before expiry at which a token is renewed."""
+"""Tokens are renewed at most this many seconds before they expire."""
 LEEWAY_SHARE: Final = 0.1
-"""The same as a share of the lifetime, which applies to short-lived tokens."""
+"""Short-lived tokens are renewed when this share of their lifetime is left."""
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -236,7 +241,7 @@ class TokenResponse(Struct, frozen=True, kw_only=True):
     access_token: str
     token_type: str
     expires_in: float | str | None = None
-    """Some servers send the number as a string."""
+    """Lifetime in seconds, which some servers send as a string."""
     refresh_token: str | None = None
     scope: str | None = None
     issued_token_type: str | None = None
@@ -251,7 +256,10 @@ class _Refusal(Struct, frozen=True):
 
 
 def read_response(reply: Reply, where: str) -> TokenResponse:
-    """Return the response of a token endpoint. Raise AuthorizationError."""
+    """Decode the response of a token endpoint.
+
+    Raises AuthorizationError for an error, and for a response without a usable token.
+    """
     if reply.status == 200:
         response = reply.read(TokenResponse)
         if response is None or not _is_token(response.access_token):
@@ -261,7 +269,7 @@ def read_response(reply: Reply, where: str) -> TokenResponse:
 
 
 def refusal(reply: Reply, where: str) -> AuthorizationError:
-    """Return the error that a reply stands for."""
+    """Return the exception for an error response of an authorization server."""
     refused = reply.read(_Refusal)
     if refused is not None and 400 <= reply.status < 500:
         return oauth_error(where, refused.error, refused.error_description)
@@ -271,7 +279,8 @@ def refusal(reply: Reply, where: str) -> AuthorizationError:
 def scheme_of(response: TokenResponse, *, bound: bool) -> str:
     """Return the authorization scheme of a token.
 
-    Raises UntrustedError if it is not bound as requested, AuthorizationError for an unknown type.
+    Raises UntrustedError if the token should be bound to the client's key and is not, and
+    AuthorizationError for an unexpected token type.
     """
     kind = response.token_type.lower()
     if bound and kind != "dpop":
@@ -293,12 +302,15 @@ def stale_at(response: TokenResponse, now: float) -> float | None:
 
 
 def scopes_in(text: str | None, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the granted scopes; by default those requested (RFC 6749, section 5.1)."""
+    """Return the granted scopes of a response; `otherwise` if it names none.
+
+    By default they are the requested scopes (RFC 6749, section 5.1).
+    """
     return otherwise if text is None else tuple(dict.fromkeys(text.split()))
 
 
 def _is_token(text: str) -> bool:
-    """Return whether the token fits into a header."""
+    """Return whether the text can be sent as a token in a header."""
     return 0 < len(text) <= MAX_TOKEN and text.isascii() and text.isprintable() and " " not in text
 
 
@@ -306,14 +318,14 @@ T = TypeVar("T")
 
 
 class KnownServer(Struct, frozen=True):
-    """The issuer and resource of the token for a server."""
+    """The issuer and resource under which the token for a server is stored."""
 
     issuer: str
     resource: str
 
 
 class Records:
-    """Typed access to one storage."""
+    """Typed access to the tokens, registrations and keys in one storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

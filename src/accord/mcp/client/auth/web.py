@@ -1,7 +1,7 @@
 """HTTP requests to authorization servers, small and bounded, and the errors of authorization.
 
-All of OAuth uses TLS, except for a server on this machine. A redirect is followed only for a
-document, and only on the same host.
+All of OAuth uses TLS, except for a server on this machine. Redirects are followed only for GET
+requests, and only within the same origin.
 
     TransportError
     └── AuthorizationError          also raised itself, when no subclass fits
@@ -31,7 +31,7 @@ from accord.transports.options import Options
 from accord.transports.urls import WebAddress, is_loopback, parse_web_address, shown
 
 MAX_TEXT: Final = 300
-"""Maximum number of characters shown of a server's explanation."""
+"""Maximum length of a server's text in an error message, in characters."""
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
@@ -111,7 +111,8 @@ def is_local(address: WebAddress) -> bool:
 def trusted(url: str, what: str, *, local: bool) -> WebAddress:
     """Return the address of an https URL, or of a local http URL if `local`.
 
-    Raises UntrustedError. Accepted URLs may be opened in a browser.
+    Raises UntrustedError for any other URL, and for a URL on this machine unless `local`; `what`
+    names the URL in the message. Accepted URLs may be opened in a browser.
     """
     try:
         address = parse_web_address(url if _URL.fullmatch(url) else "")
@@ -190,7 +191,10 @@ class Web:
         self._requester.close()
 
     async def get(self, address: WebAddress) -> Reply:
-        """Return a document. Raise AuthorizationError if the request fails."""
+        """Send a GET request, and follow redirects within the same origin.
+
+        Raises AuthorizationError if the request fails.
+        """
         reply = await self._send("GET", address, {})
         for _ in range(MAX_REDIRECTS):
             target = _redirect(address, reply)
