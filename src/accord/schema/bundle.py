@@ -1,11 +1,13 @@
-"""Schemas in other dialects: bundled for draft-07 or 2020-12, or read from OpenAPI.
+"""Bundles of schemas with shared definitions, and conversions between dialects.
 
-A bundle holds the definitions of its schemas in one place and renames those that collide. OpenRPC
-requires draft-07; keywords that draft-07 lacks are dropped or expressed by older ones.
+A bundle holds the definitions of its schemas in one place and renames definitions whose names
+collide. It is in draft-07, which OpenRPC requires, or in 2020-12. Keywords that draft-07 lacks are
+dropped or expressed by older keywords.
 
-OpenAPI 3.1 is 2020-12 with a few keywords of its own; 3.0 is an older dialect that differs in
-`nullable`, in exclusive limits and in the members allowed beside a `$ref`. The document is not
-trusted: a value that is not a schema becomes a schema that allows anything, and depth is limited.
+Schemas are also read from OpenAPI. OpenAPI 3.1 has 2020-12 with a few keywords of its own; OpenAPI
+3.0 has an older dialect that differs in `nullable`, in exclusive limits and in the members allowed
+beside a `$ref`. The document is not trusted: a value that is not a schema becomes a schema that
+allows anything, and depth is limited.
 """
 
 from __future__ import annotations
@@ -34,13 +36,14 @@ patternProperties additionalProperties propertyNames required minProperties maxP
 dependencies allOf anyOf oneOf not if then else definitions
 """
 _WORDS = frozenset(_DRAFT07.split()) | {"deprecated"}
-"""Keywords that a schema may have. `deprecated` is newer than draft-07, but no tool fails on it."""
+"""Keywords of a converted schema: those of draft-07, and `deprecated`, which is newer but breaks no
+tool."""
 _DRAFT07_FORMATS = """
 date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
 iri-reference uri-template json-pointer relative-json-pointer regex
 """
 _FORMATS = frozenset((*_DRAFT07_FORMATS.split(), "uuid", "duration"))
-"""Those of draft-07, and two of its successor that are everywhere."""
+"""The formats of draft-07, and two formats of the next draft that are in common use."""
 _APPLICATORS = frozenset(
     {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"}
 )
@@ -49,7 +52,10 @@ _ABOUT_ARRAYS = frozenset({"items", "prefixItems", "minItems", "maxItems", "uniq
 
 
 def to_draft07(value: Json) -> Json:
-    """Return a schema of 2020-12 in draft-07; references to `#/$defs/` become `#/definitions/`."""
+    """Convert a schema of 2020-12 to draft-07.
+
+    References to `#/$defs/` become references to `#/definitions/`.
+    """
     if not isinstance(value, dict):
         return {"not": {}} if value is False else {}
     schema = {word: _member(word, each) for word, each in value.items()}
@@ -86,7 +92,11 @@ def _rename_definitions(schema: dict[str, Any]) -> None:
 
 
 def _close(schema: dict[str, Any]) -> None:
-    """Replace `unevaluated…` by `additional…` if the schema applies no other schema."""
+    """Replace `unevaluatedProperties` and `unevaluatedItems` by older keywords.
+
+    Do so only if the schema has no keyword, such as `allOf`, that applies another schema to the
+    same value.
+    """
     if "unevaluatedProperties" in schema and not _APPLICATORS & schema.keys():
         schema.setdefault("additionalProperties", schema["unevaluatedProperties"])
     if "unevaluatedItems" in schema and not (_APPLICATORS | {"contains"}) & schema.keys():
@@ -106,7 +116,7 @@ def _join_dependencies(schema: dict[str, Any]) -> None:
 
 
 def _flatten_array(schema: dict[str, Any]) -> None:
-    """Replace the item schemas of a tuple by one choice for each item."""
+    """Describe all items of a tuple by one schema: a choice between the items' schemas."""
     if not _is_array(schema):
         return
     places = list(schema.get("prefixItems", ()))
@@ -136,7 +146,10 @@ def _choice(places: list[Json]) -> Json:
 
 
 def _set_reference_apart(schema: dict[str, Any]) -> dict[str, Any]:
-    """Draft-07, core 8.3: all other members beside a `$ref` are ignored."""
+    """Move a `$ref` with members beside it into `allOf`.
+
+    Otherwise draft-07 (core, section 8.3) would ignore these members.
+    """
     if "$ref" not in schema or len(schema) == 1:
         return schema
     apart = [{"$ref": schema.pop("$ref")}]
@@ -149,7 +162,7 @@ Dialect: TypeAlias = Literal["draft-07", "2020-12"]
 class Bundle:
     """A collection of schemas with shared definitions.
 
-    `definitions` belongs in the document at the place that `refs` names.
+    Put `definitions` into the document at the place to which `refs` refers.
     """
 
     def __init__(
@@ -159,19 +172,20 @@ class Bundle:
         *,
         taken: Iterable[str] = (),
     ) -> None:
-        """Create an empty bundle; `taken` are keys that are in use for something else."""
+        """Create an empty bundle; its definitions do not use the keys in `taken`."""
         self.definitions: dict[str, Json] = {}
-        """The definitions by their keys, in the dialect and with the references of the bundle."""
+        """The definitions by key, in the dialect of the bundle and with references into the
+        bundle."""
         self._refs = refs
         self._dialect = dialect
         self._taken = frozenset(taken)
         self._known: dict[str, Json] = {}
-        """The same definitions as they came, but for their references."""
+        """The definitions by key, with references into the bundle, but not yet in its dialect."""
 
     def add(self, schema: Schema) -> Json:
-        """Return `schema` as it is in the document; its definitions are added to the others.
+        """Add the definitions of `schema`, and return the schema with references to them.
 
-        A reference to nothing becomes a schema that allows anything.
+        A reference without a target becomes a schema that allows anything.
         """
         keys = self._keys(schema)
         for name, value in schema.definitions.items():
@@ -181,7 +195,7 @@ class Bundle:
         return self._translate(self._rewrite(schema.value, keys))
 
     def _keys(self, schema: Schema) -> dict[str, str]:
-        """Return the key of each definition: a new one, or that of an equal one."""
+        """Return the key of each definition of `schema`; an equal definition has the same key."""
         candidates = {name: _candidates(name, schema) for name in schema.definitions}
         keys = {name: next(each) for name, each in candidates.items()}
         settled = False
@@ -227,15 +241,16 @@ def _candidates(name: str, schema: Schema) -> Iterator[str]:
 
 
 MAX_DEPTH = 64
-"""Schemas nested deeper than this in one another are taken for anything."""
+"""Maximum depth of nested schemas; a deeper schema is replaced by one that allows anything."""
 MAX_PARTS = 100_000
-"""Maximum number of schemas inside one."""
+"""Maximum number of schemas inside one schema object."""
 
 _COMPONENTS = "#/components/schemas/"
 _OWN_WORDS = frozenset({"discriminator", "externalDocs", "xml"})
-"""Words of OpenAPI that neither constrain nor describe a JSON value."""
+"""Keywords of OpenAPI that neither constrain nor describe a JSON value; they are dropped."""
 _UNSUPPORTED = frozenset({"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$schema"})
-"""Keywords that change the meaning of references; here references lead to components only."""
+"""Keywords that change the meaning of references; they are dropped, as references lead to
+components only."""
 
 _COMPOSED = frozenset({"allOf", "anyOf", "oneOf"})
 
@@ -245,16 +260,17 @@ class SchemaTooLargeError(ValueError):
 
 
 def from_openapi(value: Json, version: str) -> Json:
-    """Return the schema object `value` of an OpenAPI document of `version` as JSON Schema 2020-12.
+    """Convert an OpenAPI schema object to JSON Schema 2020-12.
 
-    References to `#/components/schemas/` become `#/$defs/`; other references become schemas that
-    allow anything. Raises `SchemaTooLargeError`.
+    `version` is the OpenAPI version of the document. References to `#/components/schemas/` become
+    `#/$defs/`; other references become schemas that allow anything. Raises `SchemaTooLargeError` if
+    the schema object has more than `MAX_PARTS` parts.
     """
     return _Reader(old=version.startswith("3.0")).read(value, 0)
 
 
 class _Reader:
-    """Reads one schema object."""
+    """A converter for one OpenAPI schema object."""
 
     def __init__(self, *, old: bool) -> None:
         self._old = old
@@ -299,7 +315,7 @@ def _reference(ref: Any) -> dict[str, Any]:
 
 
 def _gather_examples(schema: dict[str, Any]) -> None:
-    """Turn OpenAPI's `example` into one of JSON Schema's `examples`."""
+    """Replace OpenAPI's `example` by JSON Schema's `examples`."""
     if "example" in schema:
         example = schema.pop("example")
         schema.setdefault("examples", [example])
@@ -320,11 +336,10 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """Add null to the `type` beside `nullable` (OpenAPI 3.0.3, 4.7.24).
+    """Allow null in a schema that has `nullable` (OpenAPI 3.0.3, 4.7.24).
 
     Beside a choice, a reference or an `enum`, `nullable` has no effect according to the
-    specification. But documents that have it there mean that null is allowed, and their servers
-    send it.
+    specification. But existing documents use it there to allow null, and their servers send null.
     """
     if _COMPOSED & schema.keys():
         return {"anyOf": [schema, {"type": "null"}]}

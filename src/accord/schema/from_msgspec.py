@@ -28,7 +28,7 @@ from accord.schema.schema import (
 
 
 def title(cls: Any) -> str:
-    """Return the name of a class for readers: `User`, `Page[int]`."""
+    """Return the name of a class for use in schemas: `User`, `Page[int]`."""
     arguments = getattr(cls, "__args__", ())
     if not arguments:
         return _own_title(cls)
@@ -38,17 +38,20 @@ def title(cls: Any) -> str:
 
 
 def _own_title(cls: Any) -> str:
-    """Return the class's `__schema_name__`, or its Python name.
+    """Return the class's `__schema_name__`, or else its Python name.
 
-    Documents that clients were generated from keep a name when the class gets a better one.
-    A subclass does not inherit it.
+    With `__schema_name__` a renamed class keeps the name that generated clients know. Subclasses do
+    not inherit `__schema_name__`.
     """
     pinned = getattr(cls, "__dict__", {}).get("__schema_name__")
     return str(getattr(cls, "__name__", cls) if pinned is None else pinned)
 
 
 def name_classes(classes: Iterable[Any]) -> dict[Any, str]:
-    """Return a name for each class; classes with the same name get their modules too."""
+    """Return a unique name for each class.
+
+    Classes with the same name get their modules added, or else numbers.
+    """
     by_name: dict[str, list[Any]] = {}
     for cls in classes:
         by_name.setdefault(component_key(title(cls)), []).append(cls)
@@ -73,14 +76,18 @@ ClassType: TypeAlias = (
     m.StructType | m.DataclassType | m.TypedDictType | m.NamedTupleType | m.EnumType
 )
 Foreign: TypeAlias = Callable[[type], Schema]
-"""The schema of a class that msgspec does not know."""
+"""A function that returns the schema of a class that msgspec does not support."""
 
 _SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
 _NOTHING: Json = {"not": {}}
 
 
 def describe(annotation: Any, role: Role, foreign: Foreign) -> Schema:
-    """Return the schema of `annotation`. Raises `TypeError` for types that msgspec cannot read."""
+    """Return the schema of `annotation`, as input or output according to `role`.
+
+    `foreign` describes classes that msgspec does not support. Raises `TypeError` for types that
+    msgspec cannot read.
+    """
     described = m.type_info(annotation)
     writer = _Writer(_classes_in(described), role, foreign)
     value = writer.schema(described)
@@ -88,7 +95,7 @@ def describe(annotation: Any, role: Role, foreign: Foreign) -> Schema:
 
 
 def _classes_in(described: m.Type) -> dict[Any, ClassType]:
-    """Every class that gets a definition, in the order in which they are met."""
+    """Return every class that gets a definition, in the order of first occurrence."""
     found: dict[Any, ClassType] = {}
     seen: dict[int, Any] = {}
     waiting: list[Any] = [described]
@@ -105,7 +112,7 @@ def _classes_in(described: m.Type) -> dict[Any, ClassType]:
 
 
 class _Writer:
-    """Writes the schemas of types; classes become references."""
+    """A writer of the schemas of types; classes become references to definitions."""
 
     def __init__(self, classes: Mapping[Any, ClassType], role: Role, foreign: Foreign) -> None:
         self._classes = classes
@@ -113,7 +120,7 @@ class _Writer:
         self._output = role == "Output"
         self._foreign = foreign
         self._others = Bundle(DEFINITIONS, "2020-12", taken=self._names.values())
-        """The definitions of foreign classes."""
+        """The definitions of classes that msgspec does not support."""
 
     def definitions(self) -> dict[str, Json]:
         own = {self._names[cls]: self._definition(it) for cls, it in self._classes.items()}
@@ -199,7 +206,7 @@ class _Writer:
         return {"type": "array", "items": items, **lengths}
 
     def _hashable(self, it: m.Type) -> Json:
-        """Return the schema of `it` without the values that a set cannot hold."""
+        """Return the schema of `it`, restricted to values that a set can hold."""
         match it:
             case m.Metadata():
                 return self._hashable(it.type) | (it.extra_json_schema or {})
@@ -234,7 +241,7 @@ class _Writer:
         }
 
     def _key(self, it: m.Type) -> Json:
-        """Return the schema of a member's name, which is always a string."""
+        """Return the schema for the keys of an object; in JSON, keys are strings."""
         match it:
             case m.Metadata():
                 return self._key(it.type)
@@ -270,7 +277,11 @@ class _Writer:
     def _tagged(
         self, types: tuple[m.Type, ...], schema: Callable[[m.Type], Json]
     ) -> Callable[[m.Type], Json]:
-        """Of a struct alone the tag may be left out; among others it decides."""
+        """Return the function that writes the schemas of a union's members.
+
+        In a union with several structs the tag is required, because it selects the struct. A struct
+        that is the only one may be read without a tag.
+        """
         if sum(isinstance(_bare(each), m.StructType) for each in types) < 2:
             return schema
 
@@ -374,7 +385,11 @@ def _places(places: list[Json]) -> Json:
 
 
 def _enumeration(values: list[Any], cls: type[enum.Enum], key: Callable[[Any], Any] | None) -> Json:
-    """Return the values of an enum, or only their type if the class creates more of them."""
+    """Return the schema of an enum that lists its values.
+
+    If the class also accepts values that it does not list, the schema is only the type of the
+    values. `key` converts a value to the key of an object.
+    """
     if makes_members(cls):
         if key is None:
             return {"type": "string" if isinstance(values[0], str) else "integer"}
@@ -402,7 +417,7 @@ def _is_required(field: m.Field) -> bool:
 
 
 def _always_written(it: m.StructType | m.DataclassType | m.TypedDictType) -> Callable[..., bool]:
-    """Return whether a field is present in every encoded value."""
+    """Return a function that decides whether a field is in every encoded value."""
     if isinstance(it, m.TypedDictType):
         return _is_required
     cls: Any = getattr(it.cls, "__origin__", it.cls)
@@ -426,7 +441,7 @@ def _unset_fields(cls: Any) -> set[str]:
 
 
 def _default(field: m.Field) -> Any:
-    """Return the default as JSON; NODEFAULT if there is none, or it cannot be encoded."""
+    """Return a field's default as JSON; NODEFAULT if it has none, or JSON cannot express it."""
     default = field.default
     if field.default_factory in (list, dict, set, frozenset, tuple, bytearray):
         default = field.default_factory()

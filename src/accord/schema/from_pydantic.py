@@ -1,4 +1,7 @@
-"""Schemas of the types that pydantic reads and writes. Imported only when one is met."""
+"""Schemas of the types that pydantic reads and writes.
+
+This module is imported only for types that require pydantic.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ Path: TypeAlias = list[str | int]
 
 
 def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path]:
-    """Return the places of a field's value, in the order in which pydantic looks for it."""
+    """Return the paths at which pydantic looks for the value of a field, in order."""
     found: list[Path] = []
     if alias is not None and by_alias:
         several = not isinstance(alias, str) and isinstance(alias[0], list)
@@ -26,7 +29,10 @@ def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path
 
 
 def with_places(schema: Json, described: Mapping[str, list[Path]]) -> Json:
-    """Return `schema` of an object for fields at those places, by the names of the schema."""
+    """Return `schema`, an object's, with fields that may be at other paths.
+
+    `described` has the paths of each field, by its name in `schema`.
+    """
     properties = dict(schema["properties"])
     required = list(schema.get("required", ()))
     choices = []
@@ -60,7 +66,10 @@ _UNHASHABLE = frozenset({"dict", "list", "set", "typed-dict"})
 
 
 def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
-    """Return the schema of `annotation`. Raises the exceptions of pydantic for unknown types."""
+    """Return the schema that pydantic generates for `annotation`.
+
+    Raises the exceptions of pydantic for types that it does not support.
+    """
     mode: Any = "validation" if role == "Input" else "serialization"
     adapter: TypeAdapter[Any] = TypeAdapter(annotation)
     found, rest = TypeAdapter.json_schemas([("it", mode, adapter)], schema_generator=_Generator)
@@ -68,14 +77,14 @@ def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """A generator of schemas for the values that pydantic reads strictly, or writes."""
+    """A generator of schemas for values that pydantic reads in strict mode, or writes."""
 
     @property
     def _reads(self) -> bool:
         return self.mode == "validation"
 
     def emit_warning(self, kind: Any, detail: str) -> None:
-        """Defaults that are not JSON are left out, which needs no mention."""
+        """Ignore warnings: a default that JSON cannot express is left out silently."""
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> Json:
         return {}
@@ -190,7 +199,10 @@ class _Generator(GenerateJsonSchema):
         return described
 
     def _key(self, schema: Any) -> Json:
-        """Return the schema of a member's name. Numbers and others are read in many spellings."""
+        """Return the schema for the keys of a dictionary; empty for keys other than text.
+
+        Numbers and other keys can be written in several ways.
+        """
         if schema["type"] == "str":
             described = self.generate_inner(schema)
             return {word: described[word] for word in described if word != "type"}

@@ -1,7 +1,7 @@
-"""JSON Schemas with their definitions; references, nested schemas, and schemas of strings.
+"""JSON Schemas with their definitions, and tools for references and subschemas.
 
-Strings have schemas for dates, durations, numbers as text, patterns and open enums. Regular
-expressions of Python are translated to the dialect of JSON Schema, which is ECMAScript's.
+There are schemas of strings for dates, durations, numbers as text, patterns and open enums. Regular
+expressions of Python are translated to ECMAScript, the dialect of JSON Schema.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 
 Json: TypeAlias = Any
-"""A schema as JSON has it: an object, `True` for anything or `False` for nothing."""
+"""A schema as a JSON value: an object, `True` to allow anything, or `False` to allow nothing."""
 
 Role: TypeAlias = Literal["Input", "Output"]
-"""The direction of the values: into a method or out of it."""
+"""The direction of the values: input of a method, or output."""
 
 DEFINITIONS = "#/$defs/"
-"""The prefix of references inside a `Schema`; the name of a definition follows."""
+"""The beginning of references inside a `Schema`; the name of a definition follows."""
 
 
 class Schema(Struct, frozen=True):
-    """One schema in JSON Schema 2020-12. To read only: parts are shared."""
+    """A schema in JSON Schema 2020-12, with its definitions.
+
+    Do not change a schema: its parts are shared with other schemas.
+    """
 
     value: Json
     definitions: Mapping[str, Json] = {}
-    """The targets of `$ref`s in `value`, and in the definitions themselves, by name."""
+    """The targets of all `$ref`s in `value` and in the definitions, by name."""
     role: Role | None = None
-    """Distinguishes two definitions of one class if both are used: input and output differ when
-    fields have defaults."""
+    """The direction of the values. It distinguishes the input and output definitions of one class,
+    which differ when fields have defaults."""
 
 
 ANYTHING = Schema({})
@@ -54,7 +57,8 @@ ONE = frozenset(
         "unevaluatedProperties",
     }
 )
-"""Keywords whose value is a schema; the value of `items` was once a list of schemas."""
+"""Keywords whose value is a schema. `items` is in `MANY` as well: in older drafts its value may be
+a list."""
 MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
 """Keywords whose value is a list of schemas."""
 NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
@@ -85,9 +89,9 @@ def reference(name: str, under: str = DEFINITIONS) -> str:
 
 
 def referred(ref: Any, under: str = DEFINITIONS) -> tuple[str, str] | None:
-    """Return the name of the definition that `ref` leads to, and the rest of the path inside it.
+    """Return the name of the definition that `ref` leads to, and the path inside it.
 
-    None if it leads elsewhere.
+    Return None if `ref` does not lead to a definition.
     """
     if not isinstance(ref, str) or not ref.startswith(under):
         return None
@@ -115,12 +119,15 @@ def change_references(schema: Json, change: Callable[[str], Json]) -> Json:
 
 
 def makes_members(cls: type[enum.Enum]) -> bool:
-    """Return whether unlisted values have a member too: flags add up, other classes decide."""
+    """Return whether an enum class accepts values that it does not list.
+
+    Flags can be combined, and other classes may accept values in `_missing_`.
+    """
     return issubclass(cls, enum.Flag) or is_asked(cls)
 
 
 def is_asked(cls: type[enum.Enum]) -> bool:
-    """Return whether the class itself decides about values that it does not list."""
+    """Return whether an enum class has its own `_missing_` for values that it does not list."""
     own: Any = cls._missing_
     return all(
         own.__func__ is not each.__dict__["_missing_"].__func__ for each in (enum.Enum, enum.Flag)
@@ -152,7 +159,8 @@ UUID = _written(
 DATE = _written(_DATE, "2026-01-31")
 DURATION = _written(f"[+-]?[Pp]({_AMOUNT}[Dd]([Tt]{_HOURS})?|[Tt]{_HOURS})", "PT90S")
 DECIMAL = _written(r"-?([0-9]+(\.[0-9]+)?(E[+-][0-9]+)?|Infinity|s?NaN[0-9]*)", "12.50")
-"""The written form. Read may be a number, or any string that Python's Decimal accepts."""
+"""The schema of a written decimal. A decimal that is read may be a number, or any string that
+Python's Decimal accepts."""
 
 BASE64: Json = {
     "type": "string",
@@ -167,12 +175,18 @@ NUMBER_KEY: Json = {
 
 
 def datetime(tz: bool | None) -> Json:
-    """With an offset from UTC, without one, or either."""
+    """Return the schema of a date with a time.
+
+    An offset from UTC is required if `tz` is True, refused if False, and optional if None.
+    """
     return _at(f"{_DATE}[Tt ]{_TIME}", tz, "2026-01-31T12:00:00")
 
 
 def time(tz: bool | None) -> Json:
-    """With an offset from UTC, without one, or either."""
+    """Return the schema of a time.
+
+    An offset from UTC is required if `tz` is True, refused if False, and optional if None.
+    """
     return _at(_TIME, tz, "12:00:00")
 
 
@@ -211,10 +225,10 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 
 
 def to_ecma(pattern: str) -> str | None:
-    """Return `pattern` as ECMAScript writes it; None if ECMAScript cannot express it.
+    """Translate a Python regular expression to ECMAScript; None if that is impossible.
 
-    Groups lose their names: Python and ECMAScript write them differently, and validators of both
-    read schemas.
+    Groups lose their names, because Python and ECMAScript write names differently, and validators
+    of both languages read schemas.
     """
     tokens = list(_tokens(_TOKEN, pattern))
     if "".join(found[0] for found in tokens) != pattern:
@@ -225,7 +239,7 @@ def to_ecma(pattern: str) -> str | None:
 
 
 def _tokens(of: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the tokens at the start of `text`, up to the first unknown one."""
+    """Yield the tokens of `text`, up to the first character that begins no token."""
     at = 0
     while found := of.match(text, at):
         yield found

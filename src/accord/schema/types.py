@@ -30,9 +30,10 @@ def accepts(annotation: Any) -> Schema:
 
 
 def returns(annotation: Any) -> Schema:
-    """Return the schema of a result with this annotation as JSON; `ANYTHING` for unknown types.
+    """Return the schema of a result with this annotation.
 
-    The router does not check results, so no annotation is refused.
+    It is `ANYTHING` for a type that is not supported: the router does not check results, so no
+    annotation is refused.
     """
     return _cached(_returns, annotation)
 
@@ -60,14 +61,14 @@ def _returns(annotation: Any) -> Schema:
 
 
 def _any_of(annotations: tuple[Any, ...]) -> Schema:
-    """Return the schema of a union whose members a parameter could not distinguish."""
+    """Return the schema of a union that msgspec does not support."""
     bundle = Bundle(DEFINITIONS, "2020-12")
     choices = [bundle.add(returns(each)) for each in annotations]
     return Schema({"anyOf": choices}, bundle.definitions, "Output")
 
 
 def _foreign(annotation: Any) -> Schema:
-    """Return the schema of a type that only pydantic knows."""
+    """Return the schema that pydantic generates; `ANYTHING` if pydantic generates none."""
     try:
         from accord.schema.from_pydantic import describe_by_pydantic
 

@@ -1,8 +1,8 @@
-"""Validates values against JSON Schemas of 2020-12. Pure.
+"""Validation of values against JSON Schema 2020-12, without I/O.
 
 The schemas come from servers that are not trusted: nothing is fetched, work and depth are bounded,
-and `pattern` is ignored, as a hostile one can take forever. Unknown or malformed keywords, `format`
-and the `unevaluated…` keywords constrain nothing.
+and `pattern` is ignored, as a hostile pattern can take forever. Unknown or malformed keywords,
+`format` and the `unevaluated…` keywords constrain nothing.
 """
 
 from __future__ import annotations
@@ -13,35 +13,39 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 MAX_STEPS: Final = 100_000
-"""Maximum number of schemas that are applied to the parts of one value."""
+"""Maximum number of schemas applied in the check of one value."""
 MAX_DEPTH: Final = 100
-"""Maximum depth of schemas that lead into each other."""
+"""Maximum depth of schemas applied inside each other."""
 
 Keyword: TypeAlias = Callable[["_Check", Any, Any, dict[str, Any], str], "str | None"]
-"""Takes the keyword's own value, the value to check, the schema around it, and the path of the
-value; returns the problem."""
+"""A function that checks one keyword. Its parameters are the check in progress, the keyword's
+value, the value to check, the surrounding schema, and the path of the value. It returns the
+problem, or None."""
 
 
 class TooComplexError(Exception):
-    """Checking would take more work than a result is worth."""
+    """A check that exceeds `MAX_STEPS` or `MAX_DEPTH`."""
 
 
 class JsonSchema:
-    """One schema, with everything that it refers to inside it."""
+    """A schema whose references lead to parts of itself."""
 
     def __init__(self, schema: Any) -> None:
         self.schema = schema
         self._anchors: dict[str, Any] | None = None
 
     def problem(self, value: Any) -> str | None:
-        """Return the problem of `value` in one sentence; None if it is valid.
+        """Return the first problem of `value` in one sentence; None if it is valid.
 
-        Raises TooComplexError.
+        Raises TooComplexError if the check exceeds `MAX_STEPS` or `MAX_DEPTH`.
         """
         return _Check(self).apply(self.schema, value, "the value")
 
     def find(self, reference: Any) -> Any:
-        """Return the target of a `$ref` within this schema; True, which allows all, else."""
+        """Return the target of a `$ref` within this schema.
+
+        For a `$ref` without a target here return True, the schema that allows anything.
+        """
         if not isinstance(reference, str) or not reference.startswith("#"):
             return True
         fragment = unquote(reference[1:])
@@ -75,7 +79,7 @@ class JsonSchema:
 
 
 class _Check:
-    """One value being checked."""
+    """The check of one value."""
 
     __slots__ = ("_depth", "_steps", "_whole")
 
@@ -85,7 +89,7 @@ class _Check:
         self._depth = 0
 
     def apply(self, schema: Any, value: Any, where: str) -> str | None:
-        """Return the problem of `value` by `schema`."""
+        """Return the first problem of `value` under `schema`; None if it is valid."""
         if schema is False:
             return f"{where} must not be there"
         if not isinstance(schema, dict):
@@ -133,7 +137,7 @@ _TYPES: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: 1 and 1.0 are, 1 and true are not."""
+    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -144,7 +148,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Something hashable that is equal for equal JSON values."""
+    """Return a hashable key of a JSON value; equal values have equal keys."""
     match value:
         case bool():
             return ("boolean", value)

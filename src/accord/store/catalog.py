@@ -112,9 +112,9 @@ def migrations(folder: Traversable, engine: Engine) -> list[Migration]:
 def pending_migrations(
     known: list[Migration], applied: dict[int, str], part: str
 ) -> list[Migration]:
-    """Return the migrations that were not applied yet.
+    """Return the migrations in `known` that were not applied yet.
 
-    Raises StoreError if the applied migrations differ from the known ones.
+    Raises StoreError if an applied migration is not in `known`, or has another name there.
     """
     for number, name in applied.items():
         if number > len(known):

@@ -50,11 +50,12 @@ CONNECTIONS: Final = 8
 CONNECT_SECONDS: Final = 10.0
 STATEMENT_SECONDS: Final = 30.0
 IDLE_SECONDS: Final = 60
-"""Idle timeout of a transaction: one that hangs blocks its lane in all processes."""
+"""Idle timeout of a transaction in seconds: a transaction that hangs blocks its lane in all
+processes."""
 STATEMENTS: Final = 1024
 """Number of prepared statements that each connection caches."""
 ATTEMPTS: Final = 20
-"""Maximum runs of a conflicting transaction."""
+"""Maximum number of runs of a transaction that conflicts with others."""
 SHADOW: Final = """
 CREATE TEMP TABLE "{table}" (LIKE "{table}" INCLUDING ALL EXCLUDING IDENTITY) ON COMMIT DROP;
 DO $$
@@ -73,16 +74,16 @@ BEGIN
 END $$;
 ANALYZE pg_temp."{table}"
 """
-"""Shadow a table by a temporary copy, which is found first. The copy draws from the identity
-sequences of the real table, which have gaps anyway."""
+"""A statement that creates a temporary copy of a table, which PostgreSQL finds before the table.
+The copy draws from the identity sequences of the real table, which have gaps anyway."""
 RECONNECT_SECONDS: Final = (0.1, 5.0)
-"""Initial and maximum delay before reconnecting."""
+"""Initial and maximum delay in seconds before reconnecting."""
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
-    """A connection without asyncpg's RESET on release: a round trip per read less.
+    """A connection without asyncpg's RESET on release, which saves a round trip per read.
 
-    The code of this package leaves no settings, cursors or locks behind.
+    RESET is not needed: the code of this package leaves no settings, cursors or locks behind.
     """
 
     __slots__ = ()
@@ -92,7 +93,10 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
 
 
 async def open_postgres(url: str, *, durable: bool) -> PostgresStore:
-    """Connect to the database. Raises StoreError."""
+    """Connect to the database.
+
+    Raises StoreError if that fails.
+    """
     store = PostgresStore(url, durable=durable)
     await store.connect()
     return store
@@ -353,10 +357,10 @@ class PostgresStore:
 
 
 async def _read_snapshot(connection: Any, work: ReadWork[T]) -> T:
-    """Run `work` in a transaction that sees one state.
+    """Run `work` in a read transaction, whose statements all see the same state.
 
-    The transaction is ended without `async with`, which would hide the error of a lost connection
-    behind one of its own.
+    The transaction is ended without `async with`, which would replace the error of a lost
+    connection by an error of the rollback.
     """
     transaction = connection.transaction(isolation="repeatable_read", readonly=True)
     with translate_errors():

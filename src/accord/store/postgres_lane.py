@@ -59,11 +59,14 @@ _PARAMETER: Final = re.compile(r"\$([0-9]+)")
 
 
 class TransactionConflictError(StoreUnavailableError):
-    """A conflict with another transaction; this one was rolled back."""
+    """A conflict with another transaction; the transaction that raises this was rolled back."""
 
 
 class PostgresTransaction:
-    """Implements `Transaction`. Call `finish` before the commit."""
+    """A transaction on one connection; implements `Transaction`.
+
+    Call `finish` before the commit, to run queued statements.
+    """
 
     __slots__ = ("_connection", "_later")
 
@@ -74,7 +77,10 @@ class PostgresTransaction:
         self._later: list[tuple[str, tuple[Any, ...]]] = []
 
     async def finish(self) -> None:
-        """Run the queued statements. Raises StoreError."""
+        """Run the queued statements.
+
+        Raises StoreError if one fails.
+        """
         if self._later:
             later, self._later = self._later, []
             await self.execute(
@@ -119,7 +125,10 @@ class PostgresTransaction:
 
 @lru_cache(256)
 def combined(statements: tuple[tuple[str, int], ...]) -> str:
-    """Combine statements into one; each is given with its number of arguments."""
+    """Combine statements into one.
+
+    Each statement is given with its number of arguments.
+    """
     *others, (last, _) = statements
     parts, before = [], 0
     for place, (sql, count) in enumerate(others):
@@ -183,11 +192,12 @@ def translate_error(error: Exception) -> StoreError:
 T = TypeVar("T")
 
 MAX_BATCH: Final = 32
-"""Maximum transactions in one commit: PostgreSQL caches 64 subtransactions per connection."""
+"""Maximum number of transactions in one commit: PostgreSQL caches 64 subtransactions per
+connection."""
 MAX_WAITING: Final = 10_000
 """Maximum number of queued transactions."""
 ATTEMPTS: Final = 5
-"""Maximum runs of a transaction that conflicts with one outside of the lane."""
+"""Maximum number of runs of a transaction that conflicts with one outside of the lane."""
 
 LOST_CONNECTION_ERRORS: Final = (
     asyncpg.PostgresConnectionError,
@@ -196,7 +206,7 @@ LOST_CONNECTION_ERRORS: Final = (
     asyncpg.InternalClientError,
     ConnectionError,
 )
-"""Exceptions of a connection that was lost while it was idle."""
+"""Exceptions raised when a connection was lost while it was idle."""
 
 BEGIN: Final = """
 BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -233,7 +243,7 @@ class _Job:
 
 
 class _Transaction(PostgresTransaction):
-    """A transaction of a lane; it collects the channels to notify."""
+    """A transaction of a lane; it collects the channels to notify at the commit."""
 
     __slots__ = ("channels",)
 
@@ -272,7 +282,7 @@ class Lane:
         return result
 
     async def close(self, patience: float) -> None:
-        """Run the queued transactions, for at most `patience` seconds."""
+        """Wait up to `patience` seconds for queued transactions, then cancel the rest."""
         if self._task is None:
             return
         await asyncio.wait({self._task}, timeout=patience)
@@ -301,7 +311,7 @@ class Lane:
         return [job for job in taken if not job.future.cancelled()]
 
     async def _commit(self, batch: list[_Job]) -> None:
-        """Run and commit a batch, and store errors in its jobs."""
+        """Run a batch of transactions, commit it, and store an error in the batch's jobs."""
         try:
             with translate_errors():
                 connection = await self._begun()
@@ -319,7 +329,10 @@ class Lane:
                 job.error = job.error or error
 
     async def _begun(self) -> Any:
-        """Return a connection that holds the lock; retry if an idle one was lost."""
+        """Return a connection with a transaction that holds the lane's lock.
+
+        Try again once if an idle connection was lost.
+        """
         for is_last in (False, True):
             connection = await self._pool.acquire()
             try:
@@ -332,7 +345,7 @@ class Lane:
         raise AssertionError("the last attempt returns or raises")
 
     async def _discard(self, connection: Any) -> None:
-        """Close a connection instead of rolling back: it may be broken itself."""
+        """Close a connection instead of rolling back, since the connection may be broken."""
         with suppress(asyncpg.InterfaceError):  # already closed
             connection.terminate()
         await self._pool.release(connection)

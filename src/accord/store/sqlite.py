@@ -65,13 +65,16 @@ MAX_BATCH: Final = 256
 MAX_WAITING: Final = 10_000
 """Maximum number of queued transactions."""
 MEMORY_KIB: Final = 64 * 1024
-"""Maximum page cache of a scratch copy."""
+"""Maximum page cache of a scratch copy, in KiB."""
 PAGES: Final = 4096
 """Number of pages copied between two reports of progress."""
 
 
 async def open_sqlite(path: Path, *, durable: bool) -> SqliteStore:
-    """Open or create the file. Raises StoreError."""
+    """Open or create the file.
+
+    Raises StoreError if that fails.
+    """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, partial(SqliteStore, path, durable=durable))
 
@@ -344,7 +347,7 @@ class _Writer:
 
 
 def _free_bytes(folder: Path) -> int:
-    """Return the free bytes on the disk of a folder."""
+    """Return the number of free bytes on the disk that contains a folder."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
 
@@ -357,8 +360,8 @@ def _closed() -> StoreError:
 def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
     """Open a connection to a temporary copy of the file `source`, in a transaction.
 
-    The copy is unlinked once it is open, so that it disappears even if this process crashes.
-    Raises StoreError.
+    The copy is unlinked once it is open, so that it disappears even if this process crashes. Raises
+    StoreError if copying fails.
     """
     handle, name = mkstemp(prefix=f".{source.name}.", suffix=".rehearsal", dir=source.parent)
     os.close(handle)
@@ -393,7 +396,7 @@ def copy_sqlite(
 ) -> None:
     """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
 
-    Raises StoreError, also for a damaged file.
+    Raises StoreError if copying fails, or if the file is damaged.
     """
     with (
         translate_errors(),

@@ -45,7 +45,7 @@ _ALL: Final = 65_536
 
 
 class WakeFolder:
-    """The pipes of all processes that use one file."""
+    """A folder of named pipes that wake up all processes using one file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class WakeFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold an exclusive lock between processes; wait for it first."""
+        """Wait for an exclusive lock between processes, and hold it for a `with` block."""
         import fcntl  # POSIX only
 
         fd = os.open(self._path, os.O_RDONLY)
@@ -125,7 +125,7 @@ BUSY_SECONDS: Final = 10.0
 STATEMENTS: Final = 512
 """Number of prepared statements that each connection caches."""
 CACHE_KIB: Final = 8_000
-"""Maximum page cache of each connection."""
+"""Maximum page cache of each connection, in KiB."""
 MAX_WAL: Final = 64 * 1024 * 1024
 """Size in bytes to which the write-ahead log is truncated after a checkpoint."""
 
@@ -141,7 +141,7 @@ _NAMES: Final = tuple(str(place) for place in range(1, 5000))
 def connect(path: Path, *, durable: bool, wait: float | None = None) -> sqlite3.Connection:
     """Open a connection that waits `wait` seconds for locks, or `BUSY_SECONDS`.
 
-    Raises sqlite3.Error.
+    Raises sqlite3.Error if the file cannot be opened.
     """
     connection = sqlite3.connect(
         path,
@@ -208,7 +208,7 @@ def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
 
 
 def named_arguments(arguments: Sequence[Any]) -> dict[str, Any]:
-    """Return arguments by name, as `$1` is a name to SQLite.
+    """Return arguments by number, because SQLite reads `$1` as the name `1`.
 
     Raises StoreError for too many arguments.
     """
@@ -218,7 +218,10 @@ def named_arguments(arguments: Sequence[Any]) -> dict[str, Any]:
 
 
 def statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script: `executescript` would commit the transaction."""
+    """Yield the statements of a script, to run one by one.
+
+    `executescript` would commit the transaction.
+    """
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -255,7 +258,7 @@ def translate_error(error: sqlite3.Error) -> StoreError:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether the file is locked or cannot be opened."""
+    """Return whether an error means that the file is locked or cannot be opened."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
@@ -266,13 +269,14 @@ MAX_CHECKS: Final = 20
 """Maximum number of checks of a statement on the event loop: about 2 ms. Instructions are counted
 because a clock would blame a statement for other load on the machine."""
 LONG_SECONDS: Final = 0.02
-"""Time above which a statement counts as long. Instruction counts miss full-text searches, which
-take few but long instructions. After a long run a statement is measured by CPU time, at the cost of
-a system call: on a busy machine any statement is long now and then, and a thread would not help."""
+"""Seconds after which a run of a statement counts as long. Counts of instructions miss full-text
+searches, which take few but long instructions. After a long run a statement is measured by CPU
+time, at the cost of a system call: on a busy machine any statement is long now and then, and a
+thread would not help."""
 LONG_COUNTS: Final = 8
-"""Number of quick runs that make up for a long one."""
+"""Number that a long run adds to the score of its statement; each other run subtracts one."""
 TOO_LONG: Final = 3 * LONG_COUNTS
-"""Score at which a statement goes straight to a thread."""
+"""Score from which a statement goes straight to a thread."""
 MAX_SLOW: Final = 1000
 """Maximum number of statements with a remembered score."""
 
@@ -303,7 +307,7 @@ class SqliteReader:
         return rows
 
     def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
-        """Return the rows like `fetch`, or None if it takes too long for the event loop."""
+        """Return the rows of a statement, or None if it takes too long for the event loop."""
         try:
             return run_coroutine(self._on_the_loop().fetch(sql, *arguments))
         except _TooSlowError:
@@ -358,7 +362,7 @@ class _LoopReader:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._long: dict[str, int] = {}
-        """The scores of statements that took long."""
+        """The scores of statements that took long; see `LONG_COUNTS` and `TOO_LONG`."""
         self._looks = 0
         self._reading = False
         connection.set_progress_handler(self._is_over, STEPS_PER_CHECK)

@@ -44,7 +44,10 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreUnwritableError(StoreUnavailableError):
-    """A database that can only be read; `reason` is such as `its disk is full`."""
+    """A database that can only be read at the moment.
+
+    `reason` is a clause such as `its disk is full`.
+    """
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
@@ -104,23 +107,33 @@ class Transaction(Protocol):
 
     @property
     def engine(self) -> Engine:
-        """The kind of database, for statements that gain much from a specific one."""
+        """The kind of database, for statements that are much faster in its own SQL."""
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
-        """Run a statement; return the number of changed rows. Raises StoreError."""
+        """Run a statement; return the number of changed rows.
+
+        Raises StoreError if the statement fails.
+        """
 
     async def execute_later(self, sql: str, /, *arguments: Any) -> None:
-        """Queue a statement that changes rows, to run before the next one or the commit.
+        """Queue a statement that changes rows.
 
-        Different queued statements may be combined into one: none sees the changes of another.
-        An error may be raised later. Raises StoreError.
+        It runs before the next statement that is not queued, or before the commit. Different queued
+        statements may be combined into one, in which none sees the changes of another. Raises
+        StoreError, possibly later, if a statement fails.
         """
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
-        """Run a statement once for each row of arguments. Raises StoreError."""
+        """Run a statement once for each row of arguments.
+
+        Raises StoreError if the statement fails.
+        """
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Return the rows of a statement. Raises StoreError."""
+        """Return the rows of a statement.
+
+        Raises StoreError if the statement fails.
+        """
 
     async def notify(self, channel: str, /) -> None:
         """Wake the listeners of `channel` in all processes after the commit."""
@@ -130,7 +143,10 @@ class ReadTransaction(Protocol):
     """A read-only connection, as passed to a `ReadWork` function."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Return the rows of a statement. Raises StoreError."""
+        """Return the rows of a statement.
+
+        Raises StoreError if the statement fails.
+        """
 
 
 Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
@@ -191,7 +207,7 @@ class Store(Protocol):
         """Run one statement in its own transaction; return the number of changed rows."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Return the rows of one reading statement."""
+        """Return the rows of one statement that only reads."""
 
     def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
         """Return the rows like `fetch`, or None if that requires waiting."""
@@ -204,9 +220,10 @@ class Store(Protocol):
         """
 
     async def writing_fault(self) -> str:
-        """Return the known reason why writes fail, such as `its disk is full`.
+        """Return the reason why writes fail, such as `its disk is full`.
 
-        The text is empty if no reason is known. Raises StoreError.
+        The text is empty if writes work, or if no write has failed yet. Raises StoreError if the
+        database is unavailable.
         """
 
     async def notify(self, channel: str, /) -> None:
@@ -227,7 +244,7 @@ DATABASE_CLOCK: Final[dict[Engine, str]] = {
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
     "postgresql": "(extract(epoch FROM clock_timestamp())::double precision)",
 }
-"""SQL for the time, in seconds since 1970."""
+"""The SQL expression for the current time of the database, in seconds since 1970."""
 
 
 FULL: Final = "its disk is full"
@@ -236,14 +253,15 @@ DISK_FAILS: Final = "its disk fails"
 
 _PROBE: Final = "accord_write_probe"
 _FILLER: Final = 1024 * 1024
-"""Number of characters written: more than most writes need and a full database has free."""
+"""Number of characters that a probe writes: more than most writes need, and more than a full
+database has free."""
 _MAKE: Final = f"CREATE TABLE IF NOT EXISTS {_PROBE} (filler TEXT)"
 _FILL: Final = f"INSERT INTO {_PROBE} (filler) VALUES ($1)"
 _DROP: Final = f"DROP TABLE IF EXISTS {_PROBE}"
 
 
 class Writability:
-    """The known reason why a database cannot be written, checked again by a probe."""
+    """The reason why a database cannot be written, if writes fail; a probe updates it."""
 
     __slots__ = ("reason",)
 
@@ -252,9 +270,10 @@ class Writability:
         """The reason of the last failed write; empty if writes work."""
 
     async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
-        """Probe after a failed write; return the reason if writes still fail.
+        """Probe if the last write failed; return the reason if writes still fail.
 
-        Raises StoreUnavailableError.
+        The text is empty if writes work. Raises StoreUnavailableError if the database is
+        unavailable.
         """
         if not self.reason:
             return ""
@@ -272,19 +291,28 @@ class Writability:
 
 
 async def try_writing(transaction: Transaction) -> None:
-    """Write filler data and remove it again. Raises StoreError."""
+    """Write filler data and remove it again.
+
+    Raises StoreError if the database cannot be written.
+    """
     await write_filler(transaction)
     await remove_filler(transaction)
 
 
 async def write_filler(transaction: Transaction) -> None:
-    """Write filler data, for `remove_filler` to remove. Raises StoreError."""
+    """Write filler data, for `remove_filler` to remove.
+
+    Raises StoreError if the database cannot be written.
+    """
     await transaction.execute(_MAKE)
     await transaction.execute(_FILL, "x" * _FILLER)
 
 
 async def remove_filler(transaction: Transaction) -> None:
-    """Remove the data of `write_filler`, if there is any. Raises StoreError."""
+    """Remove the data of `write_filler`, if there is any.
+
+    Raises StoreError if the database cannot be written.
+    """
     await transaction.execute(_DROP)
 
 
@@ -292,6 +320,6 @@ _CHANNEL: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 def check_channel(channel: str) -> None:
-    """Raise ValueError for a name that not every database allows."""
+    """Raise ValueError for a channel name that some databases do not allow."""
     if not _CHANNEL.fullmatch(channel):
         raise ValueError(f"{channel!r} is no channel: a-z, 0-9 and _, at most 63 of them")

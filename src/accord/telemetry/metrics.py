@@ -33,7 +33,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class Sample(Struct, frozen=True, array_like=True):
-    """One number: of a family, or of a part of a histogram, which has its own name."""
+    """One number of a metric; the parts of a histogram have names of their own."""
 
     name: str
     labels: Labels
@@ -41,7 +41,7 @@ class Sample(Struct, frozen=True, array_like=True):
 
 
 class Family(Struct, frozen=True):
-    """A metric, with the values that it has."""
+    """A metric: its kind, its description and its samples."""
 
     kind: Kind
     about: str
@@ -49,14 +49,14 @@ class Family(Struct, frozen=True):
 
 
 class Exposition:
-    """A page of metrics, written family by family."""
+    """A page of metrics for Prometheus."""
 
     def __init__(self) -> None:
         self._families: dict[str, Family] = {}
 
     @property
     def families(self) -> Mapping[str, Family]:
-        """All that was written, by name."""
+        """The metrics that were added to the page, by name."""
         return self._families
 
     def family(
@@ -69,7 +69,10 @@ class Exposition:
     def histogram(
         self, name: str, labels: Labels, bounds: Sequence[float], counts: Sequence[int], sum: float
     ) -> None:
-        """Add a histogram: `counts` has one more than `bounds`, for all values above."""
+        """Add the samples of a histogram to its metric.
+
+        `counts` has one count per bound, and a last count for values above all bounds.
+        """
         samples = self._families[name].samples
         limits = [*(repr(float(bound)) for bound in bounds), "+Inf"]
         for limit, count in zip(limits, accumulate(counts), strict=True):
@@ -77,7 +80,7 @@ class Exposition:
         samples += (Sample(f"{name}_sum", labels, sum), Sample(f"{name}_count", labels, count))
 
     def include(self, families: Mapping[str, Family], label: tuple[str, str]) -> None:
-        """Add the families of another page, marked with `label`."""
+        """Add the metrics of another page, with `label` added to each sample."""
         for name, each in families.items():
             found = self._families.setdefault(name, Family(each.kind, each.about, []))
             found.samples.extend(
@@ -105,7 +108,10 @@ def _labelled(labels: Labels) -> str:
 
 
 class Histogram:
-    """Values of one kind. `counts` has one more than `bounds`, for all above."""
+    """A histogram of values.
+
+    `counts` has one count per bound, and a last count for values above all bounds.
+    """
 
     __slots__ = ("bounds", "counts", "sum")
 
@@ -137,25 +143,29 @@ SECONDS: Final = (
 BATCH_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 UNKNOWN: Final = "(unknown)"
-"""The label for every method that does not exist."""
+"""The method label of calls to methods that do not exist."""
 OTHER: Final = "(other)"
-"""The label for everything beyond a limit."""
+"""The label that replaces further labels once a limit is reached."""
 MAX_METHODS: Final = 4_096
-"""Maximum number of methods with their own label: more than a router has, unless it changes all the
-time."""
+"""Maximum number of methods with a label of their own. Only a router that changes all the time has
+more methods."""
 MAX_CODES: Final = 64
-"""Maximum number of codes outside the catalogue with their own label."""
+"""Maximum number of error codes outside the catalogue with a label of their own."""
 
 _NAMESPACE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 class Metrics:
-    """Counts calls. One object may observe several servers, also in several threads."""
+    """An observer that counts calls.
+
+    One object may observe several servers, also in several threads.
+    """
 
     def __init__(self, *, buckets: Sequence[float] = SECONDS, namespace: str = "accord") -> None:
-        """`buckets` are the bounds of the latency histogram, in seconds.
+        """Count with `buckets` as the bounds of the latency histogram, in seconds.
 
-        Raises ValueError when they do not rise, or `namespace` cannot begin a metric's name.
+        Names of metrics begin with `namespace`. Raises ValueError if the bounds do not increase, or
+        if no metric's name can begin with `namespace`.
         """
         _check_buckets(buckets)
         if _NAMESPACE.fullmatch(namespace) is None:
@@ -164,7 +174,8 @@ class Metrics:
         self._lock = Lock()
         self._bounds = tuple(buckets)
         self._by_thread: dict[int, dict[str, _Method]] = {}
-        """By thread, as each counts for itself: a lock would cost as much as all the rest."""
+        """The counters of each thread. Threads count separately, since a lock would cost as much as
+        everything else in a call's count."""
         self._codes: set[int] = set()
         self._batches = Histogram(BATCH_SIZES)
         self._refused: Counter[str] = Counter()
@@ -195,7 +206,7 @@ class Metrics:
     # Labels
 
     def _counts(self, name: str) -> _Method:
-        """Return the counters of this thread for a method."""
+        """Return the counters of the current thread for a method."""
         with self._lock:
             methods = self._by_thread.setdefault(get_ident(), {})
             if len(methods) >= MAX_METHODS and name not in methods:
@@ -228,12 +239,15 @@ class Metrics:
         return out.encode()
 
     def write(self, out: Exposition) -> None:
-        """Put the metrics onto a page that has others too."""
+        """Add the metrics to a page, which may have other metrics too."""
         with self._lock:
             self._write(out, sorted(self._total().items()))
 
     def _total(self) -> dict[str, _Method]:
-        """Return the sum of all threads' counters, which may still grow meanwhile."""
+        """Return the counters of each method, summed over all threads.
+
+        Threads may count further calls meanwhile.
+        """
         total: dict[str, _Method] = {}
         for methods in self._by_thread.values():
             for name, counts in list(methods.items()):
@@ -293,7 +307,7 @@ class _Method:
 
     def __init__(self, bounds: tuple[float, ...], code: Callable[[Outcome], str]) -> None:
         self.code = code
-        """Gives the label of an outcome."""
+        """A function that returns the label of an outcome."""
         self.requests = 0
         self.notifications = 0
         self.errors: Counter[str] = Counter()
@@ -312,7 +326,7 @@ class _Method:
 
 
 class _Timed(Struct, gc=False):
-    """One call under way."""
+    """One call in progress."""
 
     counts: _Method
     started: float

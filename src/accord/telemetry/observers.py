@@ -1,4 +1,4 @@
-"""Several observers in the place of one; the W3C trace context of the current span."""
+"""Several observers combined into one, and the trace context of the current span."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from accord.jsonrpc.runtime.requests import log_failure, notify_batch, notify_en
 
 
 def all_of(*observers: Observer) -> Observer:
-    """Return an observer that notifies all of these, in this order.
+    """Return an observer that notifies all of these observers, in this order.
 
-    The exception of one observer is logged; the others are notified nevertheless.
+    If one observer raises an exception, it is logged, and the other observers are still notified.
     """
     return _AllObservers(observers)
 
@@ -63,7 +63,10 @@ class _AllObservations:
 
 
 def current_traceparent() -> str:
-    """Return the current span as in W3C Trace Context (section 3.2); empty if there is none."""
+    """Return the current span as a `traceparent`; empty if there is no current span.
+
+    The format is that of W3C Trace Context, section 3.2.
+    """
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return ""

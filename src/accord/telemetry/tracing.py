@@ -67,7 +67,7 @@ def trace_headers() -> dict[str, str]:
 class Tracing:
     """An observer that makes a span of every incoming call.
 
-    Handlers run with it as the current span.
+    The span is the current one while the handler runs.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class Tracing:
         return _ServerSpan(span, parent, answered=id is not UNSET, clean=self._clean)
 
     def batch_received(self, size: int) -> None:
-        """Do nothing: a batch has no span of its own; the calls in it have."""
+        """Do nothing: a batch has no span of its own, only its calls have."""
 
     def refused(self, error: RpcError) -> None:
-        """Do nothing: input that is no call has no span."""
+        """Do nothing: input that is not a call has no span."""
 
 
 class _ServerSpan:
-    """The span of one call."""
+    """The span of one incoming call."""
 
     __slots__ = ("_answered", "_clean", "_span", "_token")
 
@@ -150,9 +150,9 @@ class _ServerSpan:
 
 
 class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).call(…)`
-    """Return a peer whose calls have spans.
+    """A wrapper of a peer that makes a span of every call.
 
-    Over HTTP the other end continues the trace, if the peer was connected with
+    Over HTTP the server continues the trace if the peer was connected with
     `outgoing_headers=trace_headers`.
     """
 
@@ -161,7 +161,7 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
 
     async def call(self, method: str, params: Any = UNSET, **options: Unpack[CallOptions]) -> Any:
-        """`Peer.call`, with the same options, in a span."""
+        """Call a method as `Peer.call` does, with the same options, in a span."""
         with self._span(method) as span:
             try:
                 return await self._peer.call(method, params, **options)
@@ -174,7 +174,7 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
                 raise
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
-        """`Peer.notify`, in a span."""
+        """Send a notification as `Peer.notify` does, in a span."""
         with self._span(method):
             await self._peer.notify(method, params)
 
@@ -189,7 +189,7 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
 
 
 class OutgoingSpans:
-    """Makes spans of outgoing calls, each in an existing trace."""
+    """A maker of spans for outgoing calls that belong to existing traces."""
 
     def __init__(
         self,
@@ -197,13 +197,16 @@ class OutgoingSpans:
         *,
         clean: Callable[[str], str] = str,
     ) -> None:
-        """As for `Tracing`."""
+        """Send spans to `tracer_provider`; by default to the one that is set for the process.
+
+        `clean` removes sensitive parts from error messages.
+        """
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
         self._clean = clean
 
     @contextmanager
     def call(self, name: str, traceparent: str, attributes: Mapping[str, str]) -> Iterator[str]:
-        """Begin a span below `traceparent`; yield the traceparent to send with the call."""
+        """Begin a span as a child of `traceparent`; yield the traceparent to send."""
         parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
         with self._tracer.start_as_current_span(
             name,
@@ -224,7 +227,7 @@ class OutgoingSpans:
 
 
 def _origin(about: Context) -> tuple[current.Context, list[Link]]:
-    """Return the context of a call's parent span, and the links of its span."""
+    """Return the context of a call's parent span, and the links of the call's span."""
     origin = current.get_current()
     if "asgi.scope" not in about.state or not _span_in(origin).is_valid:
         # Else the web application is traced itself, and has read the headers. Around the
@@ -255,7 +258,10 @@ def _attributes(
 
 
 def _network(channel: ChannelInfo, side: str) -> dict[str, str | int]:
-    """Return the attributes of the other end, which is the client's or the server's `side`."""
+    """Return attributes for the transport and the address of the other end.
+
+    `side` is the role of the other end, `client` or `server`.
+    """
     attributes: dict[str, str | int] = {}
     transport = _TRANSPORTS.get(channel.scheme)
     if transport is not None:
@@ -278,11 +284,14 @@ def _fail(span: Span, kind: str, message: str) -> None:
 
 VERBS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 MAX_PATH: Final = 200
-"""Maximum number of characters recorded of text that clients choose."""
+"""Maximum number of characters of a request's path that are recorded."""
 
 
 class RequestSpans:
-    """Makes a span of every request; it is handled with that as the current one."""
+    """A maker of spans for HTTP requests.
+
+    The span is the current one while its request is handled.
+    """
 
     def __init__(
         self,
@@ -298,9 +307,9 @@ class RequestSpans:
         self._clean = clean
 
     def begin(self, request: WebRequest, route: str, channel: ChannelInfo) -> RequestSpan:
-        """Begin a span; `route` is the path with names instead of values.
+        """Begin the span of a request.
 
-        It is empty if there is none.
+        `route` is the path with parameter names instead of values; empty if no route is known.
         """
         method = request.method if request.method in VERBS else OTHER
         # Around the callbacks of our server stands what was current when it began: no caller.
@@ -332,11 +341,11 @@ class RequestSpan:
         self._token = current.attach(trace.set_span_in_context(span, parent))
 
     def left(self) -> None:
-        """Handle the exit from the stack in which the span began."""
+        """Detach the span, so that it is no longer the current one."""
         current.detach(self._token)
 
     def ended(self, status: int | None) -> None:
-        """End the span with the status of the response; None if the client was gone."""
+        """End the span with the status of the response; None if the client disconnected."""
         span = self._span
         if status is None:
             span.set_attribute("error.type", "cancelled")
@@ -359,7 +368,7 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 class PastSpans:
-    """Makes spans that end now."""
+    """A maker of spans for events that are already over."""
 
     def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
         """Send spans to `tracer_provider`; by default to the one that is set for the process."""
@@ -375,10 +384,10 @@ class PastSpans:
         place: Place = "internal",
         error: str = "",
     ) -> None:
-        """Record an event that began at a time, in seconds since 1970, and is over now.
+        """Record an event that began at `began`, in seconds since 1970, and ends now.
 
-        Its span is below `traceparent`, or else below the current span; `error` is the reason of a
-        failure.
+        The parent of its span is `traceparent`, or else the current span. `error` is the reason of
+        a failure; empty for a success.
         """
         parent = None
         if traceparent is not None:
