@@ -1,4 +1,4 @@
-"""The server's side of ASGI, in process: one request and its response, and the lifespan."""
+"""The server side of ASGI for calls in process: requests, responses, lifespan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ log = logging.getLogger("accord.exposure")
 
 
 class Exchange:
-    """One request and its response. Belongs to one call; never used twice."""
+    """One request to an application, and its response.
+
+    An exchange belongs to one call and is never used again.
+    """
 
     __slots__ = (
         "_body",
@@ -47,10 +50,15 @@ class Exchange:
         self.answered = False
         """True once the response is complete; the application may still be running."""
         self.correlation_id = ""
-        """Under this id the log has the exception that left the application, if one did."""
+        """The id of the log entry about an exception of the application; empty if there was
+        none."""
 
     async def run(self, app: App, scope: Scope) -> None:
-        """Call the application. Raises only CancelledError."""
+        """Run the application on the request.
+
+        An exception of the application becomes the error of `response`; only CancelledError is
+        raised.
+        """
         try:
             await app(scope, self.receive, self.send)
         except Exception as error:  # noqa: BLE001 - the application may raise anything
@@ -60,16 +68,19 @@ class Exchange:
                 self._settle(own_error("internal_error", f"{self._route} ended without an answer"))
 
     async def response(self) -> Response:
-        """Return the application's response. Raises `RpcError` if there is none."""
+        """Return the application's response.
+
+        Raises `RpcError` if the application fails, takes too long, or exceeds the size limit.
+        """
         return await self._outcome
 
     def time_out(self, seconds: float) -> None:
-        """Give up."""
+        """End the exchange with a timeout error."""
         got = f", {self._size:,} bytes of its answer came" if self._status else ""
         self._settle(own_error("timeout", f"{self._route} took longer than {seconds:g} s{got}"))
 
     def leave(self) -> None:
-        """Disconnect: the response is no longer needed."""
+        """Disconnect from the application: the response is no longer needed."""
         self._over = True
         if self._waker is not None:
             self._waker.set()
@@ -158,9 +169,10 @@ class Lifespan:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Wait until the application is ready. Raises RuntimeError if it reports a failure.
+        """Start the application, and wait until it is ready.
 
-        An application that does not know the protocol is ready at once.
+        An application that does not support the lifespan protocol is ready at once. Raises
+        RuntimeError if the application reports a failure.
         """
         self._task = asyncio.create_task(self._run())
         try:
@@ -171,7 +183,7 @@ class Lifespan:
             raise
 
     async def stop(self) -> None:
-        """Let the application end."""
+        """Shut the application down, and wait until it has ended."""
         if self._task is not None:
             self._ending.set()
             await self._task

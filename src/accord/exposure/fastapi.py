@@ -20,7 +20,7 @@ def is_described(route: Any) -> bool:
 
 
 def routes_of(app: Any) -> Iterable[Any]:
-    """Return all routes, with the prefixes and settings of the routers around them."""
+    """Return all routes of `app`, with the settings of the routers that contain them."""
     # Since FastAPI 0.137 included routers stay what they are, and the routes are a tree.
     contexts = getattr(routing, "iter_route_contexts", iter)
     return list(contexts(app.routes))
@@ -29,8 +29,8 @@ def routes_of(app: Any) -> Iterable[Any]:
 def document_of(app: Any) -> Mapping[str, Any] | None:
     """Return the OpenAPI document of an application or a router; None for anything else.
 
-    An application caches its document. Here it is generated again and the cache is restored:
-    reading it must not freeze the routes.
+    The document is always generated from the current routes. FastAPI would cache the first document
+    and serve it even after routes were added, so its cache is left unchanged.
     """
     if isinstance(app, FastAPI):
         kept, app.openapi_schema = app.openapi_schema, None

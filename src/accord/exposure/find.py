@@ -46,7 +46,7 @@ _METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 
 def undescribed(method: str, path: str, doc: str) -> Operation:
-    """Return the operation of a route that is known by its docstring only."""
+    """Return the operation of a route that only its docstring describes."""
     summary, _, description = doc.partition("\n")
     return Operation(
         method=method,
@@ -64,10 +64,11 @@ _GROUPS: dict[Location, str] = {
     "header": "headers",
     "cookie": "cookies",
 }
-"""The names of the objects in the nested form."""
+"""The name of the parameter for each part of the request, in the nested form."""
 
 _RANKS: tuple[Location, ...] = ("path", "query", "header", "cookie", "body")
-"""The order in which parameters keep a name that several of them have."""
+"""Locations by precedence: of several parameters with one name, the first in this order keeps the
+name."""
 
 
 def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
@@ -79,7 +80,10 @@ def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[Rou
 
 
 def nested_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
-    """Return one parameter for each part of the request, an object with the names on the wire."""
+    """Return one object parameter for each part of the request.
+
+    The members of the object have the names of the HTTP request.
+    """
     groups: dict[Location, list[RouteParameter]] = {location: [] for location in _GROUPS}
     found = []
     for each in declared:
@@ -94,7 +98,7 @@ def nested_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[R
 
 
 def plain_name(parameter: RouteParameter) -> str:
-    """Return the wire name of a parameter as an identifier, before names are made unique."""
+    """Return the wire name of a parameter as an identifier, which may not be unique."""
     wire_name = parameter.wire_name or parameter.name
     if parameter.location == "header":
         wire_name = wire_name.lower()
@@ -161,11 +165,11 @@ def find_routes(
 ) -> list[Route]:
     """Return the routes of `app` that can be called, in the order of the application.
 
-    `app` is of Starlette or FastAPI, or any ASGI application if its OpenAPI document is given as
-    `openapi`. With `nested` the parameters of a route are not one per value but `path`, `query`,
-    `headers`, `cookies` and `body`, each an object. Routes with `rpc_hidden` are included, with
-    `hidden` set. Raises `RegistrationError` for an invalid document, and for an application whose
-    routes cannot be read.
+    `app` is an application of Starlette or FastAPI, or any ASGI application if its OpenAPI document
+    is given as `openapi`. By default a route has one parameter per value; with `nested` it has up
+    to five, `path`, `query`, `headers`, `cookies` and `body`, each an object. Routes with
+    `rpc_hidden` are included, with `hidden` set. Raises `RegistrationError` for an invalid
+    document, and for an application whose routes cannot be read.
     """
     served = _served_by(app, documents=openapi is None)
     if openapi is not None:
@@ -197,7 +201,10 @@ def _served_by(app: Any, *, documents: bool) -> list[Served] | None:
 def _documented(
     openapi: Mapping[str, Any], served: list[Served]
 ) -> Iterator[tuple[Operation, Served | None]]:
-    """Yield the operations of a given document, with the application's routes for them."""
+    """Yield the operations of an OpenAPI document, each with its route in the application.
+
+    The route is None if the application has none for the operation.
+    """
     check_size(openapi)
     document = Document(openapi)
     known = {(each.method, each.path): each for each in reversed(served)}
@@ -206,7 +213,7 @@ def _documented(
 
 
 def _described(served: list[Served]) -> Iterator[tuple[Operation, Served | None]]:
-    """Yield the public routes of an application, and those with an explicit name."""
+    """Yield the operations of public routes, and of routes with an explicit name."""
     for each in served:
         if each.operation is not None:
             yield each.operation, each
@@ -241,7 +248,10 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
 def _with_path(
     parameters: tuple[RouteParameter, ...], path: str, served: Served | None
 ) -> list[RouteParameter]:
-    """Return the parameters with all of the path: mounts may add their own."""
+    """Return the parameters, including one for each name in the path.
+
+    Names that a mount adds to the path are not declared by the operation.
+    """
     known = {} if served is None else {each.wire_name: each for each in served.path_parameters}
     declared = {each.wire_name: each for each in parameters if each.location == "path"}
     found = []

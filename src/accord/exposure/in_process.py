@@ -26,7 +26,7 @@ from accord.transports.asgi.scope import App, Scope
 from accord.transports.http.heads import QUERY
 
 TRACE_CONTEXT: Final = ("traceparent", "tracestate")
-"""W3C Trace Context: headers that are always forwarded."""
+"""The headers of W3C Trace Context, which are always forwarded."""
 
 _OURS: Final = FRAMING | {
     "accept",
@@ -45,29 +45,29 @@ class InProcessLimits(Struct, frozen=True, kw_only=True):
     """The limits of a call of a route."""
 
     max_response_bytes: int = 16 * MIB
-    """Largest response; a larger one is answered -32014, and its rest not waited for."""
+    """Maximum size of a response; a call with a larger one ends at once with error -32014."""
     max_error_bytes: int = 64 * KIB
-    """Maximum part of a response's body in the data of an error."""
+    """Maximum number of bytes of a response's body in the data of an error."""
     seconds: float | None = 60.0
     """Timeout in seconds until the last byte of a response; None for no timeout."""
     max_background: int = 1_000
-    """Most calls that have been answered while the application still works on them; at this
-    limit further calls are answered -32010."""
+    """Maximum number of answered calls on which the application still works; at this limit further
+    calls end with error -32010."""
     drain_seconds: float = 10.0
-    """Time in seconds for work in the background to finish when the application is stopped."""
+    """Seconds that background work has to finish when the application is stopped."""
 
 
 class InProcess:
     """A web application whose routes are called as functions.
 
-    `forward` names the headers of the caller that are forwarded with a call, besides its trace
-    context and the credentials that the route declares: headers, cookies and query keys of its
-    security schemes. An empty `forward` forwards no credentials either. `base_url` is the URL of
-    the application as it sees it; the default is the URL of the request that led to the call, else
-    http://localhost. `root_path` is the prefix of the application's paths.
+    `forward` names headers of the caller that are forwarded with a call. The trace context is
+    forwarded too and, unless `forward` is empty, the credentials that the route declares: headers,
+    cookies and query keys of its security schemes. `base_url` is the URL at which the application
+    sees itself; the default is the URL of the request that led to the call, else http://localhost.
+    `root_path` is the prefix of the application's paths.
 
-    If the application is served elsewhere, and thereby started, calls need nothing else. Otherwise
-    `async with` starts and stops it.
+    If a server runs the application already, calls need nothing else. Otherwise start and stop the
+    application with `async with`.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class InProcess:
         self._root_path = root_path.rstrip("/")
         self._raw_root_path = quote(self._root_path).encode("ascii")
         self._plans: dict[int, RequestPlan] = {}
-        """By the identity of the route, which the plan keeps alive."""
+        """Plans by the `id` of their route, which the plan keeps alive."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
         self._lifespan: Lifespan | None = None
@@ -102,13 +102,14 @@ class InProcess:
         headers: Mapping[str, str] = _NOTHING,
         scope: Mapping[str, Any] = _NOTHING,
     ) -> Any:
-        """Return the route's response: a `msgspec.Raw` if that is JSON. Raises `RpcError`.
+        """Return the result of calling a route; a JSON response becomes a `msgspec.Raw`.
 
         Arguments may be `msgspec.Raw` too. `headers` are those of the caller, of which the allowed
         ones are forwarded. `scope` is the ASGI scope of the request that led to this call, if there
         is one: the application then sees its client, its state and its host.
 
-        Cancelling this call cancels the application's work on it.
+        Cancelling this call cancels the application's work on it. Raises `RpcError` if the call
+        fails.
         """
         plan = self.prepare(route)
         request = plan.build(arguments)
@@ -144,10 +145,10 @@ class InProcess:
             raise
 
     def prepare(self, route: Route) -> RequestPlan:
-        """Compute the parts of a route that do not depend on arguments, once.
+        """Return the plan of a route, which is computed once.
 
-        Called before the first call or by it. Raises `RegistrationError` for a route that cannot be
-        called as described.
+        `call` does this too, for a route that was not prepared before. Raises `RegistrationError`
+        for a route that cannot be called as described.
         """
         plan = self._plans.get(id(route))
         if plan is None:
@@ -179,7 +180,7 @@ class InProcess:
             self._lifespan = None
 
     async def drain(self) -> None:
-        """Let the application's background work finish, then cancel it."""
+        """Wait up to `drain_seconds` for background work, then cancel the rest."""
         loop = asyncio.get_running_loop()
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         if tasks:
@@ -239,7 +240,11 @@ class InProcess:
         headers: Mapping[str, str],
         place: _Place,
     ) -> list[Pair]:
-        """Arguments before the caller's own headers before ours."""
+        """Return the request's headers: from the arguments, the caller, and defaults.
+
+        A header from the arguments takes precedence over one from the caller, and both over a
+        default.
+        """
         taken = {name for name, _ in request.headers}
         found: list[Pair] = []
         cookies = request.cookies
@@ -269,7 +274,7 @@ _NO_CREDENTIALS: Final = RouteCredentials(NO_SECURITY)
 
 
 def _with_keys(query: bytes, credentials: RouteCredentials, outer: Mapping[str, Any]) -> bytes:
-    """Return a query with the keys that the caller's own has."""
+    """Return `query` with the credentials added that the caller's own query has."""
     keys = credentials.query(outer.get("query_string", b""), query)
     return b"&".join(filter(None, (query, keys)))
 
@@ -283,7 +288,10 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def at(cls, url: str) -> _Place:
-        """Return the place of a base URL. Raises ValueError for anything else."""
+        """Return the place for a base URL.
+
+        Raises ValueError unless `url` is an HTTP URL without a path.
+        """
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname or parts.path.rstrip("/"):
             raise ValueError(f"base_url {url!r} is not like http://example.com:8000")
@@ -292,7 +300,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, scope: Mapping[str, Any], headers: Mapping[str, str], default: _Place) -> _Place:
-        """Return the place to which the request of that scope and those headers was sent."""
+        """Return the place to which the caller's request was sent."""
         host = headers.get("host")
         return cls(
             scope.get("scheme", default.scheme),
@@ -306,7 +314,10 @@ def _basic(host: str) -> tuple[Pair, ...]:
 
 
 def _checked(names: Iterable[str]) -> list[str]:
-    """Return the names of headers to forward. Raises ValueError."""
+    """Return the names of headers to forward, in lower case.
+
+    Raises ValueError for a name that is invalid or that cannot be forwarded.
+    """
     if isinstance(names, str):
         raise ValueError(f"forward is a list of headers, not the string {names!r}")
     lowered = [name.lower() for name in names]
@@ -351,7 +362,7 @@ class Exposed:
 
 
 def _scope(context: Context) -> Mapping[str, Any]:
-    """Return the scope of the request that led to the call, as far as it is known."""
+    """Return the ASGI scope of the request that led to the call, or its known members."""
     scope: Mapping[str, Any] | None = context.state.get(SCOPE)
     if scope is not None:
         return scope
@@ -361,13 +372,13 @@ def _scope(context: Context) -> Mapping[str, Any]:
 
 
 def _query(target: str) -> bytes:
-    """Return the query of the request that opened a WebSocket."""
+    """Return the query of the URL at which a WebSocket was opened."""
     return target.partition("?")[2].encode("latin-1", "replace")
 
 
 @lru_cache(maxsize=1024)
 def _client(address: str) -> tuple[str, int] | None:
-    """Return host and port; None if there are none, as in memory."""
+    """Return the host and port in an address; None for an address without them."""
     host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()):
         return None

@@ -24,19 +24,22 @@ _MOST_SHOWN = 80
 
 
 class Entry(Struct, frozen=True):
-    """One operation of the document, with the parts that its path shares."""
+    """One operation of the document, with the parameters that its path defines."""
 
     method: str
-    """In capitals."""
+    """The HTTP method in capitals."""
     path: str
     operation: Mapping[str, Any]
     shared: list[Any]
-    """The parameters of the path."""
+    """The parameters that the path defines for all its operations."""
     place: str
 
 
 class Document:
-    """An OpenAPI document. Raises `RegistrationError` wherever it is invalid."""
+    """An OpenAPI document.
+
+    Methods raise `RegistrationError` where the document is invalid.
+    """
 
     def __init__(self, value: Mapping[str, Any], *, header_lines: bool = False) -> None:
         self._value = value
@@ -50,14 +53,14 @@ class Document:
             components.get("securitySchemes", {}), "components.securitySchemes"
         )
         self.security: Any = value.get("security", [])
-        """The security of operations that do not define their own."""
+        """The security requirements of operations that do not define their own."""
         self._definitions: dict[str, Json] = {}
-        """Schemas of the document that were asked for, converted."""
+        """Converted schemas of the document by name, as far as they were needed."""
         self._reach: dict[str, frozenset[str]] = {}
         """The definitions that each definition refers to directly."""
 
     def entries(self) -> Iterator[Entry]:
-        """Every operation, in the document's order."""
+        """Yield every operation, in the document's order."""
         paths = expect_object(self._value.get("paths", {}), "paths")
         for path, item in paths.items():
             place = f"paths.{path}"
@@ -72,7 +75,10 @@ class Document:
                     yield Entry(method.upper(), path, operation, shared, here)
 
     def resolve(self, value: Any, place: str) -> Mapping[str, Any]:
-        """Return the object at `place`, or the target of the reference there."""
+        """Return the object `value`, or its target if it is a reference.
+
+        Raises `RegistrationError`, with `place` in its message, if there is no such object.
+        """
         seen = 0
         found = expect_object(value, place)
         while "$ref" in found:
@@ -83,7 +89,7 @@ class Document:
         return found
 
     def schema(self, value: Any, place: str) -> Schema:
-        """Return a schema of the document with the definitions that it needs."""
+        """Convert a schema of the document; the result has the definitions that it needs."""
         converted, direct = self._convert(value, place)
         needed: dict[str, Json] = {}
         waiting = sorted(direct)
@@ -114,7 +120,7 @@ class Document:
         return self._definitions[name]
 
     def _convert(self, value: Any, place: str) -> tuple[Json, frozenset[str]]:
-        """Return a schema in JSON Schema 2020-12, and the names that it refers to."""
+        """Convert a schema to JSON Schema 2020-12; return it, and the names it refers to."""
         if not isinstance(value, Mapping | bool):
             raise wrong(place, f"expected a schema, found {shown(value)}")
         try:
@@ -199,7 +205,10 @@ def _version(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return an unexpected value for a message, shortened: a document may contain anything."""
+    """Return a description of an unexpected value for an error message.
+
+    It is short, as the value may be anything.
+    """
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
@@ -212,7 +221,7 @@ Place: TypeAlias = Literal["header", "query", "cookie", ""]
 
 _PLACES: Final[tuple[Place, ...]] = ("header", "query", "cookie")
 _AUTHORIZATION: Final = frozenset({"http", "oauth2", "openIdConnect"})
-"""Types whose credentials are in the Authorization header."""
+"""Types of security schemes with credentials in the Authorization header."""
 
 
 class SecurityScheme(Struct, frozen=True, kw_only=True):
@@ -220,9 +229,9 @@ class SecurityScheme(Struct, frozen=True, kw_only=True):
 
     name: str
     said: dict[str, Any]
-    """The scheme as the document has it."""
+    """The Security Scheme Object in the document."""
     place: Place = ""
-    """The place of the credentials; empty if they are not in the request, as with mutual TLS."""
+    """The part of the request with the credentials; empty if there is none, as with mutual TLS."""
     field: str = ""
     """The name of the header, query key or cookie."""
 
@@ -231,7 +240,8 @@ class Security(Struct, frozen=True, kw_only=True):
     """The authentication that a route requires."""
 
     requirements: tuple[dict[str, list[str]], ...] = ()
-    """Alternatives, each with schemes by name that are all needed, and their scopes."""
+    """Alternative requirements. Each one has the names of schemes that are required together, with
+    their scopes."""
     schemes: tuple[SecurityScheme, ...] = ()
 
 
@@ -239,7 +249,10 @@ NO_SECURITY: Final = Security()
 
 
 def read_security(document: Document, operation: Mapping[str, Any], place: str) -> Security:
-    """Return the security of an operation; by default that of the document."""
+    """Return the security requirements of an operation.
+
+    The default is the security of the document.
+    """
     said = operation.get("security", document.security)
     requirements = []
     names: dict[str, None] = {}
@@ -284,7 +297,7 @@ class RouteCredentials:
         self._keys = frozenset(fields["query"])
 
     def cookies(self, header: str) -> str:
-        """Return the cookies of a header that are credentials."""
+        """Return the cookies in a Cookie header that are credentials of the route."""
         if not self._cookies:
             return ""
         pairs = (pair.strip() for pair in header.split(";"))

@@ -49,7 +49,7 @@ _PLAIN = frozenset(
         "xml",
     }
 )
-"""Keywords of an object that is no more than its members. Other keywords, such as
+"""Keywords of an object whose members can be separate parameters. Other keywords, such as
 `additionalProperties` or `anyOf`, constrain the whole object, and keep it in one parameter."""
 
 
@@ -59,15 +59,15 @@ class Body(Struct, frozen=True, kw_only=True):
     form: BodyForm = "none"
     required: bool = False
     media_type: str = ""
-    """Empty if the document leaves it open, as `image/*` does."""
+    """The media type; empty if the document leaves it open, as `image/*` does."""
     members: tuple[RouteParameter, ...] = ()
-    """The members by their own names; empty if the body is one value."""
+    """The members of the body as parameters; empty if the body is one value."""
     whole: RouteParameter | None = None
     """The whole body as one parameter."""
 
     @property
     def flat(self) -> tuple[RouteParameter, ...]:
-        """The members; the whole body if there are none."""
+        """The members as parameters, or the whole body as one parameter."""
         return self.members or (() if self.whole is None else (self.whole,))
 
 
@@ -75,7 +75,7 @@ NO_BODY = Body()
 
 
 def read_body(document: Document, value: Any, place: str) -> Body:
-    """Return the request body at `place`."""
+    """Return the request body that `value`, at `place` in the document, describes."""
     body = document.resolve(value, place)
     content = expect_object(body.get("content", {}), f"{place}.content")
     if not content:
@@ -100,13 +100,13 @@ def read_body(document: Document, value: Any, place: str) -> Body:
 
 
 def is_json(media_type: str) -> bool:
-    """Return whether the media type means JSON."""
+    """Return whether content of the media type may be JSON."""
     plain = media_type.partition(";")[0].strip().lower()
     return plain in ("application/json", "*/*", "application/*") or plain.endswith("+json")
 
 
 def _choose(content: Mapping[str, Any]) -> tuple[str, BodyForm]:
-    """Return the media type that is easiest to write, and its form."""
+    """Return the media type that is easiest to write, and the form of its body."""
     forms = {media_type: _form(media_type) for media_type in content}
     order: tuple[BodyForm, ...] = ("json", "form", "multipart", "text", "binary")
     media_type = min(forms, key=lambda each: order.index(forms[each]))
@@ -156,7 +156,10 @@ def _member(
 
 
 def _plain_object(document: Document, value: Any, place: str) -> Mapping[str, Any] | None:
-    """Return the object with properties that `value` is, directly or by reference; else None."""
+    """Return the object schema in `value` if it only defines members; None otherwise.
+
+    References, and an `allOf` of one schema, are followed.
+    """
     for _ in range(MOST_REFERENCES):
         if not isinstance(value, Mapping):
             return None
@@ -199,7 +202,7 @@ NOT_ARGUMENTS = frozenset(
         "upgrade",
     }
 )
-"""Headers that no argument is made of. OpenAPI 3.1, section 4.8.12.1: definitions of Accept,
+"""Headers that do not become parameters. OpenAPI 3.1, section 4.8.12.1: definitions of Accept,
 Content-Type and Authorization shall be ignored; the others belong to the connection."""
 
 _STYLES: dict[Location, tuple[str, ...]] = {
@@ -208,18 +211,18 @@ _STYLES: dict[Location, tuple[str, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-"""OpenAPI 3.1, section 4.8.12.3; the first of each is the default."""
+"""The styles for each location (OpenAPI 3.1, section 4.8.12.3); the first is the default."""
 
 _RANGE = re.compile(r"[1-5]XX", re.IGNORECASE)
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """One operation of a document."""
+    """One operation of an OpenAPI document."""
 
     method: str
     path: str
     parameters: tuple[RouteParameter, ...] = ()
-    """All but the body, with the names of the wire."""
+    """All parameters except the body, with their names in the HTTP request."""
     body: Body = NO_BODY
     responses: tuple[RouteResponse, ...] = ()
     operation_id: str = ""
@@ -232,7 +235,10 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 def read_operation(document: Document, entry: Entry) -> Operation:
-    """Return the operation of `entry`. Raises `RegistrationError` if it is invalid."""
+    """Return the operation of `entry`.
+
+    Raises `RegistrationError` if the operation is invalid.
+    """
     source, place = entry.operation, entry.place
     tags = expect_array(source.get("tags", []), f"{place}.tags")
     return Operation(
@@ -263,7 +269,10 @@ def _mark(source: Mapping[str, Any], place: str) -> Mark:
 
 
 def _parameters(document: Document, entry: Entry) -> tuple[RouteParameter, ...]:
-    """Return the parameters of the path and the operation; the operation's override the path's."""
+    """Return the parameters of the operation and its path.
+
+    A parameter of the operation overrides the path's parameter of the same name.
+    """
     own = expect_array(entry.operation.get("parameters", []), f"{entry.place}.parameters")
     found: dict[tuple[str, str], RouteParameter] = {}
     for number, value in enumerate([*entry.shared, *own]):
@@ -298,7 +307,10 @@ def _parameter(document: Document, value: Any, place: str) -> RouteParameter:
 
 
 def _schema(document: Document, source: Mapping[str, Any], place: str) -> tuple[Schema, str]:
-    """Return the schema, and the style `json` if the value is sent as JSON text."""
+    """Return the schema of a parameter, and its style if that is `json`.
+
+    The style `json` means that the value is sent as JSON text. Otherwise the second part is empty.
+    """
     if "schema" in source:
         return document.schema(source["schema"], f"{place}.schema"), ""
     for media_type, value in expect_object(source.get("content", {}), f"{place}.content").items():
@@ -347,7 +359,10 @@ def _response(document: Document, code: str, value: Any, place: str) -> RouteRes
 
 
 def _status(code: str, place: str) -> int | None:
-    """Return the status, the first of a range such as `2XX`, or None for all others."""
+    """Return the status for a key of `responses`.
+
+    It is the lowest status of a range such as `2XX`, and None for `default`.
+    """
     if code == "default":
         return None
     if _RANGE.fullmatch(code):

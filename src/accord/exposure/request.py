@@ -1,8 +1,8 @@
-"""From the arguments of a call to the request that a route expects. Pure.
+"""The conversion of a call's arguments to the request that a route expects.
 
-Everything that does not depend on the arguments is computed once per route. Values are not checked
-against their schemas: the application does that. Refused are unknown and missing arguments, and
-values that cannot be written at their place in a request.
+There is no I/O here. Everything that does not depend on the arguments is computed once per route.
+Unknown and missing arguments are refused, and values that cannot be written at their place in a
+request. The application checks values against their schemas.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from accord.schema.schema import DEFINITIONS, Schema
 Pair: TypeAlias = tuple[bytes, bytes]
 
 FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
-"""Headers about the length of a request, which the request itself sets."""
+"""Headers about the length of a request, which callers cannot set."""
 
 TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-"""RFC 9110, section 5.6.2: the characters of header and cookie names."""
+"""The characters of header and cookie names (RFC 9110, section 5.6.2)."""
 
 _PLACE: Final = re.compile(r"\{([^{}:]+)(?::[^{}]*)?\}")
 _LITERAL: Final = "/:@!$&'()*+,;=~"
-"""Characters that are literal in a path, RFC 3986, section 3.3."""
+"""Characters that are not escaped in a path (RFC 3986, section 3.3)."""
 _FIELDS: Final = frozenset({"form", "multipart"})
-"""Bodies of fields with names, as a query is."""
+"""Forms of bodies that consist of named fields, as queries do."""
 _WITH_LENGTH: Final = frozenset({"POST", "PUT", "PATCH"})
-"""RFC 9110, section 8.6: methods whose requests have a content length even without content."""
+"""Methods whose requests have a content length even without content (RFC 9110, section 8.6)."""
 _TYPES: Final = {
     "string": "str",
     "integer": "int",
@@ -60,15 +60,15 @@ _TYPES: Final = {
 
 
 class Request(Struct, frozen=True, gc=False):
-    """One request, without the caller's own headers."""
+    """One HTTP request, without the headers that are forwarded from the caller."""
 
     path: str
     raw_path: bytes
     query: bytes
     headers: list[Pair]
-    """The headers of the body and of arguments."""
+    """The headers of the body, and headers made from arguments."""
     cookies: bytes
-    """The arguments in the `cookie` header."""
+    """The value of the `cookie` header that is made from arguments."""
     body: bytes
 
 
@@ -87,7 +87,10 @@ class RequestPlan:
         self.credentials = RouteCredentials(route.security)
 
     def build(self, arguments: Mapping[str, Any]) -> Request:
-        """Return the request for `arguments`. Raises `InvalidParamsError`."""
+        """Return the request for `arguments`.
+
+        Raises `InvalidParamsError` if an argument is unknown, missing, or cannot be written.
+        """
         draft = _Draft()
         problems = self._arguments.put(draft, arguments)
         if problems:
@@ -122,11 +125,12 @@ class _Draft:
 
 
 _Step: TypeAlias = Callable[[_Draft, Any], Any]
-"""Writes one value at its place. Raises UnspellableError, or returns a list of problems."""
+"""A function that writes one value at its place in the request. It raises UnspellableError, or
+returns a list of problems."""
 
 
 class _Arguments:
-    """Named values: all that a call has, or the members of one part of the nested form."""
+    """The parameters of a call, or those of one part of the request in the nested form."""
 
     def __init__(
         self,
@@ -144,7 +148,7 @@ class _Arguments:
         self._required = [each for each in parameters if each.required]
 
     def put(self, draft: _Draft, values: Mapping[str, Any]) -> list[ParamsProblem]:
-        """Write every value at its place, and return the problems."""
+        """Write every value at its place in the request; return the problems."""
         problems: list[ParamsProblem] = []
         known = 0
         for name, value in values.items():
@@ -290,7 +294,7 @@ def _check_token(route: Route, noun: str, name: str) -> None:
 
 
 class _PathPlan:
-    """A path with places for values."""
+    """The path of a route, ready to be filled with values."""
 
     def __init__(self, route: Route) -> None:
         pieces = _PLACE.split(route.path)
@@ -312,7 +316,7 @@ class _PathPlan:
             )
 
     def fill(self, values: Mapping[str, tuple[str, str]]) -> tuple[str, bytes]:
-        """Return the path, decoded and encoded."""
+        """Return the path with values filled in, decoded and percent-encoded."""
         if not self._names:
             return self._fixed
         path, raw_path = self._shown[0], self._encoded[0]
@@ -326,7 +330,7 @@ class _PathPlan:
 
 
 def _kind(value: Any) -> str:
-    """Return the kind of a value, for a message that must not repeat it."""
+    """Return the JSON type of a value, for messages that must not contain the value."""
     try:
         return json_kind(plain(value))
     except UnspellableError:
@@ -334,7 +338,7 @@ def _kind(value: Any) -> str:
 
 
 def _is_single(schema: Schema) -> bool:
-    """Return whether a schema allows neither arrays nor objects, as far as it says."""
+    """Return whether a schema allows neither arrays nor objects; False if in doubt."""
     value = schema.value
     if not isinstance(value, dict):
         return False

@@ -46,7 +46,10 @@ _FILE: Final = frozenset({"data", "filename", "mediaType"})
 
 
 def make_parts(parameter: RouteParameter, value: Any) -> list[bytes]:
-    """Return the parts for one argument; none for None. Raises UnspellableError."""
+    """Return the parts of a multipart body for one argument; none for None.
+
+    Raises UnspellableError for a value that cannot be written as a part.
+    """
     value = plain(value)
     if value is None:
         return []
@@ -70,7 +73,10 @@ def is_file(schema: Schema) -> bool:
 
 
 def described(route: Route, parameter: RouteParameter) -> RouteParameter:
-    """Return a parameter as callers give it: with a schema of files where a route takes files."""
+    """Return a parameter with the schema that callers see.
+
+    Where a route takes a file, callers give base64 text or an object.
+    """
     schema = parameter.schema
     if parameter.location != "body":
         return parameter
@@ -100,7 +106,7 @@ def described(route: Route, parameter: RouteParameter) -> RouteParameter:
 
 
 def _with_files(value: Json) -> Json:
-    """Return a schema with the object that callers give in place of a file."""
+    """Return a schema in which files are base64 text or objects."""
     if not isinstance(value, dict) or not _says_file(value):
         return value
     if value.get("format") == "binary" or "contentMediaType" in value:
@@ -149,9 +155,10 @@ def _part(name: str, more: str, content: bytes) -> bytes:
 
 
 def _boundary(parts: list[bytes]) -> str:
-    """Return a line that is in none of the parts: no text can contain its own digest.
+    """Return a boundary for a multipart body that is in none of the parts.
 
-    The same parts always get the same boundary.
+    It is a digest of the parts: no text can contain its own digest. The same parts always get the
+    same boundary.
     """
     digest = hashlib.sha256()
     for part in parts:
@@ -160,26 +167,33 @@ def _boundary(parts: list[bytes]) -> str:
 
 
 Piece: TypeAlias = Any
-"""The part of a body from one argument; each form has its own type."""
+"""The contribution of one argument to a body; each form of body has its own type of piece."""
 
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class Body(Protocol):
-    """One form of body."""
+    """An encoding of bodies for one route."""
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
-        """Return the function that makes a piece of a value; it raises UnspellableError.
+        """Return the function that converts a value of the parameter to a piece.
 
-        Raises RegistrationError.
+        The function raises UnspellableError for a value that cannot be converted. Raises
+        RegistrationError if the body cannot have the parameter.
         """
 
     def join(self, pieces: list[Piece]) -> tuple[str, bytes]:
-        """Return the content type and the content; both empty if there is no body."""
+        """Return the content type and the content of the body with these pieces.
+
+        Both are empty if there is no body.
+        """
 
 
 def choose_body(route: Route) -> Body:
-    """Return the body of a route's requests. Raises `RegistrationError`."""
+    """Return the encoding of a route's request bodies.
+
+    Raises `RegistrationError` for a route whose description of the body is invalid.
+    """
     if _PRINTABLE.fullmatch(route.body_media_type) is None:
         raise RegistrationError(f"{route} has no media type in {route.body_media_type!r}")
     match route.body:
@@ -214,7 +228,7 @@ class _NoBody:
 
 
 class _JsonBody:
-    """The members are spliced as they came, or the whole body is."""
+    """A JSON body: one argument, or an object of arguments, as the caller encoded them."""
 
     def __init__(self, route: Route) -> None:
         body = [each for each in route.parameters if each.location == "body"]
@@ -236,7 +250,7 @@ class _JsonBody:
 
 
 class _FormBody:
-    """URL-encoded fields."""
+    """A body of URL-encoded fields."""
 
     def __init__(self, route: Route) -> None:
         self._empty = (_FORM, b"") if route.body_required else ("", b"")
@@ -255,7 +269,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class _MultipartBody:
-    """Parts, of which some are files."""
+    """A multipart body; parts may be files."""
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
         return partial(make_parts, parameter)
@@ -266,7 +280,7 @@ class _MultipartBody:
 
 
 class _WholeBody:
-    """One argument that is the body."""
+    """A body that consists of one argument."""
 
     def __init__(self, content_type: str, content: Callable[[Any], bytes]) -> None:
         self._content_type = content_type

@@ -1,4 +1,7 @@
-"""From the response of an application to the result of a call, or to its error. Pure."""
+"""The conversion of an application's response to a call's result or error.
+
+There is no I/O here.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ from accord.jsonrpc.protocol.errors import RpcError, log_line, own_error
 
 REDIRECT: Final = "server_error"
 CLIENT_ERROR: Final = "validation_failed"
-"""For a status of 400 to 499 that is not in the table."""
+"""The error for a status from 400 to 499 that is not in `ERRORS`."""
 SERVER_ERROR: Final = "server_error"
-"""For a status of 500 to 599 that is not in the table."""
+"""The error for a status from 500 to 599 that is not in `ERRORS`."""
 
 ERRORS: Final[dict[int, str]] = {
     400: "invalid_params",
@@ -53,7 +56,7 @@ ERRORS: Final[dict[int, str]] = {
 
 
 def error_name(status: int) -> str:
-    """Return the catalogue's name for the error of a status, from 300 on."""
+    """Return the catalogue's error name for an HTTP status of 300 or more."""
     if status < 400:
         return REDIRECT
     return ERRORS.get(status) or (CLIENT_ERROR if status < 500 else SERVER_ERROR)
@@ -62,17 +65,18 @@ def error_name(status: int) -> str:
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _SHOULD_BE: Final = "Input should be "
 _PARSING: Final = re.compile(", (?:unable to parse|got a number)")
-"""The rest of a message is about the value that the application saw, which may be text where the
+"""The end of a message, which is about the value as the application saw it: possibly text where the
 caller sent a number."""
 
 
 def read_problems(
     route: Route, body: Any, arguments: Mapping[str, Any] = _NOTHING
 ) -> list[ParamsProblem]:
-    """Return the problems listed in a body; empty if it has no list of this form.
+    """Return the invalid parameters listed in the body of an error response.
 
-    `arguments` are those of the call; they give the type of a value, since the application sees
-    text for a number in a path, a query or a header.
+    The result is empty if the body has no list in FastAPI's form. `arguments` are those of the
+    call; they give the type of a value, since the application sees text for a number in a path, a
+    query or a header.
     """
     listed = body.get("detail") if isinstance(body, dict) else None
     if not isinstance(listed, list) or not listed or not all(map(_is_rejection, listed)):
@@ -114,7 +118,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) -> str:
-    """Return the kind of the caller's value; empty if it is unknown."""
+    """Return the JSON type of the caller's value; empty if the value is not found."""
     if parameter not in arguments:
         return ""
     try:
@@ -130,7 +134,10 @@ def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) ->
 
 
 def _place(route: Route, steps: list[Any]) -> tuple[str, str, list[Any]]:
-    """Return the caller's name for the target of `loc`, the path into it, and that path's steps."""
+    """Return the parameter that FastAPI's `loc` leads to, and the path inside it.
+
+    The parts are the parameter's name, the path as text, and the steps of the path.
+    """
     location, inside = steps[:1], steps[1:]
     for parameter in route.parameters:
         if [parameter.location] != location:
@@ -156,9 +163,9 @@ def _path(steps: Iterable[Any]) -> str:
 _NO_CONTENT: Final = frozenset({204, 205, 304})
 _WRONG_VALUES: Final = frozenset({400, 422})
 _MAX_HEADER: Final = 2_048
-"""Maximum part of a header in an error's data."""
+"""Maximum number of characters of a header in an error's data."""
 _DETAILS: Final = ("detail", "message", "title", "error")
-"""Members with an explanation in one sentence: FastAPI, RFC 9457 and common ones."""
+"""Members that may explain an error in one sentence: those of FastAPI, RFC 9457 and common ones."""
 
 _check_json = msgspec.json.Decoder(Raw).decode
 
@@ -178,11 +185,11 @@ def read_response(
     max_error_bytes: int,
     arguments: Mapping[str, Any] = _NOTHING,
 ) -> Any:
-    """Return the result of a call: a `msgspec.Raw` if the response is JSON.
+    """Return the result of a call; a JSON response becomes a `msgspec.Raw`.
 
-    Raises `RpcError` for a redirect, for an error, and for a response that cannot be a result. An
-    error contains at most `max_error_bytes` of a body. `arguments` are those of the call, for
-    errors in terms of the caller's values.
+    Raises `RpcError` for a redirect, for an error, and for a response that cannot be a result. The
+    error contains at most `max_error_bytes` of the body. `arguments` are those of the call; errors
+    about invalid values refer to them.
     """
     if not 200 <= response.status < 600:
         raise own_error(
@@ -202,7 +209,7 @@ def read_response(
 
 
 class _Head:
-    """The headers that matter here."""
+    """The headers that decide how a response is read."""
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self._fields = {name.lower(): value for name, value in headers}
@@ -336,7 +343,7 @@ def _detail(body: Any, head: _Head) -> str:
 
 
 def _hints(status: int, head: _Head) -> dict[str, Any]:
-    """Return the headers that say what to do next."""
+    """Return the headers that say where or when to try again, for an error's data."""
     hints: dict[str, Any] = {}
     location, later = head.get(b"location"), head.get(b"retry-after")
     if status < 400 and location:

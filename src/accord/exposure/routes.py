@@ -50,14 +50,14 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     slashes: bool = False
     """True if the value of a path parameter may contain slashes, as in `{rest:path}`."""
     members: tuple[RouteParameter, ...] = ()
-    """In the nested form: the argument is an object, and these are its members, by `name`."""
+    """The members by `name`, if the argument is an object of the nested form; otherwise empty."""
 
 
 class RouteResponse(Struct, frozen=True):
-    """An answer that the route documents."""
+    """A response that the route documents."""
 
     status: int | None
-    """None for the default response."""
+    """The HTTP status; None for the default response."""
     description: str = ""
     schema: Schema | None = None
     """The schema of a JSON body; None if there is no JSON body."""
@@ -65,14 +65,14 @@ class RouteResponse(Struct, frozen=True):
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """One HTTP method on one path."""
+    """One route of a web application: an HTTP method on a path."""
 
     method: str
-    """In capitals: GET, POST, …"""
+    """The HTTP method in capitals: GET, POST, …"""
     path: str
-    """From the root of the application, mounts included, with `{name}` for parameters."""
+    """The path from the root of the application, mounts included, with `{name}` for parameters."""
     parameters: tuple[RouteParameter, ...] = ()
-    """Required ones first, otherwise in the order of the application."""
+    """The parameters: required ones first, otherwise in the order of the application."""
     body: BodyForm = "none"
     body_required: bool = False
     body_media_type: str = ""
@@ -82,7 +82,7 @@ class Route(Struct, frozen=True, kw_only=True):
     """The name of the route or of its function, if there is one."""
     operation_id: str = ""
     rpc_name: str = ""
-    """The explicit name from `rpc_name` or `x-rpc-name`; it always wins."""
+    """The explicit name from `rpc_name` or `x-rpc-name`; it overrides the naming strategy."""
     hidden: bool = False
     """True if `rpc_hidden` or `x-rpc-hidden` leaves the route out."""
     tags: tuple[str, ...] = ()
@@ -122,8 +122,8 @@ NO_MARK = Mark()
 def rpc_name(name: str) -> Callable[[F], F]:
     """Name the method of this route `name`, regardless of the naming strategy.
 
-    It also includes a route that is left out by default. The function itself is not changed. Raises
-    `RegistrationError` for an invalid name.
+    A route that is left out by default is included if it has such a name. The function itself is
+    not changed. Raises `RegistrationError` for an invalid name.
     """
     check_name(name, "rpc_name")
 
@@ -135,7 +135,10 @@ def rpc_name(name: str) -> Callable[[F], F]:
 
 
 def rpc_hidden(function: F) -> F:
-    """Leave this route out. The function itself is not changed."""
+    """Mark a route so that it does not become a method.
+
+    The function itself is not changed.
+    """
     setattr(function, _ATTRIBUTE, replace(mark_of(function), hidden=True))
     return function
 
@@ -149,7 +152,10 @@ def mark_of(function: Any) -> Mark:
 
 
 def check_name(name: Any, place: str) -> str:
-    """Return `name` if it is valid. Raises `RegistrationError` that begins with `place`."""
+    """Return `name` if it is text that is not empty.
+
+    Otherwise raise `RegistrationError` with a message that begins with `place`.
+    """
     if not isinstance(name, str) or not name:
         raise RegistrationError(f"{place}: a name is a string that is not empty")
     return name
@@ -164,10 +170,10 @@ _SEPARATORS = re.compile(r"[^\w]+")
 def name_routes(
     routes: Iterable[Route], *, naming: Naming = "path", prefix: str = ""
 ) -> dict[str, Route]:
-    """Return the routes by the names of their methods, with `prefix` before each.
+    """Return the routes by method name; each name begins with `prefix`.
 
     Raises `RegistrationError` if two routes would have one name, if a name is reserved for the
-    protocol, and if the strategy finds no name.
+    protocol, or if the strategy finds no name.
     """
     named: dict[str, list[Route]] = {}
     for route in routes:
@@ -200,7 +206,7 @@ def _name(route: Route, naming: Naming) -> str:
 
 
 def _segments(route: Route) -> list[str]:
-    """Return the segments of the path, parameters by name, with `_` for other characters."""
+    """Return the segments of the path, with `_` for characters that names cannot have."""
     segments = (_SEPARATORS.sub("_", each).strip("_") for each in route.path.split("/"))
     return [each for each in segments if each]
 
@@ -235,20 +241,21 @@ _HIDDEN = ", but for those that are hidden where they are defined"
 
 
 class Select(Struct, frozen=True, kw_only=True):
-    """A condition on routes: all fields that are set must match; of several values, one must.
+    """A condition on routes: every field that is set must match.
 
-    `*` in a tag or a name matches anything; in a path, anything within a segment; at the end of a
-    path (`/api/*`), everything below; and `**`, any number of segments.
+    A field with several values matches if one value does. `*` in a tag or a name matches any text;
+    in a path, any text within a segment; at the end of a path (`/api/*`), everything below. `**`
+    matches any number of segments.
     """
 
     method: str | tuple[str, ...] = ()
     path: str | tuple[str, ...] = ()
     tag: str | tuple[str, ...] = ()
     name: str | tuple[str, ...] = ()
-    """The operation id, the route's name, or the explicit name."""
+    """A pattern for the operation id, the route's name, or the explicit name."""
 
     def matches(self, route: Route) -> bool:
-        """Return whether `route` matches."""
+        """Return whether `route` fulfils the condition."""
         return (
             _any(_verb, self.method, (route.method,))
             and _any(_path, self.path, (route.path,))
@@ -295,7 +302,7 @@ def _conditions(selection: Selection) -> Sequence[Condition]:
 def _test(
     condition: Condition, every: list[Route], routes: list[Route], purpose: str
 ) -> Callable[[Route], bool]:
-    """Return the condition as a function.
+    """Return the condition as a function of a route.
 
     Raises `RegistrationError` for a pattern that matches none of `routes`.
     """
@@ -322,7 +329,7 @@ def _parsed(text: str, purpose: str) -> Select:
 
 
 def _hint(chosen: Select, routes: list[Route]) -> str:
-    """Return the available alternatives, nearest first."""
+    """Return the end of an error message: the values that exist, most similar first."""
     if chosen.path and chosen.method:
         pattern = f"{_several(chosen.method)[0]} {_several(chosen.path)[0]}"
         known = sorted(map(str, routes))
@@ -357,7 +364,7 @@ def _any(
     patterns: str | tuple[str, ...],
     values: Iterable[str],
 ) -> bool:
-    """Return whether a value matches a pattern, or there is no pattern."""
+    """Return whether a value matches a pattern; True if there are no patterns."""
     if not patterns:
         return True
     return any(

@@ -22,14 +22,15 @@ from accord.jsonrpc.protocol.codec import REFUSALS
 from accord.jsonrpc.protocol.messages import encode
 
 _PATH_STYLES: Final = {"label": (".", ".", False), "matrix": (";", ";", True)}
-"""RFC 6570, appendix A: the first character, the separator, and whether values are named."""
+"""The styles `label` and `matrix` (RFC 6570, appendix A): the first character, the separator, and
+whether values are named."""
 _DELIMITERS: Final = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 _SEGMENT_ENDS: Final = re.compile(r"[/\\]")
 _HEADER_VALUE: Final = re.compile(
     r"(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?"
 )
 _COOKIE_VALUE: Final = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
-"""RFC 6265, section 4.1.1: cookie-octet."""
+"""The characters of a cookie's value (RFC 6265, section 4.1.1: cookie-octet)."""
 
 
 class UnspellableError(ValueError):
@@ -37,7 +38,10 @@ class UnspellableError(ValueError):
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as JSON has it: None, a bool, a number, a string, a list or a dict."""
+    """Return `value` as a JSON value: None, a bool, a number, a string, a list or a dict.
+
+    Raises UnspellableError for a `Raw` that cannot be decoded.
+    """
     if not isinstance(value, Raw):
         return msgspec.to_builtins(value, str_keys=True)
     try:
@@ -47,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """One value as text."""
+    """Return one value as text."""
     value = plain(value)
     return value if isinstance(value, str) else _json(value)
 
@@ -60,7 +64,10 @@ def _json(value: Any) -> str:
 
 
 def encoded(shown: str) -> str:
-    """Text, percent-encoded but for letters, digits and `-._~`. Raises UnspellableError."""
+    """Percent-encode text, except for letters, digits and `-._~`.
+
+    Raises UnspellableError for text with lone surrogates.
+    """
     try:
         return quote(shown, "")
     except UnicodeEncodeError:
@@ -73,8 +80,8 @@ def encoded(shown: str) -> str:
 def segment(parameter: RouteParameter, value: Any) -> tuple[str, str]:
     """Return the text of `value` in a path: decoded, and percent-encoded.
 
-    Raises UnspellableError for values that would lead to another path: an empty one, a slash where
-    none is allowed, and the segments `.` and `..`, also as others decode them.
+    Raises UnspellableError for values that would lead to another path: an empty value, a slash
+    where none is allowed, and the segments `.` and `..`, escaped or not.
     """
     value = plain(value)
     shown = "" if value is None else _in_path(parameter, value, str)
@@ -118,7 +125,7 @@ def _with_slashes(shown: str) -> str:
 def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
     """Return the `key=value` fields of a query or a form, percent-encoded; none for None.
 
-    `key` is encoded already. Raises UnspellableError.
+    `key` is encoded already. Raises UnspellableError for a value that cannot be written.
     """
     value = plain(value)
     if value is None:
@@ -134,7 +141,10 @@ def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
 
 
 def fields_of_object(parameter: RouteParameter, value: Any) -> list[str]:
-    """Return the fields of a whole query or form in one argument. Raises UnspellableError."""
+    """Return the fields of an argument that is a whole query or form.
+
+    Raises UnspellableError for a value that is not an object, or cannot be written.
+    """
     value = plain(value)
     if value is None:
         return []
@@ -164,9 +174,10 @@ def _object(parameter: RouteParameter, key: str, pairs: list[tuple[str, str]]) -
 
 
 def header_values(parameter: RouteParameter, value: Any) -> list[bytes]:
-    """Return the values of the header's lines: one, unless arrays are exploded.
+    """Return the values of a header's lines; none for None.
 
-    None for None. Raises UnspellableError.
+    There is one line, or one per item of an exploded array. Raises UnspellableError for a value
+    that a header cannot have.
     """
     value = plain(value)
     if value is None:
@@ -186,14 +197,20 @@ def header_values(parameter: RouteParameter, value: Any) -> list[bytes]:
 
 
 def header_value(shown: str) -> bytes:
-    """One line of a header. Raises UnspellableError."""
+    """Return the bytes of one header line.
+
+    Raises UnspellableError for text that a header cannot have.
+    """
     if _HEADER_VALUE.fullmatch(shown) is None:
         raise UnspellableError("what a header carries: Latin-1 on one line, no space around it")
     return shown.encode("latin-1")
 
 
 def cookie_value(value: Any) -> str | None:
-    """Return the value of a cookie; None for None. Raises UnspellableError."""
+    """Return the value of a cookie; None for None.
+
+    Raises UnspellableError for a value that a cookie cannot have.
+    """
     value = plain(value)
     if value is None:
         return None
@@ -204,7 +221,10 @@ def cookie_value(value: Any) -> str | None:
 
 
 def from_base64(value: Any) -> bytes:
-    """Return the bytes of base64 text. Raises UnspellableError."""
+    """Return the bytes of base64 text.
+
+    Raises UnspellableError for anything that is not base64 text.
+    """
     try:
         return binascii.a2b_base64(plain(value), strict_mode=True)
     except (TypeError, ValueError):
@@ -212,7 +232,10 @@ def from_base64(value: Any) -> bytes:
 
 
 def utf8(shown: str) -> bytes:
-    """Text as bytes. Raises UnspellableError."""
+    """Return text encoded as UTF-8.
+
+    Raises UnspellableError for text with lone surrogates.
+    """
     try:
         return shown.encode()
     except UnicodeEncodeError:

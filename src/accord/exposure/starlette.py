@@ -24,7 +24,8 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 
 ENDPOINT = "__accord_endpoint__"
-"""An application with this attribute, set to True, serves JSON-RPC itself: it is left out."""
+"""The name of an attribute. An application that has it with the value True serves JSON-RPC itself,
+and is left out."""
 
 MOST_MOUNTS = 32
 """Maximum depth of mounts: an application may mount itself."""
@@ -38,46 +39,51 @@ _SCHEMAS: tuple[tuple[type[Convertor[Any]], Json], ...] = (
 
 
 class Served(Struct, frozen=True, kw_only=True):
-    """One method on one path."""
+    """One HTTP method on one path, as an application serves it."""
 
     method: str
     path: str
-    """From the root, with `{name}` for parameters."""
+    """The path from the root, with `{name}` for parameters."""
     path_parameters: tuple[RouteParameter, ...]
     """All parameters of the path, including those of mounts."""
     name: str
     doc: str
     mark: Mark
     public: bool
-    """True if it is in its application's own document, or would be if there were one."""
+    """True if the application's document contains the route, or would if the application had a
+    document."""
     operation: Operation | None = None
-    """The operation of its application's own document."""
+    """The route's operation in the application's document, if there is one."""
     made_up_id: bool = False
-    """True if its operation id was generated from its name, path and method."""
+    """True if the operation id was generated from the route's name, path and method."""
 
 
 class _Level(Struct, frozen=True):
     """A level in the tree of mounts."""
 
     documents: bool
-    """True if the documents of applications are read."""
+    """True if the OpenAPI documents of applications are read."""
     prefix: str = ""
     parameters: tuple[RouteParameter, ...] = ()
     depth: int = 0
 
 
 def served_by(app: Any, *, documents: bool) -> list[Served] | None:
-    """Return the routes of `app`, or of the application inside middleware; None if unknown.
+    """Return the routes of `app`; None if they cannot be read.
 
-    With `documents`, its own document and those of mounted applications are read. Raises
-    `RegistrationError` for endless mounts.
+    `app` may be wrapped in middleware. With `documents`, the OpenAPI documents of `app` and of
+    mounted applications are read. Raises `RegistrationError` for mounts nested deeper than
+    `MOST_MOUNTS`.
     """
     inner = _application(app)
     return None if inner is None else list(_walk(inner, _Level(documents)))
 
 
 def _application(app: Any) -> Any | None:
-    """Return the Starlette application or router that `app` is, or has as `app`, as middleware."""
+    """Return the Starlette application or router inside middleware.
+
+    Return None if there is none, or if an application serves JSON-RPC itself.
+    """
     for _ in range(MOST_MOUNTS):
         if getattr(app, ENDPOINT, False) is True:
             return None
@@ -118,7 +124,7 @@ def _walk(app: Any, level: _Level) -> Iterator[Served]:
 
 
 def _fastapi() -> ModuleType | None:
-    """Return the module for FastAPI, if the program uses FastAPI."""
+    """Return the module `accord.exposure.fastapi`, if the program uses FastAPI."""
     if "fastapi" not in sys.modules:
         return None
     from accord.exposure import fastapi
@@ -127,7 +133,7 @@ def _fastapi() -> ModuleType | None:
 
 
 def _operations(app: Any, fastapi: ModuleType) -> dict[tuple[str, str], Operation]:
-    """Return the operations of the application's own document, by method and path."""
+    """Return the operations of the application's document, by method and path."""
     value = fastapi.document_of(app)
     if value is None:
         return {}
@@ -208,5 +214,5 @@ def _path_parameters(convertors: dict[str, Convertor[Any]]) -> tuple[RouteParame
 
 
 def _doc(function: Any) -> str:
-    """Return the docstring, without the YAML that Starlette allows below `---`."""
+    """Return the docstring of a function, without the YAML that Starlette allows below `---`."""
     return (inspect.getdoc(function) or "").partition("---")[0].strip()

@@ -120,21 +120,22 @@ class NamedApiOptions(ApiOptions):
 
 
 class Api:
-    """The methods of a router, with the OpenRPC document that describes them.
+    """An ASGI application that serves a router and its OpenRPC document.
 
         app.mount("/rpc", Api(router, title="Pets", version="1.0"))
 
-    Calls are POSTs to the path of the mount. Below it, `openrpc.json` is the document, which the
-    method `rpc.discover`, added to the router, returns too. Without `servers`, the document names
-    the URL of the request. `explore` is a page to read and call the methods in a browser, unless
-    `explorer` is False; `metrics` is a page for Prometheus, if it is True or a `Metrics`. Other
-    options are those of `AsgiEndpoint`.
+    Calls are POST requests to the path of the mount. Below this path, `openrpc.json` is the
+    document; the method `rpc.discover`, which is added to the router, returns it too. Without
+    `servers`, the document names the URL of the request. `explore` is a page to read about the
+    methods and call them in a browser, unless `explorer` is False; `metrics` is a page for
+    Prometheus, if the option of this name is True or a `Metrics`. Other options are those of
+    `AsgiEndpoint`.
 
-    `behind` is entered and exited with the endpoint if this is the whole application, or by `async
-    with` if something else serves its router.
+    `behind` is a context manager. It is entered and exited with the endpoint if this is the whole
+    application, or by `async with` if something else serves the router.
 
     Raises `RegistrationError` if a description does not fit its method. With `check` False, the
-    document is made at the first request for it.
+    document is not made, and so not checked, before the first request for it.
     """
 
     __accord_endpoint__: ClassVar = True

@@ -1,4 +1,4 @@
-"""`expose`: the routes of a web application as described methods, in one line."""
+"""`expose`: offer the routes of a web application as methods of an API."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def check_path(path: str) -> str:
 
 
 def mount(app: Any, endpoint: Any, path: str) -> None:
-    """Serve `endpoint` at `path` of `app`, before anything else that would match it.
+    """Mount `endpoint` at `path` of `app`, ahead of other routes that match the path.
 
-    Raises `RegistrationError` for an application of another kind.
+    Raises `RegistrationError` unless `app` is an application of Starlette or FastAPI.
     """
     routes = getattr(getattr(app, "router", None), "routes", None)
     if not isinstance(routes, list):
@@ -51,7 +51,7 @@ UNVERSIONED: Final = "0.1.0"
 
 
 def web_info(app: Any, openapi: Mapping[str, Any] | None) -> NamedApiOptions:
-    """Return the metadata of an application, or of its OpenAPI document if there is one."""
+    """Return the metadata of the API: from `openapi` if given, or else from `app`."""
     said = _attributes(app) if openapi is None else openapi
     info = _mapping(said.get("info"))
     return {
@@ -66,7 +66,7 @@ def web_info(app: Any, openapi: Mapping[str, Any] | None) -> NamedApiOptions:
 
 
 def _attributes(app: Any) -> dict[str, Any]:
-    """Return the metadata as FastAPI would write it into its document."""
+    """Return the metadata of an application in the form of an OpenAPI document."""
     info = {
         "title": getattr(app, "title", None),
         "version": getattr(app, "version", None),
@@ -131,21 +131,21 @@ def expose(
     version: str | None = None,
     **api: Unpack[ApiOptions],
 ) -> Api:
-    """Return an API with the routes of `app` as methods, called in process and described.
+    """Return an API with the routes of `app` as methods, which are called in process.
 
         expose(app, at="/rpc")
 
-    It is served `at` a path of `app` itself, if that is an application of Starlette or FastAPI;
-    otherwise mount the result, which is an ASGI application, where you like.
+    With `at`, the API is served at that path of `app`, an application of Starlette or FastAPI.
+    Otherwise mount the result, which is an ASGI application, where you like.
 
-    The routes are the current ones of `app`. They are added to `router`, which may have other
-    methods, or to a new one. `include` and `exclude` select, `naming` and `prefix` name; with
-    `nested` the parameters are grouped by their part of the request. `forward` names the caller's
-    headers that are forwarded with a call. `openapi` describes an application that is not of
-    Starlette or FastAPI. The metadata of `app` is in the document, unless the options of `Api`
-    override it.
+    Routes that are added to `app` later do not become methods. The methods are added to `router`,
+    which may have other methods, or to a new router. `include` and `exclude` select routes;
+    `naming` and `prefix` decide about the names of methods; with `nested` the parameters are
+    grouped by their part of the request. `forward` names the caller's headers that are forwarded
+    with a call. `openapi` describes an application that is not of Starlette or FastAPI. The
+    document contains the metadata of `app`, unless the options of `Api` override it.
 
-    Raises `RegistrationError` if two routes would have one name, or a pattern matches none.
+    Raises `RegistrationError` if two routes would have one name, or if a pattern matches no route.
     """
     check_options(expose, api, ApiOptions.__annotations__)
     routes = find_routes(app, openapi=openapi, nested=nested)

@@ -27,9 +27,9 @@ ProgressToken: TypeAlias = int | str
 
 
 class RequestMeta(Struct, frozen=True, gc=False):
-    """The protocol's own members of a request's `_meta`.
+    """The members of a request's `_meta` that the protocol defines.
 
-    Members that are rarely read stay raw.
+    Members that are rarely needed are not decoded.
     """
 
     progress_token: ProgressToken | UnsetType = field(name="progressToken", default=UNSET)
@@ -60,9 +60,9 @@ class Annotations(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
     audience: tuple[Role, ...] = ()
     priority: float | None = None
-    """From 0, optional, to 1, required."""
+    """The importance, from 0 (optional) to 1 (required)."""
     last_modified: str = ""
-    """ISO 8601."""
+    """The time of the last change, in ISO 8601."""
 
 
 class _Content(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -133,7 +133,7 @@ class EmbeddedResource(_Content, frozen=True, tag_field="type", tag="resource"):
 class ToolUseContent(
     Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="tool_use"
 ):
-    """Sampling: a model's request to call a tool."""
+    """A model's request to call a tool, in sampling."""
 
     id: str
     name: str
@@ -150,7 +150,7 @@ class ToolResultContent(
     tag_field="type",
     tag="tool_result",
 ):
-    """Sampling: the result of a tool call that a model requested."""
+    """The result of a tool call that a model requested, in sampling."""
 
     tool_use_id: str
     content: list[Content]

@@ -1,4 +1,4 @@
-"""Definitions of tools, resources and prompts, names of programs, and capabilities.
+"""Definitions of tools, resources and prompts; capabilities of clients and servers.
 
 An absent capability means that the feature is absent; an empty object counts as `true`.
 """
@@ -15,7 +15,7 @@ Settings: TypeAlias = dict[str, Any]
 
 
 class ListFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A feature with a list that may change."""
+    """The capability of a feature whose list may change."""
 
     list_changed: bool = False
 
@@ -38,10 +38,7 @@ _FEATURES: Final[dict[str, Feature]] = {
 
 
 def feature_of(method: str) -> Feature | None:
-    """Return the feature that a method needs.
-
-    None for methods that every server has.
-    """
+    """Return the feature that a method needs; None for methods that every server has."""
     return _FEATURES.get(method.partition("/")[0])
 
 
@@ -52,9 +49,9 @@ class ServerCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     completions: Settings | None = None
     logging: Settings | None = None
     tasks: Settings | None = None
-    """2025-11-25 only."""
+    """Support for tasks; in 2025-11-25 only."""
     extensions: dict[str, Settings] | None = None
-    """From 2026-07-28 on."""
+    """Supported extensions with their settings; from 2026-07-28 on."""
     experimental: dict[str, Settings] | None = None
 
 
@@ -81,9 +78,9 @@ class ClientCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampling: SamplingCapability | None = None
     elicitation: Elicitation | None = None
     tasks: Settings | None = None
-    """2025-11-25 only."""
+    """Support for tasks; in 2025-11-25 only."""
     extensions: dict[str, Settings] | None = None
-    """From 2026-07-28 on."""
+    """Supported extensions with their settings; from 2026-07-28 on."""
     experimental: dict[str, Settings] | None = None
 
 
@@ -115,7 +112,7 @@ class ToolAnnotations(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class ToolExecution(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """2025-11-25 only: support for calls as tasks."""
+    """Whether calls of a tool can run as tasks; in 2025-11-25 only."""
 
     task_support: TaskSupport = "forbidden"
 

@@ -2,8 +2,8 @@
 
 2026-07-28, Streamable HTTP, request metadata. A client derives the headers from the request and a
 server compares them with it, so a gateway that routes by a header and the server that reads the
-body see the same values. Knows no HTTP: servers pass headers with names in lower case, as field
-names ignore case.
+body see the same values. This module does not depend on HTTP: servers pass headers with names in
+lower case, because header names ignore case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METHOD: Final = "Mcp-Method"
 NAME: Final = "Mcp-Name"
 PARAMETER_PREFIX: Final = "Mcp-Param-"
 SESSION: Final = "Mcp-Session-Id"
-"""The handshake era only."""
+"""The header with the id of the session; in the handshake era only."""
 
 ANNOTATION: Final = "x-mcp-header"
 """The member of a parameter's schema that requests a header."""
@@ -37,10 +37,10 @@ NAME_MEMBERS: Final[Mapping[str, str]] = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""The member of the params that `Mcp-Name` repeats, by method."""
+"""The member of the params that the header `Mcp-Name` repeats, by method."""
 
 MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer in a header: every JSON reader represents it exactly."""
+"""The largest integer in a header; every JSON reader represents integers up to it exactly."""
 
 _START: Final = "=?base64?"
 _END: Final = "?="
@@ -67,11 +67,11 @@ _SCHEMAS: Final = (
 
 
 class HeaderParameter(Struct, frozen=True):
-    """A tool parameter that is repeated in a header."""
+    """A tool parameter whose value is repeated in a header."""
 
     header: str
     path: tuple[str, ...]
-    """The names of the properties that lead to it from the arguments."""
+    """The names of the properties that lead from the arguments to the parameter."""
 
     def value(self, arguments: Any) -> Any:
         """Return the parameter's value in the arguments; None if it is absent."""
@@ -83,7 +83,7 @@ class HeaderParameter(Struct, frozen=True):
 
 
 def parameter_headers(schema: Mapping[str, Any]) -> tuple[HeaderParameter, ...]:
-    """Return the parameters that an input schema wants in headers.
+    """Return the tool parameters that an input schema wants repeated in headers.
 
     Raises ValueError with the reason if an annotation is not allowed; clients then drop the tool
     from their lists.
@@ -137,7 +137,7 @@ def request_headers(
     *,
     version: str = LATEST,
 ) -> dict[str, str]:
-    """Return the headers of a request.
+    """Return the MCP headers that repeat parts of a request.
 
     Raises ValueError for an integer that is too large for a header.
     """
@@ -168,10 +168,10 @@ def check_headers(
     arguments: Mapping[str, Any] | None = None,
     parameters: Sequence[HeaderParameter] = (),
 ) -> str | None:
-    """Return the problem with a request's headers in one sentence, or None.
+    """Return the problem with a request's headers in one sentence; None if they are valid.
 
-    `version`, `method`, `name` and `arguments` are those of the body; `parameters` are those of the
-    called tool.
+    `version`, `method`, `name` and `arguments` are those in the request's body; `parameters` are
+    those of the called tool.
     """
     wrong = _compare(headers, VERSION, version) or _compare(headers, METHOD, method)
     if wrong is None and name is not None:
@@ -233,7 +233,10 @@ def _mismatch(header: str, value: str, expected: str) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """Return a value as text; None for values that no header repeats."""
+    """Return a value as header text; None for values that no header repeats.
+
+    Raises ValueError for an integer that is too large for a header.
+    """
     match value:
         case str():
             return value
@@ -254,9 +257,9 @@ def _looks_encoded(text: str) -> bool:
 
 
 def _is_primitive(schema: Mapping[str, Any]) -> bool:
-    """Return whether all values except null are strings, integers or booleans.
+    """Return whether a schema allows only strings, integers, booleans and null.
 
-    Null may be among them: the header is omitted then.
+    It must allow more than null. The header is omitted for null.
     """
     options = schema.get("anyOf", schema.get("oneOf"))
     schemas = options if isinstance(options, list) and "type" not in schema else [schema]
@@ -265,7 +268,10 @@ def _is_primitive(schema: Mapping[str, Any]) -> bool:
 
 
 def _types(schema: Any) -> list[str]:
-    """Return the type names that a flat schema allows; empty text for unknown ones."""
+    """Return the type names that a schema without combinators allows.
+
+    An empty name stands for a type that is not known.
+    """
     if not isinstance(schema, Mapping):
         return [""]
     if "type" in schema:
@@ -280,7 +286,7 @@ def _types(schema: Any) -> list[str]:
 def _annotated(
     schema: Mapping[str, Any],
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Yield all annotated schemas within one, each with its path.
+    """Yield all schemas with the annotation inside one schema, each with its path.
 
     The path is empty if no chain of `properties` leads to the schema. Only positions of schemas are
     searched: a property may have the annotation's name, and examples are data.

@@ -19,7 +19,7 @@ Method: TypeAlias = Literal["elicitation/create", "sampling/createMessage", "roo
 
 
 class InputRequest(Struct, frozen=True):
-    """An input request without an id, as results and tasks carry it."""
+    """An input request as results and tasks contain it, without an id."""
 
     method: str
     params: Raw = Raw(b"{}")
@@ -28,7 +28,7 @@ class InputRequest(Struct, frozen=True):
 class AnswerRefusedError(Exception):
     """An invalid answer to an input request.
 
-    Its text gives the reason and repeats no value.
+    The message gives the reason, and contains no value from the answer.
     """
 
 
@@ -55,7 +55,7 @@ class ElicitUrlParams(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     message: str
     url: str
     elicitation_id: str | UnsetType = UNSET
-    """2025-11-25 only, where it is required."""
+    """The id of the elicitation; in 2025-11-25 only, where it is required."""
     mode: Literal["url"] = field(default_factory=_url)
     task: TaskRequest | UnsetType = UNSET
     meta: Meta | None = field(name="_meta", default=None)

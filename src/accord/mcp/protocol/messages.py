@@ -50,13 +50,16 @@ class ListParams(Params, frozen=True, kw_only=True):
 
 
 class TaskRequest(Struct, frozen=True):
-    """2025-11-25: the part of a request that asks to run it as a task."""
+    """The member of a request that asks to run it as a task (2025-11-25)."""
 
     ttl: int | UnsetType = UNSET
 
 
 class AnswerableParams(Params, frozen=True, kw_only=True, rename="camel"):
-    """Params of requests with input requests (2026-07-28, MRTR)."""
+    """Params of requests that a server may answer with input requests.
+
+    See 2026-07-28, multi round-trip requests (MRTR).
+    """
 
     input_responses: dict[str, Raw] | UnsetType = UNSET
     request_state: str | UnsetType = UNSET
@@ -112,14 +115,14 @@ class SetLevelParams(Params, frozen=True, kw_only=True):
 
 
 class SubscriptionFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """2026-07-28: the notifications that a client subscribes to."""
+    """The notifications that a client subscribes to (2026-07-28)."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
     resource_subscriptions: list[str] = []
     task_ids: list[str] = []
-    """Tasks extension: the tasks with status notifications."""
+    """The ids of tasks with status notifications (tasks extension)."""
 
 
 class ListenParams(Params, frozen=True, kw_only=True):
@@ -145,7 +148,7 @@ class UpdatedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CancelledParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     request_id: RequestId | UnsetType = UNSET
-    """Absent in 2025-11-25 where a task is meant."""
+    """The id of the cancelled request; absent in 2025-11-25 where a task is cancelled."""
     reason: str = ""
     meta: Meta | None = field(name="_meta", default=None)
 
@@ -155,7 +158,7 @@ class ProgressParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     progress: float
     total: float | None = None
     message: str = ""
-    """From 2025-03-26 on."""
+    """A message about the progress; from 2025-03-26 on."""
     meta: Meta | None = field(name="_meta", default=None)
 
 
@@ -169,7 +172,7 @@ class LogParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ElicitationCompleteParams(Struct, frozen=True, kw_only=True, rename="camel"):
     """Params of `notifications/elicitation/complete`, 2025-11-25.
 
-    The user has finished with the page.
+    The notification says that the user has finished with the page.
     """
 
     elicitation_id: str
@@ -181,15 +184,15 @@ COMPLETE: Final = "complete"
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Members of any result."""
+    """Members that any result has."""
 
     meta: Meta | None = field(name="_meta", default=None)
     result_type: str = COMPLETE
-    """2026-07-28, overview: an absent one means `complete`."""
+    """The kind of result; an absent one means `complete` (2026-07-28, overview)."""
 
 
 class CacheableResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """From 2026-07-28 on: results that clients may cache."""
+    """A result that clients may cache, from 2026-07-28 on."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: CacheScope | UnsetType = UNSET
@@ -234,7 +237,7 @@ class GetPromptResult(Result, frozen=True, kw_only=True, omit_defaults=True, ren
 
 class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     values: list[str]
-    """At most 100."""
+    """The suggested values, at most 100."""
     total: int | UnsetType = UNSET
     has_more: bool | UnsetType = UNSET
 
@@ -248,9 +251,9 @@ def _input_required() -> str:
 
 
 class InputRequiredResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """From 2026-07-28 on: a request for input.
+    """A result that asks for input, from 2026-07-28 on.
 
-    The client repeats its request with answers to these questions.
+    The client repeats its request with answers to the input requests.
     """
 
     # From a factory, so that the encoder does not omit it as a default.
@@ -291,7 +294,11 @@ Profile: TypeAlias = Literal["standard", "extended"]
 
 
 class Case(Struct, frozen=True):
-    """The codes of one failure, and its HTTP status in the stateless era."""
+    """The error codes of one kind of failure, and its HTTP status.
+
+    `handshake` and `stateless` are the codes in these eras, `extended` is the code of the extended
+    profile. The status is for the stateless era.
+    """
 
     handshake: int
     stateless: int
@@ -348,7 +355,7 @@ CASES: Final = {
 def failure(
     case: str, message: str, *, era: Era, profile: Profile = "standard", **data: Any
 ) -> RpcError:
-    """Return the error for `case` in the codes of the client's era."""
+    """Return the error for a key of `CASES`, with the code of the client's era."""
     codes = CASES[case]
     if era is Era.STATELESS:
         code = codes.stateless
@@ -360,7 +367,7 @@ def failure(
 def request_error(
     fault: RequestFault, *, era: Era, profile: Profile, of: RpcError | None = None
 ) -> RpcError:
-    """Return the error for a batch, or for a request with a refused id.
+    """Return the error for a refused batch, or for a request with a refused id.
 
     `of` is the error that JSON-RPC has for a batch.
     """
@@ -382,9 +389,9 @@ _FAULTS: Final[dict[RequestFault, tuple[str, str]]] = {
 
 
 def standard_reason(code: int, era: Era) -> str | None:
-    """Return the standard's name for a code.
+    """Return the name in the MCP specification for an error code.
 
-    None where it is the same as in the catalogue.
+    Return None if the name is the same as in Accord's catalogue.
     """
     return _STANDARD[era].get(code)
 
@@ -400,6 +407,6 @@ _STANDARD: Final[dict[Era, dict[int, str]]] = {
 
 
 def case_of(data: Any) -> Case | None:
-    """Return the case that the data of an error names; None for errors of an application."""
+    """Return the case that an error's data names; None if it names none."""
     reason = data.get("reason") if isinstance(data, dict) else None
     return CASES.get(reason) if isinstance(reason, str) else None

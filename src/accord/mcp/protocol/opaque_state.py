@@ -26,7 +26,7 @@ def encode_cursor(start: int) -> str:
 
 
 def decode_cursor(cursor: str) -> int | None:
-    """Return the first item of a cursor's page; None for a foreign cursor."""
+    """Return the number of the first item on a cursor's page; None for an invalid cursor."""
     if len(cursor) > MAX_LENGTH or not cursor.isascii():
         return None
     try:
@@ -41,7 +41,7 @@ def decode_cursor(cursor: str) -> int | None:
 
 MIN_KEY_BYTES: Final = 32
 MAX_SEALED: Final = 64 * 1024
-"""Default limit of a sealed text, in characters."""
+"""Default maximum length of a sealed text in characters."""
 
 Refusal: TypeAlias = Literal[
     "too_large", "malformed", "forged", "expired", "other_principal", "other_request"
@@ -65,10 +65,10 @@ class SealError(ValueError):
 
 
 class Sealer:
-    """A seal with key rotation.
+    """A sealer of texts, with key rotation.
 
-    Seals with the first of its keys and opens texts that were sealed with any of them, so keys can
-    be replaced while clients hold state. Raises ValueError for missing or short keys.
+    It seals with the first of its keys and opens texts that were sealed with any of them, so keys
+    can be replaced while clients hold state. Raises ValueError for missing or short keys.
     """
 
     def __init__(self, keys: Sequence[bytes], *, max_sealed: int = MAX_SEALED) -> None:
@@ -88,10 +88,10 @@ class Sealer:
         now: float,
         ttl: float,
     ) -> str:
-        """Return a sealed text for this principal and this request.
+        """Return the payload as a sealed text for this principal and this request.
 
-        It can be opened until `ttl` seconds from now, by a repetition of the request. Raises
-        ValueError for a payload that makes it too long.
+        The text can be opened until `ttl` seconds after `now`, by a repetition of the request.
+        Raises ValueError if the sealed text would be too long.
         """
         key = self._keys[0]
         bound = _principal(key, principal) + _request(key, method, digest)
@@ -107,9 +107,10 @@ class Sealer:
     def open(
         self, text: str, *, principal: str | None, method: str, digest: bytes, now: float
     ) -> bytes:
-        """Return the payload.
+        """Return the payload of a sealed text.
 
-        Raises `SealError`.
+        Raises `SealError` if the text is invalid, has expired, or was sealed for another principal
+        or another request.
         """
         body, key = self._unsealed(text)
         expires, principal_digest, what = (
@@ -126,7 +127,10 @@ class Sealer:
         return body[_TIME + 2 * _BINDING :]
 
     def _unsealed(self, text: str) -> tuple[bytes, bytes]:
-        """Return the body under the seal, and the key that sealed it."""
+        """Check the seal of a text; return the sealed body and the key.
+
+        Raises `SealError` if the text is too long, malformed, or not sealed with one of the keys.
+        """
         if len(text) > self._max_sealed:
             raise SealError("too_large")
         if not _SEAL_FORM.fullmatch(text) or len(text) % 4 == 1:

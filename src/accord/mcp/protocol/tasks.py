@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from accord.mcp.protocol.messages import Params, Result
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
-"""The extension of 2026-07-28, a member of `extensions` of both ends' capabilities."""
+"""The name of the tasks extension (2026-07-28) in the capabilities of clients and servers."""
 
 TaskStatus: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
@@ -35,13 +35,13 @@ def is_over(status: TaskStatus) -> bool:
 
 
 class TaskParams(Params, frozen=True, kw_only=True, rename="camel"):
-    """Params of `tasks/get` and `tasks/cancel`; in the first form of `tasks/result`."""
+    """Params of `tasks/get`, `tasks/cancel` and, in 2025-11-25, `tasks/result`."""
 
     task_id: str
 
 
 class UpdateTaskParams(TaskParams, frozen=True, kw_only=True, rename="camel"):
-    """Params of `tasks/update`, 2026-07-28: answers by question key."""
+    """Params of `tasks/update`, 2026-07-28, with answers by the key of their question."""
 
     input_responses: dict[str, Raw]
 
@@ -53,17 +53,17 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     task_id: str
     status: TaskStatus
     created_at: str
-    """ISO 8601."""
+    """The time of creation, in ISO 8601."""
     last_updated_at: str
     ttl: int | None
     """Milliseconds from creation until the task is removed; None for never."""
     poll_interval: int | UnsetType = UNSET
-    """Milliseconds."""
+    """The suggested interval between two polls, in milliseconds."""
     status_message: str = ""
 
 
 class CreateTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The answer to a request that asked for a task."""
+    """The result of a request that asked to run as a task."""
 
     task: Task
 
@@ -89,7 +89,7 @@ class ListTasksResult(Result, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class RelatedTask(Struct, frozen=True, rename="camel"):
-    """The member of `_meta` that names the task of a message."""
+    """The member of `_meta` with the task that a message belongs to."""
 
     task_id: str
 
@@ -111,7 +111,7 @@ def _task() -> str:
 
 
 class TaskCreated(_ExtensionTask, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The answer to a call that became a task."""
+    """The result of a call that the server runs as a task."""
 
     status: TaskStatus
     # From a factory, so that the encoder does not omit it as a default.
@@ -131,16 +131,16 @@ class InputRequiredTask(
     tag="input_required",
 ):
     input_requests: dict[str, Raw]
-    """All open questions; a key is never reused during the life of a task."""
+    """All open questions by key; a key is never reused during the life of a task."""
 
 
 class CompletedTask(_ExtensionTask, frozen=True, kw_only=True, tag_field="status", tag="completed"):
     result: Raw
-    """The result that the request would have had."""
+    """The result that the request would have had without a task."""
 
 
 class TaskError(Struct, frozen=True, omit_defaults=True):
-    """The error that the request would have had."""
+    """The error that the request would have had without a task."""
 
     code: int
     message: str

@@ -1,7 +1,8 @@
 """URI templates (RFC 6570, all levels): parsed, expanded and matched.
 
-RFC 6570 leaves matching to others. A template matches every URI that it can expand to; the rules in
-`match` decide which part of a URI each variable gets.
+RFC 6570 does not define matching. Here a template matches every URI that it can expand to. Each
+expression gets the longest part of the URI that lets the rest of the template match, preferably
+with the next expression present.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 MAX_TEMPLATE: Final = 8_192
-"""The limit of a template, in characters."""
+"""Maximum length of a template in characters."""
 MAX_EXPRESSIONS: Final = 64
 
 _PIECE: Final = re.compile(r"\{([^{}]*)\}|([^{}]+)")
@@ -75,7 +76,7 @@ Part: TypeAlias = str | Expression
 def parse(text: str) -> tuple[Part, ...]:
     """Return the parts of a template.
 
-    Raises ValueError for a malformed one.
+    Raises ValueError for a malformed template.
     """
     if len(text) > MAX_TEMPLATE:
         raise ValueError(
@@ -105,7 +106,7 @@ def escape(text: str, *, reserved: bool = False) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the value of an escaped text.
+    """Return escaped text with its escapes decoded.
 
     Raises UnicodeDecodeError for bytes that are not UTF-8.
     """
@@ -137,7 +138,7 @@ def _expression(template: str, text: str) -> Expression:
 
 
 MAX_URI: Final = 8_192
-"""The limit of a URI to match, in characters."""
+"""Maximum length in characters of a URI to match."""
 
 Value: TypeAlias = str | list[str] | dict[str, str]
 Values: TypeAlias = dict[str, Value]
@@ -149,14 +150,14 @@ _ANYTHING: Final = re.compile(r".*", re.DOTALL)
 
 
 class Matcher:
-    """The matcher of one template."""
+    """A matcher of URIs against one template."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._literal = parts[0] if parts and isinstance(parts[0], str) else ""
         self._steps = [_Literal(it) if isinstance(it, str) else _Hole(it) for it in _grouped(parts)]
 
     def match(self, uri: str) -> Values | None:
-        """Return the variables of a matching URI; None for any other."""
+        """Return the values of variables in a matching URI; None for any other URI."""
         if len(uri) > MAX_URI:
             return None
         if not uri.isascii():
@@ -177,10 +178,10 @@ class Matcher:
             return None
 
     def _take(self, uri: str, rests: Iterable[tuple[int, int]]) -> Values | None:
-        """Return the variables, step by step.
+        """Return the values of variables, found step by step.
 
-        `rests` has two bit sets per step: the positions from which the rest can match, and those
-        from which it can match with the next step present.
+        `rests` has two bit sets per step: the positions after it from which the rest can match, and
+        those from which the rest can match with the next step present.
         """
         found: list[tuple[TemplateVariable, Value]] = []
         position = 0
@@ -201,7 +202,10 @@ class _Literal:
         self._text = text
 
     def present(self, uri: str, after: int) -> int:
-        """Return the positions from which it can end at one of `after`."""
+        """Return the positions at which the literal begins and ends at one of `after`.
+
+        Positions are bit sets.
+        """
         found, position = 0, uri.find(self._text)
         while position >= 0:
             found |= 1 << position
@@ -216,7 +220,10 @@ class _Literal:
 
 
 class _Hole:
-    """An expression, or several of one query: an optional sign, then characters."""
+    """The part of a URI for an expression, or for adjacent expressions of one query.
+
+    It is an optional sign, such as `?`, followed by characters.
+    """
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
         self._operator = expressions[0].operator
@@ -227,7 +234,10 @@ class _Hole:
         self._kind = self._characters()
 
     def present(self, uri: str, after: int) -> int:
-        """Return the positions from which it is present and ends at one of `after`."""
+        """Return the positions at which a match begins and ends at one of `after`.
+
+        Positions are bit sets. Empty matches do not count.
+        """
         inside = self._reaching(uri, after)
         if not self._signs:
             return inside
@@ -235,9 +245,10 @@ class _Hole:
         return signs & ((inside | after) >> 1)
 
     def end(self, uri: str, position: int, after: int, preferred: int) -> int:
-        """Return the end of a match that begins at `position`.
+        """Return the end of the match that begins at `position`.
 
-        The longest one that lets the rest match, and preferably with the next step present.
+        It is the last position from which the rest can match, preferably with the next step
+        present.
         """
         least = position + 1
         if self._signs and uri[position:least] not in tuple(self._signs):
@@ -248,7 +259,7 @@ class _Hole:
         return ((ends & preferred) or ends or 1 << position).bit_length() - 1
 
     def values(self, text: str) -> list[tuple[TemplateVariable, Value]] | None:
-        """Return the variables of a match; None if the text is invalid."""
+        """Return the values of variables in a match; None if the text is invalid."""
         if not text:
             return []
         inside = text[1:] if self._signs else text
@@ -270,7 +281,10 @@ class _Hole:
                 return _SEGMENT
 
     def _reaching(self, uri: str, after: int) -> int:
-        """Return the positions with one or more characters up to one of `after`."""
+        """Return the positions from which one or more characters lead to one of `after`.
+
+        Positions are bit sets.
+        """
         found = 0
         for run in self._kind.finditer(uri):
             ends = (after >> (run.start() + 1)) & ((1 << (run.end() - run.start())) - 1)
@@ -310,9 +324,9 @@ class _Hole:
 
 
 def _grouped(parts: Iterable[Part]) -> list[str | list[Expression]]:
-    """Return the parts, with neighbours in a query as one.
+    """Return the parts, with adjacent expressions of a query combined.
 
-    Their variables may be in any order.
+    The variables of a query may be in any order.
     """
     grouped: list[str | list[Expression]] = []
     for part in parts:
@@ -331,7 +345,7 @@ def _is_query(expression: Expression) -> bool:
 
 
 def _agreed(found: Iterable[tuple[TemplateVariable, Value]]) -> Values | None:
-    """Return the values by name; None if two of them differ."""
+    """Return the values by name; None if one name has different values."""
     values: Values = {}
     prefixes: list[tuple[TemplateVariable, Value]] = []
     for variable, value in found:
@@ -348,13 +362,13 @@ def _agreed(found: Iterable[tuple[TemplateVariable, Value]]) -> Values | None:
 
 Scalar: TypeAlias = str | int | float
 Expandable: TypeAlias = Scalar | Sequence[Scalar | None] | Mapping[str, Scalar | None] | None
-"""Values of a variable. None, an empty list and an empty mapping count as absent."""
+"""The value of a variable. None, an empty list and an empty mapping count as absent."""
 
 
 class UriTemplate:
-    """A template such as `weather://{city}{?units}`.
+    """A URI template such as `weather://{city}{?units}`.
 
-    Raises ValueError for a malformed one.
+    Raises ValueError for a malformed template.
     """
 
     def __init__(self, text: str) -> None:
@@ -370,14 +384,14 @@ class UriTemplate:
         self._matcher = Matcher(self._parts)
 
     def match(self, uri: str) -> Values | None:
-        """Return the variables of a URI that the template can expand to.
+        """Return the values of variables in a URI that the template can expand to.
 
-        None for any other. See the module for the rules.
+        Return None for any other URI. The module's docstring has the rules.
         """
         return self._matcher.match(uri)
 
     def expand(self, values: Mapping[str, Expandable]) -> str:
-        """Return the expanded URI.
+        """Return the URI that the template expands to with these values.
 
         Raises ValueError for a list or a mapping where the template wants a prefix of a text.
         """
@@ -397,7 +411,7 @@ def _expanded(expression: Expression, values: Mapping[str, Expandable]) -> str:
 
 
 def _texts(operator: Operator, variable: TemplateVariable, value: Expandable) -> Iterator[str]:
-    """Yield a variable's texts, to be joined by the operator's separator."""
+    """Yield the expanded texts of a variable; the operator's separator joins them."""
     if value is None:
         return
     if isinstance(value, str | int | float):
@@ -423,7 +437,10 @@ def _exploded(operator: Operator, variable: str, name: str | None, text: str) ->
 def _pairs(
     operator: Operator, value: Sequence[Scalar | None] | Mapping[str, Scalar | None]
 ) -> list[tuple[str | None, str]]:
-    """Return the escaped members, with their names if the value is a mapping."""
+    """Return the escaped members of a list or a mapping.
+
+    Each member is a name and a value; the name is None for a list.
+    """
     named = value.items() if isinstance(value, Mapping) else ((None, it) for it in value)
     return [
         (

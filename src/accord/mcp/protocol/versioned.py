@@ -1,7 +1,7 @@
 """Values in the form of one version of the protocol.
 
-Programs use the newest form of each value. Two tables list the members that came or went with a
-version; a version gets no members that it lacks. Content of a kind that a version lacks becomes
+Programs use the newest form of each value. Two tables list the members that a version added or
+removed; members that a version lacks are left out. Content of a kind that a version lacks becomes
 content of another kind.
 """
 
@@ -131,13 +131,13 @@ UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
     ServerCapabilities: {"tasks": V2025_11_25},
     Tool: {"execution": V2025_11_25},
 }
-"""The last version that has a member."""
+"""The last version that has a member, for members that were removed."""
 
 
 def in_version(version: str, value: S) -> S:
     """Return `value` without the members that `version` does not have.
 
-    Includes the members of inner values.
+    Values inside `value` are changed in the same way.
     """
     left_out = _left_out(version, type(value))
     changes = {}
@@ -152,7 +152,8 @@ def in_version(version: str, value: S) -> S:
 def result_in(version: str, result: R) -> R:
     """Return a result in the form that a client of `version` can read.
 
-    The result may be our own or another server's. Its sender adds that it is complete.
+    The result may come from this program or from another server. The member `resultType` of a
+    complete result is added when the result is sent.
     """
     # The encoder omits the constant itself, but not an equal text that was decoded.
     own = result.result_type is COMPLETE
@@ -192,7 +193,7 @@ def _inside(version: str, value: Any) -> Any:
 
 
 def _of_known_kind(version: str, value: Struct) -> Struct:
-    """Return content of a kind that the version has."""
+    """Return content of a kind that the version has, converted if necessary."""
     if isinstance(value, AudioContent) and version < V2025_03_26:
         contents = ResourceContents(uri=AUDIO_URI, mime_type=value.mime_type, blob=value.data)
         return EmbeddedResource(resource=contents, annotations=value.annotations)

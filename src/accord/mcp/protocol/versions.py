@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Era(Enum):
-    """The set of rules for a message."""
+    """A set of rules for messages that several versions of the protocol share."""
 
     HANDSHAKE = "handshake"
     STATELESS = "stateless"
@@ -34,7 +34,7 @@ LATEST: Final = VERSIONS[-1]
 
 
 def era(version: str) -> Era:
-    """Return the era of a version, known or not.
+    """Return the era of a version, which need not be a supported version.
 
     Versions newer than all handshake versions are stateless.
     """
@@ -42,9 +42,9 @@ def era(version: str) -> Era:
 
 
 def negotiate(requested: str) -> str:
-    """Return the version that a server answers `initialize` with.
+    """Return the version with which a server answers `initialize`.
 
-    2025-11-25, lifecycle: the requested one if it is supported, else another supported one, which
-    should be the latest. A stateless version cannot be negotiated by a handshake.
+    2025-11-25, lifecycle: it is the requested version if that is supported, else another supported
+    version, which should be the latest. A stateless version cannot be negotiated by a handshake.
     """
     return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
