@@ -1,7 +1,8 @@
-"""Events, which are the history of a run, and commands to the outside.
+"""The events in the history of a run, and the commands that a run sends.
 
-Some events arrive from outside, the others come from `decisions`; all are recorded, so a history
-always leads to the same state. Commands are sent in the transaction that records their events.
+Some events arrive from outside the run, others are made by `decisions`. All are recorded, so the
+same history always leads to the same state. A command is sent in the transaction that records its
+event.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class _Event(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class RunStarted(_Event, frozen=True, tag="run_started"):
-    """The run was started; `depth` is the number of runs above it."""
+    """The run was started; `depth` is the number of its ancestor runs."""
 
     input: Any = None
     depth: int = 0
 
 
 class TaskSucceeded(_Event, frozen=True, tag="task_succeeded"):
-    """An agent, a call or a child run succeeded."""
+    """A task of the run (a call or a child run) succeeded."""
 
     task: str
     output: Any = None
@@ -41,7 +42,7 @@ class TaskSucceeded(_Event, frozen=True, tag="task_succeeded"):
 
 
 class TaskFailed(_Event, frozen=True, tag="task_failed"):
-    """An agent, a call or a child run failed for good."""
+    """A task of the run (a call or a child run) failed and is not retried."""
 
     task: str
     error: Failure
@@ -49,14 +50,14 @@ class TaskFailed(_Event, frozen=True, tag="task_failed"):
 
 
 class TaskAsked(_Event, frozen=True, tag="task_asked"):
-    """An agent needs input: a signal named after the step's key continues it."""
+    """An agent asked for input, which a signal named by the step's key provides."""
 
     task: str
     prompt: Any = None
 
 
 class SignalReceived(_Event, frozen=True, tag="signal_received"):
-    """A signal for a step that waits for its name, now or later."""
+    """A signal arrived, for a step that waits for this name now or will do so later."""
 
     name: str
     id: str
@@ -93,10 +94,11 @@ class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
 
 
 class RetryRequested(_Event, frozen=True, tag="retry_requested"):
-    """A request to continue a failed or cancelled run, or to run it again from a step.
+    """A request to continue an ended run, or to run it again from a step.
 
-    Requests of schema 1 always name a step, and keep their old meaning; see `retry`. A parent run
-    that retries its child gives `parent_task`, the task that waits for the child from now on.
+    Requests of schema 1 always name a step, and restart the run there; see `retry`. When a parent
+    run retries the step of a child run, the request to the child has `parent_task`, the task that
+    waits for the child from then on.
     """
 
     schema: int = SCHEMA
@@ -109,10 +111,10 @@ class RetryRequested(_Event, frozen=True, tag="retry_requested"):
 
 
 class StepStarted(_Event, frozen=True, tag="step_started"):
-    """A step started, with the values of its expressions.
+    """A step started; the event has the values of the step's expressions.
 
-    These are the input of a task, the choice of a condition (None for no list), the items of a
-    loop, or the time when a wait ends.
+    Depending on the type of the step, these are the input of a task, the label of the list that a
+    condition selects (None for no list), the items of a loop, or the time at which a wait ends.
     """
 
     key: str
@@ -133,7 +135,7 @@ class StepFailed(_Event, frozen=True, tag="step_failed"):
 
 
 class RoundStarted(_Event, frozen=True, tag="round_started"):
-    """The condition of `while` is true, so another round started."""
+    """The `while` condition of a loop is true, so its next round started."""
 
     key: str
 
@@ -146,13 +148,13 @@ class StepSettled(_Event, frozen=True, tag="step_settled"):
 
 
 class TaskContinued(_Event, frozen=True, tag="task_continued"):
-    """An agent got the input that it requested."""
+    """The input that an agent asked for is sent to it."""
 
     key: str
 
 
 class TimerFired(_Event, frozen=True, tag="timer_fired"):
-    """A wait ended, or a step exceeded its deadline."""
+    """The time of a wait was reached, or a step exceeded its deadline."""
 
     key: str
     kind: Literal["wake", "deadline"]
@@ -187,7 +189,7 @@ _EVENT_DECODER: json.Decoder[Event] = json.Decoder(Event)
 
 
 def type_of(event: Event) -> str:
-    """Return the type of an event, as it is stored."""
+    """Return the name of an event's type, as in stored events."""
     return str(event.__struct_config__.tag)
 
 
@@ -197,7 +199,10 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(data: bytes) -> Event:
-    """Decode an event. Raise NewerSchemaError or msgspec.DecodeError."""
+    """Decode an event from JSON.
+
+    Raise NewerSchemaError if a newer release wrote it, msgspec.DecodeError if it is invalid.
+    """
     return decode(_EVENT_DECODER, data)
 
 
@@ -207,9 +212,10 @@ class _Command(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class _Call(_Command, frozen=True, kw_only=True):
-    """A call, answered by TaskSucceeded, TaskFailed or TaskAsked.
+    """A call to something outside the run, answered by an arriving event.
 
-    Without `retry`, the retry policy of the target applies.
+    The event is TaskSucceeded, TaskFailed or TaskAsked. If `retry` is None, the retry policy of the
+    target applies.
     """
 
     step: str
@@ -217,7 +223,7 @@ class _Call(_Command, frozen=True, kw_only=True):
     retry: Retry | None = None
     deadline: float | None = None
     resumes: str = ""
-    """The task whose call, of unknown outcome, is repeated with the same message id."""
+    """The earlier task whose call, of unknown outcome, is repeated with the same message id."""
 
 
 class CallAgent(_Call, frozen=True, kw_only=True, tag="call_agent"):
@@ -245,15 +251,15 @@ class CallMethod(_Call, frozen=True, kw_only=True, tag="call_method"):
 
 
 class CallPlugin(_Call, frozen=True, kw_only=True, tag="call_plugin"):
-    """Run a step of a type that a plugin adds."""
+    """Call the function of a step type that a plugin adds."""
 
     plugin: str
 
 
 class StartChild(_Command, frozen=True, tag="start_child"):
-    """Start a run of another workflow, answered by TaskSucceeded or TaskFailed when it ends.
+    """Start a child run, whose end is reported by TaskSucceeded or TaskFailed.
 
-    Without `version`, the newest version is run.
+    If `version` is None, the newest active version of the workflow is used.
     """
 
     step: str
@@ -262,11 +268,11 @@ class StartChild(_Command, frozen=True, tag="start_child"):
     input: Any = None
     depth: int = 1
     resumes: str = ""
-    """The task that started the child run before; if that run exists, it is continued."""
+    """The earlier task that started the child run; if that run exists, it is continued instead."""
 
 
 class RequestApproval(_Command, frozen=True, tag="request_approval"):
-    """Ask people for an approval, answered by ApprovalGiven."""
+    """Open an approval; the decision is reported by ApprovalGiven."""
 
     step: str
     by: tuple[str, ...]
@@ -276,17 +282,17 @@ class RequestApproval(_Command, frozen=True, tag="request_approval"):
 
 
 class ContinueTask(_Command, frozen=True, tag="continue_task"):
-    """Send an agent the input that it requested."""
+    """Send an agent the input that it asked for."""
 
     payload: Any = None
 
 
 class CancelTask(_Command, frozen=True, tag="cancel_task"):
-    """Cancel a task."""
+    """Cancel a call that a task of this run made."""
 
 
 class CancelChild(_Command, frozen=True, tag="cancel_child"):
-    """Cancel the run that a task started, or that it resumes."""
+    """Cancel the child run that a task started or continued."""
 
     resumes: str = ""
 
@@ -313,5 +319,8 @@ def encode_command(command: Command) -> bytes:
 
 
 def decode_command(data: bytes) -> Command:
-    """Decode a command. Raise NewerSchemaError or msgspec.DecodeError."""
+    """Decode a command from JSON.
+
+    Raise NewerSchemaError if a newer release wrote it, msgspec.DecodeError if it is invalid.
+    """
     return decode(_COMMAND_DECODER, data)

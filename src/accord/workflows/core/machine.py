@@ -1,4 +1,4 @@
-"""The state machine of runs: a run is a fold over its history.
+"""The state machine of runs: the state of a run is a fold over its history.
 
     program = compile_program(definition)
     state = fold(program, history)                      # or a stored state, and the events since
@@ -8,9 +8,10 @@
 The caller records the event and `decision.events` in this order, sends `decision.commands` in the
 same transaction, and decides again when a message arrives or at `state.next_timer`.
 
-Arrivals are measured here and cut to what a run stores. Limits are applied here and in `decisions`
-only, so a history keeps its meaning when they change. The machine ignores and counts requests that
-the run's state does not allow; call `check_request` first to report them to the caller.
+Arriving values that are too large are cut or rejected here. Limits are applied only here and in
+`decisions`, not in `fold`, so a stored history keeps its meaning when a limit changes. Requests
+that the run's state does not allow are ignored and counted; to report them to the caller, call
+`check_request` first.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ from accord.workflows.core.state import Failure, State
 from accord.workflows.core.transitions import apply
 
 _MAX_ERROR_TEXT: Final = 4_000
-"""Characters of codes, messages and reasons."""
+"""The maximum length of codes, messages and reasons, in characters."""
 
 
 def admit(event: Arrival) -> Arrival:
-    """Return an arrival as it is recorded: an output that is too large fails its task.
+    """Return an arriving event in the form to record, within the size limits.
 
-    Raise RefusedError for a signal that is too large.
+    A success with too large an output becomes a failure. Raise RefusedError for too large a signal.
     """
     match event:
         case TaskSucceeded():
@@ -102,7 +103,7 @@ Request: TypeAlias = (
 
 
 def check_request(program: Program, state: State, request: Request) -> None:
-    """Raise RefusedError if the state of a run does not allow a request."""
+    """Raise RefusedError, with the reason, if the state of a run does not allow a request."""
     problem = _problem(program, state, request)
     if problem is not None:
         raise RefusedError(problem)
@@ -149,7 +150,7 @@ __all__ = ["Decision", "State", "apply", "compile_program", "decide", "fold", "r
 
 
 def fold(program: Program, history: Iterable[Event], state: State | None = None) -> State:
-    """Return the state after a history; with `state`, continue from that state."""
+    """Return the state after a history, starting from `state` or from a new state."""
     state = State() if state is None else state
     for event in history:
         apply(program, state, event)
@@ -157,7 +158,7 @@ def fold(program: Program, history: Iterable[Event], state: State | None = None)
 
 
 def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
-    """Apply an arrival to `state`, and return the event to record.
+    """Apply an arriving event to `state`, and return the event to record.
 
     Raise RefusedError for a signal that is too large.
     """
@@ -167,9 +168,9 @@ def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
 
 
 def take(program: Program, state: State, arrival: Arrival) -> Arrival | None:
-    """Apply an arrival as `receive` does; return None if it is to be ignored.
+    """Apply an arriving event as `receive` does, but return None if it is ignored.
 
-    An arrival that is late, a duplicate or meaningless leaves the state unchanged.
+    An event that is late, a duplicate or meaningless is ignored; it leaves the state unchanged.
     """
     ignored = state.ignored
     event = receive(program, state, arrival)

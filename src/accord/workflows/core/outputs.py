@@ -1,8 +1,8 @@
-"""Outcomes of steps: outputs, sizes, joins, scopes of expressions, and views of steps.
+"""Outputs and failures of steps, scopes of expressions, and views of steps.
 
-The output of a step with inner steps is composed of theirs on demand, so nothing is stored twice.
-A join decides when a parallel step or a loop is over, and if it failed. Views include the steps
-that have not started or were skipped.
+The output of a step with inner steps is composed from their outputs when needed, so that nothing is
+stored twice. The join rule decides when a parallel step or a loop is over, and whether it failed.
+Views include steps that have not started or were skipped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from accord.workflows.core.state import (
 
 
 def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
-    """Return the size of values as JSON, and the failure if they are too large or invalid."""
+    """Return the size of values as JSON; if they are too large or invalid, 0 and the failure."""
     size = 0
     try:
         for value in values:
@@ -56,14 +56,14 @@ def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
 
 
 def output_of(program: Program, state: State, step: StepRun | None) -> Any:
-    """Return the output of a step; None if it did not complete."""
+    """Return the output of a completed step; None for other steps."""
     if step is None or step.status != "completed":
         return None
     return composed(program, state, step)
 
 
 def composed(program: Program, state: State, step: StepRun) -> Any:
-    """Return the output that a step has if it completes now."""
+    """Return a step's output, assuming that the step is complete."""
     definition = program.plans[step.name].step
     match definition:
         case ParallelStep():
@@ -85,7 +85,7 @@ def composed(program: Program, state: State, step: StepRun) -> Any:
 
 
 def frame_output(program: Program, state: State, frame: Frame | None) -> Any:
-    """Return the output of the last step of a list; None if the list did not complete."""
+    """Return the output of the last step of a frame; None if the frame did not complete."""
     if frame is None or frame.status != "completed" or frame.last is None:
         return None
     return output_of(program, state, state.steps[frame.last])
@@ -100,7 +100,7 @@ def _collected(program: Program, state: State, frame: Frame) -> dict[str, Any]:
 
 
 def error_value(error: Failure | None) -> Any:
-    """Return a failure as a value for expressions."""
+    """Return a failure in the form in which expressions see it."""
     if error is None:
         return None
     return to_builtins(Failure(error.code, error.message, error.step)) | {"details": error.details}
@@ -110,7 +110,7 @@ _MAX_ERRORS: Final = 100
 
 
 def needed(step: ParallelStep) -> int:
-    """Return how many branches must complete."""
+    """Return how many branches of a parallel step must complete."""
     count = len(step.branches)
     match step.join:
         case "all":
@@ -124,7 +124,7 @@ def needed(step: ParallelStep) -> int:
 
 
 def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
-    """Return True if nothing that still runs in a step can change its outcome."""
+    """Return True if the outcome of a parallel step or loop is certain, whatever still runs."""
     if isinstance(definition, ParallelStep):
         need = needed(definition)
         return step.succeeded >= need or step.failed > step.total - need
@@ -134,19 +134,19 @@ def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
 
 
 def stops(definition: LoopStep) -> bool:
-    """Return True if one failed round fails the loop."""
+    """Return True if a failed round fails the whole loop."""
     return definition.on_error not in ("continue", "collect")
 
 
 def most_at_once(definition: ParallelStep | LoopStep) -> int | None:
-    """Return how many lists of a step may run side by side; None for all."""
+    """Return how many branches or rounds may run concurrently; None for no limit."""
     if isinstance(definition, LoopStep) and definition.mode == "sequential":
         return 1
     return definition.max_parallelism
 
 
 def failure_of(program: Program, state: State, step: StepRun) -> Failure | None:
-    """Return the failure of a step that is over; None if it succeeded."""
+    """Return the failure of a parallel step or loop that is over; None if it succeeded."""
     definition = program.plans[step.name].step
     if isinstance(definition, ParallelStep):
         need = needed(definition)
@@ -170,7 +170,7 @@ def _join_failure(program: Program, state: State, step: StepRun, need: int) -> F
 
 
 class RunScope:
-    """The scope of expressions in a list of steps; `loops` are those around it, outermost first."""
+    """The scope of expressions in a frame; `loops` are the loops around it, outermost first."""
 
     def __init__(
         self, program: Program, state: State, frame: Frame | None, loops: tuple[str, ...]
@@ -185,7 +185,7 @@ class RunScope:
         return self._state.input if name == "input" else self._error()
 
     def _error(self) -> Any:
-        """Return the failure that the innermost error handler around the list handles."""
+        """Return the failure that the innermost error handler around the frame is handling."""
         frame = self._frame
         while frame is not None and frame.owner:
             owner = self._state.steps[frame.owner]
@@ -216,9 +216,9 @@ class RunScope:
 
 
 class WhileScope(RunScope):
-    """The scope of a loop's `while`.
+    """The scope of the `while` expression of a loop.
 
-    `loop.index` is the index of the next round; steps of the body are those of the last round.
+    `loop.index` is the index of the next round; steps of the body are those of the previous round.
     """
 
     def __init__(self, program: Program, state: State, frame: Frame, step: StepRun) -> None:
@@ -232,7 +232,7 @@ class WhileScope(RunScope):
 
 
 class StepView(Struct, frozen=True):
-    """One step of a run; a step in a loop has a view for each round."""
+    """A view of one step of a run; a step inside a loop has one view for each round."""
 
     key: str
     name: str
@@ -256,7 +256,7 @@ def view_steps(program: Program, state: State) -> Iterator[StepView]:
 
 
 class _RunView:
-    """A walk through the steps of one run."""
+    """A generator of the step views of one run."""
 
     def __init__(self, program: Program, state: State) -> None:
         self._program = program
@@ -265,7 +265,7 @@ class _RunView:
     def block(
         self, block: Block, owner: str, label: str, rounds: tuple[int, ...], *, ended: bool
     ) -> Iterator[StepView]:
-        """Yield views of the steps of one list; `ended` if the step around it is over."""
+        """Yield views of a list's steps; if `ended`, steps that did not start count as skipped."""
         frame = self._state.frames.get(frame_id(owner, label))
         for index, plan in enumerate(block.plans):
             key = step_key(plan.step.name, rounds)
@@ -310,7 +310,7 @@ class _RunView:
 
 
 def _nothing_starts(step: StepRun | None, frame: Frame | None, index: int) -> bool:
-    """Return True if nothing more will start inside a step."""
+    """Return True if no more steps can start inside this step."""
     if step is None:
         return frame is not None and _has_passed(frame, index)
     return step.finished_at is not None

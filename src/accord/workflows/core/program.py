@@ -1,6 +1,6 @@
-"""Programs: compiled definitions, and walks through the steps of a run.
+"""Programs, which are compiled definitions, and functions to find steps of a run.
 
-A program is compiled once for each version of a workflow, and shared by all its runs.
+A version of a workflow is compiled once, and all its runs share the program.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from accord.workflows.core.expressions.evaluation import Template, read_template
 from accord.workflows.core.state import Frame, State, StepRun, frame_id, step_key
 
 MAIN: Final = "main"
-"""The label of the workflow's own steps."""
+"""The label of a workflow's main list of steps."""
 HANDLER: Final = "!error"
-"""The label of error handlers; no branch can have this name, because names have no `!`."""
+"""The label of error handlers. Names contain no `!`, so no branch can have this label."""
 BODY: Final = "body"
 
 
 class Block(Struct, frozen=True):
-    """One list of steps."""
+    """A compiled list of steps."""
 
     plans: tuple[Plan, ...]
     positions: dict[str, int]
 
 
 class Plan(Struct, frozen=True):
-    """One compiled step.
+    """A compiled step.
 
-    `template` is evaluated when the step starts (or for each `while`), `loops` are those around it,
-    outermost first, `blocks` are its inner lists by label.
+    `template` has the step's expressions, evaluated when the step starts or, for `while`, before
+    each round. `loops` are the names of the loops around the step, outermost first. `blocks` are
+    its inner lists of steps by label.
     """
 
     step: Step
@@ -67,7 +68,7 @@ class Program(Struct, frozen=True):
 
 
 def compile_program(definition: Definition) -> Program:
-    """Compile a definition that was read without problems."""
+    """Compile a valid definition."""
     plans: dict[str, Plan] = {}
     handler = definition.on_error
     output = definition.output
@@ -81,7 +82,7 @@ def compile_program(definition: Definition) -> Program:
 
 
 def case_label(label: str) -> str:
-    """Return the label of a case, which cannot collide with `then`, `else` and `default`."""
+    """Return the label for a case, which differs from `then`, `else` and `default`."""
     return f"case:{label}"
 
 
@@ -150,7 +151,7 @@ def _timeout(step: Step) -> float | None:
 
 
 def block_of(program: Program, state: State, frame: Frame) -> Block:
-    """Return the list of steps that a frame runs."""
+    """Return the compiled list of steps that a frame runs."""
     if not frame.owner:
         block = program.main if frame.label == MAIN else program.handler
     else:
@@ -164,7 +165,7 @@ def block_of(program: Program, state: State, frame: Frame) -> Block:
 
 
 def is_lane(program: Program, state: State, frame: Frame) -> bool:
-    """Return True if `end` ends this list: the main one, a branch, a round."""
+    """Return True if a jump to `end` ends this frame: the main list, a branch or a round."""
     if not frame.owner:
         return True
     step = program.plans[state.steps[frame.owner].name].step
@@ -178,7 +179,7 @@ def current_step(program: Program, state: State, frame: Frame) -> StepRun | None
 
 
 def frames_in(program: Program, state: State, step: StepRun) -> Iterator[Frame]:
-    """Yield the frames directly inside a step, in order; its handler last."""
+    """Yield the frames directly inside a step, in order, with the error handler last."""
     match program.plans[step.name].step:
         case ParallelStep(branches=branches):
             labels = list(branches)[: step.opened]
@@ -195,7 +196,7 @@ def frames_in(program: Program, state: State, step: StepRun) -> Iterator[Frame]:
 
 
 def root_frames(state: State) -> Iterator[Frame]:
-    """Yield the frames of the main list and of the workflow's handler, if opened."""
+    """Yield the frames of the main list and of the workflow's error handler, if they exist."""
     for label in (MAIN, HANDLER):
         frame = state.frames.get(frame_id("", label))
         if frame is not None:
@@ -203,23 +204,23 @@ def root_frames(state: State) -> Iterator[Frame]:
 
 
 def is_task(plan: Plan) -> bool:
-    """Return True if a step is a task for a worker."""
+    """Return True if the step starts a task: a call or a child run."""
     return isinstance(plan.step, AgentStep | CallStep | PluginStep | WorkflowStep)
 
 
 def asks_approval(plan: Plan) -> bool:
-    """Return True if a step waits for an approval."""
+    """Return True if the step waits for an approval."""
     return isinstance(plan.step, WaitStep) and plan.step.approval is not None
 
 
 def find_active(state: State, task: str) -> StepRun | None:
-    """Return the active step that has this task name; None without one."""
+    """Return the active step with this task name; None if there is none."""
     step = state.steps.get(task.partition("@")[0])
     return step if step is not None and step.task == task and step.active else None
 
 
 def tasks_in(program: Program, state: State, frames: Iterator[Frame]) -> Iterator[StepRun]:
-    """Yield the steps in running frames, at any depth, that are active tasks."""
+    """Yield the active steps with tasks in running frames, at any depth."""
     for frame in frames:
         if frame.status != "running":
             continue

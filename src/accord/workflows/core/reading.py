@@ -1,7 +1,7 @@
-"""Reads definitions from text and JSON values, reporting all problems; encodes and decodes them.
+"""Reads definitions, reporting all their problems, and encodes them.
 
-Encoded, a plugin step has the plugin's name as its `type`, like any other step; in memory all
-plugin steps share one struct with a tag of its own.
+In JSON, a plugin step has the plugin's name as its `type`. In memory, all plugin steps share the
+struct PluginStep, which has a fixed tag.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def decode_definition(text: str) -> Definition:
 
 
 def definition_of(value: dict[str, Any]) -> Definition:
-    """Convert a stored definition from a JSON value."""
+    """Convert a stored definition that is already decoded as a JSON value."""
     return decode_definition(json.encode(value).decode())
 
 
 def _steps(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield all steps in a definition or a step."""
+    """Yield all steps inside a definition or a step, at any depth."""
     lists = [value.get(name) for name in _LISTS]
     for name in _NAMED_LISTS:
         lists += (value.get(name) or {}).values()
@@ -79,10 +79,10 @@ _NOTHING_KNOWN: Final = Known()
 
 
 def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) -> Definition:
-    """Read a definition from text. Raise DefinitionError with every problem.
+    """Read a definition from text. Raise DefinitionError, which lists all problems.
 
-    YAML needs PyYAML, which `accord[workflows]` installs. Without PyYAML, "yaml" accepts JSON only;
-    other texts raise ModuleNotFoundError.
+    YAML needs PyYAML, which `accord[workflows]` installs. Without PyYAML, the format "yaml" accepts
+    only JSON, and other text raises ModuleNotFoundError.
     """
     data = text.encode() if isinstance(text, str) else text
     if len(data) > MAX_DEFINITION_BYTES:
@@ -93,7 +93,7 @@ def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) 
 
 
 def read_definition(value: Any, known: Known = _NOTHING_KNOWN) -> Definition:
-    """Read a definition from a JSON value. Raise DefinitionError with every problem."""
+    """Read a definition from a JSON value. Raise DefinitionError, which lists all problems."""
     definition, problems = examine(value, known)
     if problems or definition is None:
         raise DefinitionError(problems)
@@ -105,7 +105,8 @@ def examine(
 ) -> tuple[Definition | None, tuple[Problem, ...]]:
     """Return a definition, as far as it can be read, and its problems.
 
-    The definition can be used only without problems; it is None for a value that is no definition.
+    A definition with problems must not be used. It is None if the value is not an object or is
+    nested too deeply.
     """
     if _is_too_deep(value):
         return None, (Problem("definition", TOO_DEEP),)
@@ -165,7 +166,7 @@ def _inside(value: Any) -> Iterator[Any]:
 
 
 def _mentioned(value: Any) -> Iterator[str]:
-    """Yield every name in a definition, including those of unreadable parts."""
+    """Yield the names of all steps in a definition, even in parts that cannot be read."""
     if isinstance(value, dict) and isinstance(name := value.get("name"), str):
         yield name
     for each in _inside(value):

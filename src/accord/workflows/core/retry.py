@@ -1,20 +1,22 @@
-"""Retries: of failed tasks by the policy of their step, and of runs that failed or were cancelled.
+"""Retries of failed tasks, and of runs that failed or were cancelled.
+
+A task is retried by the policy of its step; see `next_attempt`.
 
 A retried run continues with the steps that did not complete. Steps that failed or were cancelled
 start again, in all branches and rounds, and the steps around them are reopened. These keep their
 results: completed steps, failures with `on_error: continue`, failed rounds of a loop with
-`on_error: continue` or `collect`, and the losers of a race that was won. An error handler that did
-not complete continues. Completed steps of the workflow's own `on_error` do not run a second time
-if the run fails again.
+`on_error: continue` or `collect`, and cancelled branches of a parallel step that succeeded. An
+error handler that did not complete continues. Completed steps of the workflow's own `on_error` do
+not run a second time if the run fails again.
 
 A retry that names a step runs that step again, and the steps that depend on it: those after it in
-its list, and those after the steps around it. Everything else continues as above.
+its list, and those after the steps around it. All other steps continue as above.
 
-A call of unknown outcome is repeated as the same call, so that the other side can recognise it;
+A call of unknown outcome is repeated with the same message id, so that the target can recognise it;
 other steps that start again make new calls.
 
-Retries of schema 1 restarted the run at one step (`rewind`). Histories that contain them are still
-folded that way; new histories have no such retries.
+A retry of schema 1 reset the run to one step (`rewind`). Old histories with such retries are still
+folded in that way; no new ones are made.
 """
 
 from __future__ import annotations
@@ -50,14 +52,14 @@ from accord.workflows.core.state import (
 )
 
 Outcome: TypeAlias = Literal["unknown", "definite"]
-"""`unknown`: the call may have taken effect; `definite`: the other side is known to have failed."""
+"""`unknown`: the call may have taken effect; `definite`: the target is known to have failed."""
 
 
 class Attempt(Struct, frozen=True):
-    """One attempt at a task.
+    """An attempt at a task.
 
-    `number` counts all attempts. Attempts with the same `group` have the same message id, so the
-    other side sees repetitions of one message.
+    `number` counts all attempts. Attempts of the same `group` send the same message id, so that the
+    target recognises a repeated message.
     """
 
     number: int = 1
@@ -66,9 +68,10 @@ class Attempt(Struct, frozen=True):
 
 
 def delay(policy: Retry, tried: int, random: float) -> float:
-    """Return the delay after `tried` attempts: exponential backoff up to `max_delay`.
+    """Return the delay before the next attempt after `tried` attempts.
 
-    Jitter makes it between half of that and all of it; `random` is from 0 to 1.
+    It grows exponentially up to `max_delay`. Jitter reduces it to a value between half and all of
+    it, depending on `random`, which is between 0 and 1.
     """
     exponent = min(tried - 1, 1_000)
     try:
@@ -89,10 +92,11 @@ def next_attempt(
     deadline: float | None = None,
     retry_after: float = 0.0,
 ) -> Attempt | None:
-    """Return the next attempt of a failed task; None if policy or deadline allow no more.
+    """Return the next attempt of a failed task; None if no attempt is allowed.
 
-    `made` is the attempt that failed. After a definite failure the next one has a new group, and so
-    a new message id; after an unknown outcome it has the same.
+    `made` is the failed attempt. The policy limits the number of attempts, and `deadline` their
+    time. After a definite failure the attempt gets a new group, and thus a new message id; after an
+    unknown outcome it keeps the group.
     """
     if made.number >= policy.attempts or (outcome == "definite" and policy.failures != "all"):
         return None
@@ -104,12 +108,12 @@ def next_attempt(
 
 
 def rewind(program: Program, state: State, key: str, at: float) -> None:
-    """Reset an ended run to the start of a step (retries of schema 1)."""
+    """Reset an ended run to the start of a step, as retries of schema 1 do."""
     _Rewinder(program, state, at).start(state.steps[key])
 
 
 class _Rewinder:
-    """The reset of one run to an earlier step."""
+    """The reset of one run to an earlier step, for retries of schema 1."""
 
     def __init__(self, program: Program, state: State, at: float) -> None:
         self._program = program
@@ -134,14 +138,14 @@ class _Rewinder:
             frame = around
 
     def _restart(self, frame: Frame, name: str) -> None:
-        """Start a frame again at one of its steps."""
+        """Reset a frame to one of its steps, and put that step on the agenda."""
         self._rewind(frame, name, keep=False)
         self._state.agenda.append(("start", frame.id))
 
     def _rewind(self, frame: Frame, name: str, *, keep: bool) -> None:
-        """Reset a frame to one of its steps.
+        """Make one of a frame's steps its current step.
 
-        Drop the later steps, and the step itself unless `keep`.
+        Drop the later steps, and unless `keep` also this step.
         """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status, frame.error = block.positions[name], "running", None
@@ -152,7 +156,7 @@ class _Rewinder:
         frame.last = before[-1] if before else None
 
     def _resume(self, owner: StepRun, frame: Frame) -> None:
-        """Reopen the step around `frame`."""
+        """Mark the step around `frame` as running again."""
         plan = self._program.plans[owner.name]
         owner.status, owner.finished_at, owner.error = "running", None, None
         if plan.timeout is not None:
@@ -164,7 +168,7 @@ class _Rewinder:
             self._resume_others(owner, frame, plan)
 
     def _resume_others(self, owner: StepRun, frame: Frame, plan: Plan) -> None:
-        """Restart the unfinished branches or rounds other than `frame`; count the finished ones."""
+        """Restart unfinished branches or rounds except `frame`, and recount the finished ones."""
         is_tolerant = isinstance(plan.step, LoopStep) and not stops(plan.step)
         owner.succeeded = owner.failed = 0
         owner.settling = False
@@ -195,11 +199,17 @@ class _Rewinder:
 
 
 Advance: TypeAlias = Callable[[StepRun, ParallelStep | LoopStep], None]
-"""Opens as many branches or rounds of a step as may run now, or puts it on the agenda as over."""
+"""A function that opens branches or rounds of a step, as many as may run now.
+
+If the step is over, it puts the step on the agenda to be settled.
+"""
 
 
 def retry(program: Program, state: State, event: RetryRequested, advance: Advance) -> None:
-    """Continue a run, or run it again from `event.step`, if that is possible."""
+    """Apply a retry request: continue the run, or run it again from `event.step`.
+
+    If the state of the run does not allow a retry, ignore the request.
+    """
     is_possible = retry_problem(program, state, event.step) is None
     if event.parent_task is not None:
         state.schema = max(state.schema, event.schema)
@@ -222,7 +232,7 @@ def retry_problem(
     state: State,
     key: str | None,
 ) -> str | None:
-    """Return the reason why a run cannot be retried from this step; None if it can."""
+    """Return why a run cannot be retried from this step (None: no step); None if it can."""
     if state.phase not in ("failed", "cancelled"):
         return f"a run that is {state.status} has nothing to retry"
     if key is None:
@@ -241,8 +251,8 @@ def retry_problem(
 class RunRetry:
     """The retry of one run.
 
-    A named step and the steps after it are dropped first. That leaves the steps around it
-    unfinished, like all others that did not complete.
+    If the retry names a step, that step and the steps after it are dropped first. The steps around
+    it are then unfinished, like all others that did not complete.
     """
 
     def __init__(self, program: Program, state: State, at: float, advance: Advance) -> None:
@@ -251,9 +261,9 @@ class RunRetry:
         self._at = at
         self._advance = advance
         self._named: set[str] = set()
-        """Ids of the frames that lead to the named step."""
+        """The ids of the frames that contain the named step, at any depth."""
         self._forgot = False
-        """True if a completed step was dropped, and so will run again."""
+        """True if a completed step was dropped and will therefore run again."""
 
     def start(self, named: StepRun | None) -> None:
         state = self._state
@@ -273,7 +283,7 @@ class RunRetry:
     # The named step
 
     def _rerun(self, step: StepRun) -> None:
-        """Drop a step, the steps after it, and those after the steps around it."""
+        """Drop a step, the steps after it, and the steps after those around it."""
         frame = self._state.frames[step.frame]
         # A task that did not complete starts again like all others that did not.
         is_kept = step.status != "completed" and is_task(self._program.plans[step.name])
@@ -289,9 +299,9 @@ class RunRetry:
             self._leave(frame, owner.name, keep=True)
 
     def _leave(self, frame: Frame, name: str, *, keep: bool) -> None:
-        """Mark a frame as unfinished at one of its steps.
+        """Mark a frame as unfinished, with one of its steps as the current step.
 
-        Drop the later steps, and the step itself unless `keep`.
+        Drop the later steps, and unless `keep` also this step.
         """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status = block.positions[name], "cancelled"
@@ -324,7 +334,7 @@ class RunRetry:
     # Unfinished steps
 
     def resume(self, frame: Frame) -> None:
-        """Continue a list of steps that did not complete."""
+        """Continue a frame that did not complete."""
         frame.status, frame.error = "running", None
         step = current_step(self._program, self._state, frame)
         if step is None:
@@ -339,7 +349,7 @@ class RunRetry:
             self._restart(frame, step)
 
     def _restart(self, frame: Frame, step: StepRun) -> None:
-        """Let a step that did not complete start again."""
+        """Drop a step that did not complete, and put its new start on the agenda."""
         call = self._repeated(step)
         if call:
             self._state.resumed[step.key] = call
@@ -347,9 +357,10 @@ class RunRetry:
         self._state.agenda.append(("start", frame.id))
 
     def _repeated(self, step: StepRun) -> str:
-        """Return the call that a restarted step repeats; empty if it makes a new one.
+        """Return the task whose call a restarted step repeats; empty for a new call.
 
-        For a child run, return the call that started it, so the same run is continued.
+        A step with a child run returns the task that started the child, so that the child is
+        continued.
         """
         plan = self._program.plans[step.name]
         if not is_task(plan):
@@ -366,7 +377,7 @@ class RunRetry:
         return step.call if step.error.code == TIMEOUT else step.resumes
 
     def _reopen(self, step: StepRun) -> None:
-        """Continue a step that has inner lists of steps."""
+        """Continue a step with inner lists of steps."""
         plan = self._program.plans[step.name]
         step.status, step.finished_at, step.error = "running", None, None
         if plan.timeout is not None:
@@ -400,7 +411,7 @@ class RunRetry:
 
 
 def _was_opened(definition: Step, step: StepRun) -> bool:
-    """Return True if inner lists of a step have started, or could have."""
+    """Return True if a step got as far as opening its inner lists of steps."""
     match definition:
         case ParallelStep():
             return True
@@ -413,7 +424,7 @@ def _was_opened(definition: Step, step: StepRun) -> bool:
 
 
 def will_restart(program: Program, state: State, key: str) -> bool:
-    """Return True if a step starts again when its ended run is retried without naming a step."""
+    """Return True if a retry of the ended run, without a named step, starts this step again."""
     copy = decode_state(encode_state(state))
 
     def advance(step: StepRun, definition: ParallelStep | LoopStep) -> None:

@@ -1,8 +1,9 @@
-"""Validates whole definitions: names, jumps, references, schemas, and what they use from outside.
+"""Validates definitions: names, jumps, references and JSON Schemas.
 
-An expression may only refer to steps that can have run: earlier steps of the same list or of the
-lists around it, and, in an error handler, also the failed step and its inner steps. JSON Schemas
-are validated too, and the input of a run by the schema of its definition.
+Names of agents, operations and the like are checked against those of the installation. An
+expression may only refer to steps that can have run before: earlier steps of the same list or of
+the lists around it, and, in an error handler, also the failed step and its inner steps. The input
+of a run is validated here as well, by the schema in the definition.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ _OF_SCHEMAS: Final = JsonSchema({"type": ["object", "boolean"], "properties": _K
 
 
 def schema_problem(schema: Any) -> str | None:
-    """Return the problem of a JSON Schema, in one sentence; None if it is valid."""
+    """Return the first problem of a JSON Schema as a sentence; None if it is valid."""
     try:
         problem = _OF_SCHEMAS.problem(schema)
     except TooComplexError:
@@ -88,7 +89,7 @@ def schema_problem(schema: Any) -> str | None:
 
 
 def input_problem(definition: Definition, value: Any) -> str | None:
-    """Return the reason why a run cannot start with this input; None if it can."""
+    """Return why a run cannot start with this input; None if it can."""
     _, failure = size_problem("input", value)
     if failure is not None:
         return failure.message
@@ -115,7 +116,7 @@ def _is_missing(whole: JsonSchema, reference: str) -> bool:
 
 
 END: Final = "end"
-"""The target of jumps to the end of the run, the branch or the round."""
+"""The name to jump to in order to end the run, the branch or the round."""
 
 _WORKFLOW: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?", re.ASCII)
 _URL: Final = re.compile(r"https?://[^\s/]+\S*")
@@ -123,16 +124,17 @@ _MAX_SUGGESTIONS: Final = 20
 
 
 class Arguments(Struct, frozen=True):
-    """The names of the arguments of an operation, or of a plugin step."""
+    """The names of the arguments that an operation or a plugin step takes."""
 
     names: frozenset[str] = frozenset()
     required: frozenset[str] = frozenset()
 
 
 class Known(Struct, frozen=True):
-    """The names that a definition may refer to; those of a kind that is None are not checked.
+    """The names in this installation that a definition may refer to.
 
-    Workflows are `NAME` and `NAME@VERSION`; `kinds` are the kinds of items that have events.
+    If a field is None, references of that kind are not checked. `workflows` has `NAME` and
+    `NAME@VERSION`, `kinds` the kinds of entities whose changes are events.
     """
 
     agents: frozenset[str] | None = None
@@ -141,15 +143,15 @@ class Known(Struct, frozen=True):
     kinds: frozenset[str] | None = None
     timezones: frozenset[str] | None = None
     steps: Mapping[str, Arguments] = {}
-    """The types of steps that plugins add."""
+    """The step types that plugins add, with their arguments."""
 
 
 class _Scope(Struct, frozen=True):
-    """The names in scope at one place of a definition.
+    """The names that may be used at one place of a definition.
 
-    `visible` are the steps to refer to, `targets` those to jump to. `loops` has an entry for each
-    loop around the place, outermost first: True if the loop has items. `failed` is true in error
-    handlers.
+    Expressions may refer to the steps in `visible`, and `next` to those in `targets`. `loops` has
+    an entry for each loop around the place, outermost first: True if it iterates over items.
+    `failed` is True inside error handlers.
     """
 
     visible: frozenset[str] = frozenset()
@@ -160,7 +162,10 @@ class _Scope(Struct, frozen=True):
 
 
 class _ListCheck(Struct, frozen=True):
-    """The result of checking a list: the names in it; `falls` if its end can be reached."""
+    """The result of checking a list of steps.
+
+    `names` are the steps in it; `falls` is True if its end can be reached without a jump.
+    """
 
     names: frozenset[str]
     falls: bool
@@ -169,10 +174,10 @@ class _ListCheck(Struct, frozen=True):
 def find_problems(
     definition: Definition, known: Known, mentioned: frozenset[str]
 ) -> Iterator[Problem]:
-    """Yield the problems of a definition that has the right shape.
+    """Yield the problems of a definition whose fields are valid.
 
-    `mentioned` are names in the definition, including those of unreadable steps; references to them
-    are not reported as missing.
+    `mentioned` has the names of all steps, even of those that could not be read, so that references
+    to them are not reported as missing.
     """
     rules = _Rules(definition, known, mentioned)
     rules.check()
@@ -180,7 +185,7 @@ def find_problems(
 
 
 class _Rules:
-    """The checks of one definition."""
+    """A checker of one definition."""
 
     def __init__(self, definition: Definition, known: Known, mentioned: frozenset[str]) -> None:
         self.problems: list[Problem] = []
@@ -237,7 +242,7 @@ class _Rules:
     # Control flow
 
     def _list(self, steps: tuple[Step, ...], path: str, scope: _Scope) -> _ListCheck:
-        """Check a list of steps; `scope.targets` are the steps around it that it may jump to."""
+        """Check a list of steps; `scope.targets` are steps outside the list that it may jump to."""
         visible, falls = scope.visible, True
         later = [step.name for step in steps]
         for index, step in enumerate(steps):
@@ -270,7 +275,8 @@ class _Rules:
     def _inside(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
         """Check the inner lists of a step.
 
-        Return the names that stay visible after it, and True if it can complete without a jump.
+        Return the names of inner steps that remain visible after the step, and True if the step can
+        complete without a jump.
         """
         match step:
             case LoopStep():
@@ -350,7 +356,7 @@ class _Rules:
             self._refuse(path, "one expression is needed", "write it as ${…}, with nothing around")
 
     def _value(self, value: Any, path: str, scope: _Scope, step: Step | None) -> Any:
-        """Return the template of a value, and check its references; None if it cannot be read."""
+        """Parse a value as a template and check its references; return None if it is invalid."""
         found: list[Misplaced] = []
         template = read_all(value, path, found, scope.variables)
         for each in found:
@@ -434,7 +440,10 @@ class _Rules:
                 return
 
     def _arguments(self, operation: str, taken: Arguments, given: Any, path: str) -> None:
-        """Check the names of arguments; their values are only known in a run."""
+        """Check the names of the arguments passed to an operation or plugin step.
+
+        Their values are not checked, because they may contain expressions.
+        """
         if isinstance(given, str):  # an expression: its value is not known yet
             return
         if not isinstance(given, Mapping | None):

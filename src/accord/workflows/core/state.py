@@ -1,10 +1,10 @@
-"""The state of a run: the fold over its history, and all that is needed to continue.
+"""The state of a run: everything that is needed to continue it.
 
-It is plain data that is stored as JSON. Only `transitions` changes it.
+The state is plain data, stored as JSON; only `transitions` changes it.
 
-A run is a tree. A frame is one list of steps being run, of which one is current; parallel steps and
-loops have many frames, conditions and handlers have one. The key of a step is its name with the
-round of every loop around it, as in `comment[3]`.
+A run is a tree of steps and frames. A frame is the execution of one list of steps, of which one is
+the current step. Parallel steps and loops contain many frames, conditions and handlers one. The key
+of a step is its name and the rounds of all loops around it, as in `comment[3]`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from accord.workflows.core.errors import NewerSchemaError
 T = TypeVar("T")
 
 FIRST_SCHEMA: Final = 1
-"""The schema of states, events and commands that every release can read.
+"""The schema version of states, events and commands that every release can read.
 
-A later schema is only given to data that earlier releases would misread.
+Data gets a later version only if earlier releases would misread it.
 """
 SCHEMA: Final = 2
-"""The newest schema. 2: runs that were retried without naming a step."""
+"""The newest schema version; version 2 added retries that name no step."""
 
 RunStatus: TypeAlias = Literal[
     "pending", "running", "waiting", "paused", "completed", "failed", "cancelled"
@@ -34,24 +34,27 @@ StepStatus: TypeAlias = Literal[
 FrameStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 Todo: TypeAlias = Literal["start", "settle", "round", "continue", "end"]
 TIMEOUT: Final = "timeout"
-"""The failure code of a step that exceeded its timeout."""
+"""The failure code of a step that timed out."""
 FINAL: Final = frozenset({"completed", "failed", "cancelled"})
-"""The statuses of runs that have ended."""
+"""The statuses of ended runs."""
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
-    """The reason of a failure, and the key of the failed step."""
+    """The reason why a step or run failed, with the key of the failed step."""
 
     code: str
     message: str
     step: str = ""
     details: Any = None
     unknown: bool = False
-    """True if the outcome is unknown: the call may have taken effect."""
+    """True if the outcome of the call is unknown, so it may have taken effect."""
 
 
 class StepRun(Struct, omit_defaults=True):
-    """One step that was started. The output of a step with inner steps is composed of theirs."""
+    """A step that was started; for a step inside a loop, in one round.
+
+    The output of a step with inner steps is not stored, but composed from the outputs of those.
+    """
 
     key: str
     name: str
@@ -67,7 +70,7 @@ class StepRun(Struct, omit_defaults=True):
     attempts: int = 0
     prompt: Any = None
     shown: Any = None
-    """The `message` and `data` of an open approval."""
+    """The `message` and `data` of an open approval; None for other steps."""
     size: int = 0
     choice: str | None = None
     items: list[Any] | None = None
@@ -77,18 +80,18 @@ class StepRun(Struct, omit_defaults=True):
     failed: int = 0
     settling: bool = False
     resumes: str = ""
-    """The task whose call this one repeats, or whose child run it continues; see `call`."""
+    """The earlier task whose call or child run this step repeats or continues; empty for none."""
     halted: list[str] = []
-    """Labels of unfinished branches or rounds of a retried run, waiting for a free slot."""
+    """In a retried run: the labels of unfinished branches or rounds that wait for a free slot."""
 
     @property
     def call(self) -> str:
-        """The task that first made the call: repetitions of a call share its name."""
+        """The name of the task that first made the call; repetitions of a call share it."""
         return self.resumes or self.task
 
     @property
     def task(self) -> str:
-        """The name of the task outside; each retry of the run gives it another one."""
+        """The name of the step's task, which differs for each retry of the run."""
         return self.key if self.round == 1 else f"{self.key}@{self.round}"
 
     @property
@@ -98,10 +101,10 @@ class StepRun(Struct, omit_defaults=True):
 
 
 class Frame(Struct, omit_defaults=True):
-    """One list of steps being run.
+    """The execution of one list of steps.
 
-    `at` is the index of the current step, `last` the key of the step that ended last, `rounds` are
-    the rounds of the loops around it, outermost first.
+    `at` is the index of the current step, and `last` the key of the step that ended last. `rounds`
+    are the current rounds of the loops around the frame, outermost first.
     """
 
     owner: str
@@ -120,8 +123,8 @@ class Frame(Struct, omit_defaults=True):
 class State(Struct):
     """The state of a run.
 
-    `applied` is the number of its events, `agenda` are the next decisions; `busy` and `idle` count
-    the tasks that run and the steps that wait.
+    `applied` counts the events, `busy` the running tasks, and `idle` the waiting steps. `agenda`
+    lists the pending decisions.
     """
 
     schema: int = FIRST_SCHEMA
@@ -149,13 +152,13 @@ class State(Struct):
     idle: int = 0
     bytes: int = 0
     resumed: dict[str, str] = {}
-    """The calls to repeat, by the keys of steps that are about to start again."""
+    """The calls to repeat, by the key of the step that is about to start again."""
     parent_task: str | None = None
-    """The task of the parent run that waits for this run, if a retry has replaced the first one."""
+    """The parent's task that waits for this run, if it is not the one that started the run."""
 
     @property
     def status(self) -> RunStatus:
-        """The status of the run, as callers see it."""
+        """The status of the run as shown to callers."""
         if self.phase != "running":
             return self.phase
         if self.paused:
@@ -164,7 +167,7 @@ class State(Struct):
 
     @property
     def next_timer(self) -> float | None:
-        """The time of the next timer; None without one, or while the run is paused."""
+        """The time of the next timer; None if there is none or the run is paused."""
         if self.phase != "running" or self.paused:
             return None
         return min((*self.wakes.values(), *self.deadlines.values()), default=None)
@@ -179,19 +182,19 @@ _DECODER: Final = json.Decoder(State)
 
 
 def check_schema(data: bytes) -> None:
-    """Raise NewerSchemaError for data of a newer release."""
+    """Raise NewerSchemaError if a newer release wrote this data."""
     schema = _HEAD.decode(data).schema
     if schema > SCHEMA:
         raise NewerSchemaError(schema, SCHEMA)
 
 
 def frame_id(owner: str, label: str) -> str:
-    """Return the id of a frame: the key of the step around it, and the label of the list."""
+    """Return the id of a frame, made of the key of the step around it and the list's label."""
     return f"{owner}/{label}"
 
 
 def step_key(name: str, rounds: tuple[int, ...]) -> str:
-    """Return the key of a step, as in `comment[3]`."""
+    """Return the key of a step in these rounds, as in `comment[3]`."""
     return name + "".join(f"[{each}]" for each in rounds)
 
 
@@ -201,12 +204,18 @@ def encode_state(state: State) -> bytes:
 
 
 def decode_state(data: bytes) -> State:
-    """Decode a state. Raise NewerSchemaError or msgspec.DecodeError."""
+    """Decode a state from JSON.
+
+    Raise NewerSchemaError if a newer release wrote it, msgspec.DecodeError if it is invalid.
+    """
     return decode(_DECODER, data)
 
 
 def decode(decoder: json.Decoder[T], data: bytes) -> T:
-    """Decode stored data. Raise NewerSchemaError, or msgspec.DecodeError if it is damaged."""
+    """Decode stored data of one type.
+
+    Raise NewerSchemaError if a newer release wrote it, msgspec.DecodeError if it is invalid.
+    """
     try:
         check_schema(data)
         return decoder.decode(data)

@@ -1,7 +1,7 @@
-"""Applies events to the state of a run; nothing else changes it.
+"""Applies events to the state of a run; nothing else changes the state.
 
-Nothing here evaluates an expression, applies a limit or reads the time, so a history always leads
-to the same state, also after a limit or a function of expressions has changed.
+Nothing here evaluates an expression, applies a limit or reads the clock. So the same history always
+leads to the same state, even after a limit or a function of expressions has changed.
 
     start a step          StepStarted    -> a task runs, a wait waits, frames open inside
     end of a step         TaskSucceeded… -> its frame moves to the next step, or closes
@@ -71,14 +71,17 @@ CANCELLED: Final = "cancelled"
 
 
 def apply(program: Program, state: State, event: Event) -> None:
-    """Apply one event to `state`. Late, duplicate and meaningless events are counted as ignored."""
+    """Apply one event to `state`.
+
+    A late, duplicate or meaningless event changes nothing, and is counted as ignored.
+    """
     state.applied += 1
     change = _Change(program, state, event.at)
     _CHANGES[type(event)](change, event)
 
 
 class _Change:
-    """The change of a state by one event."""
+    """The application of one event to a state."""
 
     __slots__ = ("at", "program", "state")
 
@@ -192,7 +195,7 @@ class _Change:
             self._close(frame, step.error)
 
     def _stop(self, step: StepRun, status: Any) -> None:
-        """End a step: stop waiting for its task, signal and timers."""
+        """Mark a step as ended, and remove its timers and its wait for a signal."""
         state, plan = self.state, self.program.plans[step.name]
         if step.active and (is_task(plan) or isinstance(plan.step, WaitStep)):
             if step.status == "running":
@@ -207,7 +210,7 @@ class _Change:
         state.deadlines.pop(step.key, None)
 
     def _set_prompt(self, step: StepRun, prompt: Any) -> None:
-        """Store the message and data of an open approval, or drop them with None."""
+        """Store the message and data of a step's open approval; None removes them."""
         if step.shown is not None:
             self.state.bytes -= step.size
             step.size = 0
@@ -224,7 +227,7 @@ class _Change:
         self.state.agenda.append(("start", frame.id))
 
     def _proceed(self, step: StepRun, jump: str | None) -> None:
-        """Move the frame of an ended step to the next step, or to the target of a jump."""
+        """Move on from an ended step: to the next step, to a jump's target, or out of the frame."""
         frame = self.state.frames[step.frame]
         frame.last = step.key
         block = block_of(self.program, self.state, frame)
@@ -244,7 +247,7 @@ class _Change:
             self._close(frame, None)
 
     def _close(self, frame: Frame, error: Failure | None, jump: str | None = None) -> None:
-        """End a list of steps, and notify the step around it or end the run."""
+        """End a frame, and continue with the step around it or with the end of the run."""
         frame.status = "completed" if error is None else "failed"
         frame.error = error
         if not frame.owner:
@@ -283,7 +286,7 @@ class _Change:
     # Parallel steps and loops
 
     def _advance(self, step: StepRun, definition: ParallelStep | LoopStep) -> None:
-        """Open the lists that may run now, or put a step that is over on the agenda, once."""
+        """Open more branches or rounds of a step, or put it on the agenda if it is over."""
         if step.settling:
             return
         if is_over(definition, step):
@@ -311,7 +314,7 @@ class _Change:
             step.opened += 1
 
     def _resume(self, frame: Frame) -> None:
-        """Continue a list of a retried run."""
+        """Continue an unfinished frame of a retried run."""
         RunRetry(self.program, self.state, self.at, self._advance).resume(frame)
 
     def retried(self, event: RetryRequested) -> None:
@@ -353,14 +356,14 @@ class _Change:
         self._done("round", step.key)
 
     def _done(self, todo: Todo, id: str) -> None:
-        """Remove an entry of the agenda, if it is there."""
+        """Remove an entry from the agenda, if present."""
         if (todo, id) in self.state.agenda:
             self.state.agenda.remove((todo, id))
 
     # Tasks
 
     def _task(self, task: str) -> StepRun | None:
-        """Return the task that an arrival is for; count the event as ignored if it is over."""
+        """Return the active step with this task; if there is none, count the event as ignored."""
         step = find_active(self.state, task)
         if step is not None and is_task(self.program.plans[step.name]):
             return step
@@ -404,7 +407,7 @@ class _Change:
     # Waits
 
     def _await(self, step: StepRun, signal: str | None) -> None:
-        """Let a step wait for a signal, which may have arrived already."""
+        """Make a step wait for a signal, or deliver the signal if it has arrived already."""
         if signal is None:
             return
         if self.state.signals.get(signal):

@@ -1,7 +1,8 @@
-"""Triggers: their filters, the inputs of the runs that they start, and cron schedules.
+"""The expressions of triggers, and cron schedules.
 
-Expressions of a trigger see one value, named `event`, `schedule` or `request`. A schedule is a cron
-expression: five fields, or a word such as `@daily`. The times in a timezone are computed elsewhere.
+A trigger has a filter and an input for the runs that it starts. Their expressions see one variable,
+which is `event`, `schedule` or `request`. A schedule is a cron expression of five fields, or a word
+such as `@daily`. `accord.workflows.triggers` computes the times in a timezone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MONTHS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read_time(text: str) -> float | None:
-    """Return a time like `2026-11-15T09:30:00Z` in seconds since 1970; None if it is invalid."""
+    """Convert a time like `2026-11-15T09:30:00Z` to seconds since 1970; None if it is invalid."""
     found = _TIME.fullmatch(text)
     if found is None:
         return None
@@ -84,7 +85,7 @@ _MONTH_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class _Field(Struct, frozen=True):
-    """A field of a cron expression; `names` are its values as words, starting at `least`."""
+    """A field of a cron expression; `names` are the words for its values, from `least` on."""
 
     what: str
     least: int
@@ -113,15 +114,15 @@ class Cron(Struct, frozen=True):
     months: frozenset[int]
     weekdays: frozenset[int]
     either: bool
-    """True if a date needs to match only one of day and weekday."""
+    """True if a date needs to match only one of `days` and `weekdays`, instead of both."""
 
     @property
     def every_hour(self) -> bool:
-        """True if the schedule has every hour of the day."""
+        """True if the schedule fires in every hour of the day."""
         return len(self.hours) == 24
 
     def has_day(self, month: int, day: int, weekday: int) -> bool:
-        """Return True if the schedule has a date."""
+        """Return True if the schedule fires on this date."""
         if month not in self.months:
             return False
         fits = (day in self.days, weekday in self.weekdays)
@@ -129,7 +130,7 @@ class Cron(Struct, frozen=True):
 
 
 def read_cron(text: str) -> Cron:
-    """Parse a cron expression. Raise CronError."""
+    """Parse a cron expression. Raise CronError if it is invalid."""
     if len(text) > _MAX_EXPRESSION_LENGTH:
         raise CronError(f"it has more than {_MAX_EXPRESSION_LENGTH} characters")
     parts = WORDS.get(text.strip().lower(), text).lower().split()
@@ -184,11 +185,11 @@ SEEN: Final[dict[TriggerKind, str]] = {
     "schedule": "schedule",
     "webhook": "request",
 }
-"""The name of the value that expressions of a trigger see."""
+"""The name of the variable that expressions see, by the kind of trigger."""
 
 
 class Start(Struct, frozen=True):
-    """A trigger with its expressions parsed."""
+    """A trigger with its parsed expressions."""
 
     trigger: Trigger
     filter: Template | None
@@ -196,7 +197,7 @@ class Start(Struct, frozen=True):
 
 
 def compile_trigger(trigger: Trigger) -> Start:
-    """Parse the expressions of a trigger that was read without problems."""
+    """Parse the expressions of a valid trigger."""
     variables = frozenset({SEEN[trigger.kind]})
     return Start(
         trigger,
@@ -206,19 +207,25 @@ def compile_trigger(trigger: Trigger) -> Start:
 
 
 def applies(start: Start, seen: Any) -> bool:
-    """Return True if a trigger starts a run for the value it sees. Raise EvaluationError."""
+    """Return True if the trigger has no filter, or its filter accepts `seen`.
+
+    Raise EvaluationError if the filter cannot be evaluated.
+    """
     return start.filter is None or render_truth(start.filter, _Scope(seen), Budget())
 
 
 def input_for(start: Start, seen: Any) -> Any:
-    """Return the input of the run that a trigger starts. Raise EvaluationError."""
+    """Return the input for a run that the trigger starts.
+
+    Raise EvaluationError if the input cannot be evaluated.
+    """
     if start.input is not None:
         return render(start.input, _Scope(seen), Budget())
     return seen["body"] if start.trigger.kind == "webhook" else seen
 
 
 class _Scope:
-    """The scope of expressions of a trigger."""
+    """The scope of a trigger's expressions."""
 
     def __init__(self, seen: Any) -> None:
         self._seen = seen

@@ -1,7 +1,7 @@
 """A YAML reader that returns JSON values, by the core schema of YAML 1.2.
 
-`on` and `no` are texts, and so are times and all keys. Aliases, tags and multiple documents are
-refused.
+Words such as `on` and `no`, times, and all keys are read as texts. Aliases, tags and multiple
+documents are rejected.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0
 
 
 def read_yaml(text: str) -> Any:
-    """Return the value of a YAML text. Raise DefinitionError."""
+    """Read a YAML text as a JSON value. Raise DefinitionError if it is invalid."""
     try:
         events = yaml.parse(text, Loader=_LOADER)
         return _YamlReader(events).document()
@@ -43,7 +43,7 @@ def _refused(message: str, mark: Any, hint: str = "") -> DefinitionError:
 
 
 class _YamlReader:
-    """A reader of the parser events of one text."""
+    """A converter of YAML parser events to a JSON value."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events

@@ -1,1 +1,1 @@
-"""The executor: decides on runs and records the decisions, exactly once despite crashes."""
+"""The executor: decides on runs, and records each decision exactly once despite crashes."""

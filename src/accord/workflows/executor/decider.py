@@ -1,8 +1,8 @@
-"""Decisions on many runs at once.
+"""Decides on many runs at once.
 
-Takes messages and due timers, decides in memory, and writes all decisions in one transaction that
-checks its fences. Decisions that cannot be written together are written run by run, so that a bad
-one does not prevent the others.
+Messages and due timers are read, decisions are made in memory, and all are written in one
+transaction that checks the fences of the shards. If that fails because of one decision, the
+decisions are written run by run, so that the others succeed.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from accord.workflows.storage.tasks import attempt_groups
 log = logging.getLogger("accord.workflows")
 
 _YIELD_AFTER: Final = 0.005
-"""Yield to the event loop after this many seconds."""
+"""How long deciding may block the event loop, in seconds."""
 _ARRIVALS: Final = get_args(Arrival)
 
 
 class Decider:
-    """A decider on the runs of an executor's shards. Used by one task."""
+    """A decider on the runs in an executor's shards. Only one task may use it."""
 
     def __init__(
         self,
@@ -87,29 +87,32 @@ class Decider:
 
     @property
     def pause(self) -> float:
-        """The number of seconds until the next timer, as far as is known."""
+        """The number of seconds to wait for a notification before reading again."""
         return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
-        """Forget the runs of shards that other executors have, or had in between."""
+        """Drop cached runs of shards that other executors have, or have had meanwhile."""
         if shards:
             self._cache.drop(lambda cached: cached.row.shard in shards)
         self._agenda.forget()
 
     def wake(self) -> None:
-        """Note that a message is in the inbox."""
+        """Record that a message has arrived in the inbox."""
         self._is_woken = True
 
     def offer(self, messages: Sequence[RunMessage]) -> asyncio.Future[set[str]]:
-        """Decide on messages that are in no inbox; return the ids of recorded messages."""
+        """Queue messages that are in no inbox; the future gets the ids of recorded messages."""
         return self._offers.add(messages)
 
     def refuse(self) -> None:
-        """Refuse all offered messages."""
+        """Complete all queued offers without deciding on their messages."""
         settle_offers(self._offers.take())
 
     async def decide(self) -> bool:
-        """Decide on some runs; return True if there were any. Raise StoreError."""
+        """Decide on a batch of runs; return True if there were any.
+
+        Raise StoreError if the database cannot be read or written.
+        """
         offers = self._offers.take()
         try:
             return await self._decide_on(offers)
@@ -224,9 +227,10 @@ class Decider:
         fences: Mapping[int, int],
         problems: list[DecisionProblem],
     ) -> Sequence[RunWrites]:
-        """Write decisions together; return the written ones.
+        """Write all decisions in one transaction; return those that were written.
 
-        Raise FencedError, and UnavailableError, after which it is unknown if they are written.
+        Raise FencedError if a shard was lost. Raise StoreUnavailableError if the database is
+        unavailable; it is then unknown whether the decisions were written.
         """
         if not batch and not strays:
             return []
@@ -250,7 +254,7 @@ class Decider:
         fences: Mapping[int, int],
         problems: list[DecisionProblem],
     ) -> list[RunWrites]:
-        """Write decisions run by run; return the written ones."""
+        """Write each run's decision in its own transaction; return those that were written."""
         jobs = [self._write([writes], [], fences) for writes in batch]
         results = await asyncio.gather(
             self._write([], strays, fences), *jobs, return_exceptions=True
@@ -388,14 +392,14 @@ def _log_problem(problem: DecisionProblem) -> None:
 def _decision_problem(
     row: RunRow, messages: Sequence[InboxMessage], error: Exception
 ) -> DecisionProblem:
-    """Return the problem with these messages, or with the run if there are none."""
+    """Return a problem that belongs to these messages, or to the run if there are none."""
     return DecisionProblem(row.id, messages, error, row=None if messages else row)
 
 
 def _readable_messages(
     messages: Sequence[InboxMessage], problems: list[DecisionProblem]
 ) -> tuple[list[InboxMessage], list[Arrival]]:
-    """Return the readable messages, and their arrivals."""
+    """Return the messages that can be decoded, and their events; add the others to `problems`."""
     understood: list[InboxMessage] = []
     arrivals: list[Arrival] = []
     for message in messages:
@@ -414,7 +418,10 @@ def _readable_messages(
 
 
 def _arrival(message: InboxMessage) -> Arrival:
-    """Return the arrival in a message. Raise NewerSchemaError, UnreadableMessageError."""
+    """Decode the event in a message.
+
+    Raise NewerSchemaError if a newer release wrote it, UnreadableMessageError if it is invalid.
+    """
     try:
         event = decode_event(message.arrival.encode())
     except msgspec.DecodeError as error:

@@ -1,6 +1,6 @@
-"""One decision on a run, the child runs it starts or cancels, and the rows that record it.
+"""A decision on one run, and the rows and messages that result from it.
 
-Decisions are made in memory; many of them are written in one transaction, or none.
+Decisions are made in memory; many are written in one transaction.
 """
 
 from __future__ import annotations
@@ -68,12 +68,15 @@ from accord.workflows.storage.tasks import (
 
 
 def child_id(run_id: str, task: str) -> str:
-    """Return the id of the run that a task starts; always the same, so it starts once."""
+    """Return the id of the child run that a task starts.
+
+    It is derived from the run and the task, so a repeated decision does not start a second child.
+    """
     return str(uuid5(NAMESPACE_URL, f"accord:{task_id(run_id, task)}"))
 
 
 class Children:
-    """Runs that the runs of one decision start; each workflow is looked up once."""
+    """The child runs started by the decisions of one batch; it looks up each workflow once."""
 
     def __init__(self, db: ReadTransaction, definitions: Definitions) -> None:
         self._db = db
@@ -85,7 +88,8 @@ class Children:
     ) -> list[NewRun | RunMessage]:
         """Return a new run or a message for each command to start a child, in order.
 
-        A message continues a child that exists, or reports to the parent that neither is possible.
+        A message either continues a child run that exists, or tells the parent that the child
+        cannot start.
         """
         return [
             await self._begin(parent, command, now)
@@ -136,7 +140,7 @@ def _new_child(
 
 
 def _continue_child(child: str, command: StartChild, now: float) -> RunMessage:
-    """Return the message to a child whose parent's task is retried."""
+    """Return the message that retries a child run because the parent's task is retried."""
     event = RetryRequested(at=now, parent_task=command.task)
     return RunMessage(f"{child}/continued/{command.task}", child, event)
 
@@ -147,7 +151,7 @@ def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) ->
 
 
 def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
-    """Return the message that cancels a child."""
+    """Return the message that cancels a child run."""
     child = child_id(run_id, command.resumes or command.task)
     event = CancelRequested(at=now, reason="the run that started it does not wait for it any more")
     # A child that is continued may be cancelled again while the first message is still unread.
@@ -156,9 +160,9 @@ def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
 
 
 def notify_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
-    """Return the message to the parent of a run that ended; None without a parent.
+    """Return the message that reports an ended run to its parent, if it has one.
 
-    A retried run ends again, so the number of the event is part of the message's id.
+    A retried run can end again, so the message id contains the number of the event.
     """
     task = state.parent_task or child.parent_task
     if child.parent_run is None or task is None:
@@ -176,14 +180,14 @@ def _child_outcome(child: RunRow, task: str, end: RunFinished) -> TaskSucceeded 
 
 
 SNAPSHOT_EVENTS: Final = 100
-"""The number of events between snapshots of a short run.
+"""The minimum number of events between two snapshots of a run.
 
-In a longer run it is a quarter of its events, so that the cost per event does not grow.
+It grows to a quarter of the run's events, so that the cost per event stays constant.
 """
 
 
 class RunDecision(Struct):
-    """The events to record for a run, from number `first`, and the commands to send."""
+    """A decision on a run: events to record, numbered from `first`, and commands to send."""
 
     cached: CachedRun
     messages: Sequence[InboxMessage]
@@ -192,20 +196,20 @@ class RunDecision(Struct):
     commands: list[Command]
     ignored: int
     closed: list[str]
-    """Approvals that are no longer requested."""
+    """The tasks of approvals that are closed by this decision."""
 
     @property
     def end(self) -> RunFinished | None:
-        """The end of the run in this decision; None if it goes on."""
+        """The event that ends the run in this decision; None if the run continues."""
         last = self.events[-1] if self.events else None
         return last if isinstance(last, RunFinished) else None
 
     @property
     def outcome(self) -> RunFinished | None:
-        """The end of the run, if its parent must get a message.
+        """The end of the run if it has to be reported to the parent, otherwise None.
 
-        The run ended in this decision, or had completed before another task of its parent began to
-        wait for it.
+        Either the run ends in this decision, or it had completed before the parent retried its
+        step.
         """
         state = self.cached.state
         if self.end is not None or state.phase not in FINAL:
@@ -217,7 +221,7 @@ class RunDecision(Struct):
 
     @property
     def wants_snapshot(self) -> bool:
-        """True if the state is to be stored with this decision."""
+        """True if a snapshot of the state is to be stored with this decision."""
         at = self.cached.row.snapshot_at
         since = self.cached.state.applied - at
         return bool(self.events) and (
@@ -225,9 +229,10 @@ class RunDecision(Struct):
         )
 
     def next_timer(self, now: float) -> float | None:
-        """Return the time before which nothing is due, for the row.
+        """Return the `next_timer` for the run's row: nothing is due before this time.
 
-        It may be too early: that costs a look at the run then, and saves a write now.
+        It may be earlier than the next timer. Keeping the old value saves a write, at the cost of
+        checking the run once too early.
         """
         written, due = self.cached.row.next_timer, self.cached.state.next_timer
         if written is None or written <= now or self.cached.state.phase in FINAL:
@@ -236,14 +241,14 @@ class RunDecision(Struct):
 
 
 def begin_decision(cached: CachedRun, messages: Sequence[InboxMessage]) -> RunDecision:
-    """Return a decision on a run, without events yet."""
+    """Return an empty decision on a run."""
     return RunDecision(cached, messages, cached.state.applied + 1, [], [], 0, [])
 
 
 def decide_run(decision: RunDecision, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
-    """Decide on arrivals in order, and on due timers.
+    """Decide on arriving events in order, and on due timers.
 
-    Yield after each part of a long decision, so that the event loop can do other work.
+    Yield between the parts of a long decision, so that other tasks of the event loop can run.
     """
     for arrival in arrivals:
         _receive(decision, arrival)
@@ -288,7 +293,7 @@ _Row = tuple[Any, ...]
 
 
 class RunWrites(Struct):
-    """The rows to write for one run; `row` is the new row of the run."""
+    """The rows and messages to write for one run; `row` is the run's new row."""
 
     decision: RunDecision
     row: RunRow
@@ -311,10 +316,10 @@ def compose_writes(
     groups: Mapping[str, int],
     now: float,
 ) -> RunWrites:
-    """Return the rows of a decision.
+    """Return the rows and messages to write for a decision.
 
-    `children` are the outcomes of its commands to start children, `groups` the attempt groups of
-    repeated calls.
+    `children` are the results of `Children.prepare`, `groups` the attempt groups of repeated calls
+    by task.
     """
     cached, run_id = decision.cached, decision.cached.row.id
     state = cached.state
@@ -401,7 +406,7 @@ def _announcement(writes: RunWrites, entry: RunHistoryRow) -> RunAnnouncement:
 
 
 class LocalTasks(Struct, frozen=True):
-    """Tasks that the local worker owns from the beginning."""
+    """The ids of new tasks that are recorded with the local worker as owner."""
 
     owner: str = ""
     ids: frozenset[str] = frozenset()
@@ -415,10 +420,10 @@ async def write_decisions(
     strays: Sequence[InboxMessage],
     owned: LocalTasks,
 ) -> None:
-    """Write decisions, delete their messages, and finish offered tasks.
+    """Write decisions, and delete the messages that they handled.
 
-    `strays` are messages that no run waits for. Raise ConstraintError if another executor decided
-    first.
+    The tasks of offered results are marked as done. `strays` are messages whose run does not exist.
+    Raise ConstraintError if another executor has decided on one of the runs first.
     """
     handled = list(chain(strays, *(writes.decision.messages for writes in batch)))
     await delete_messages(db, engine, handled)

@@ -1,11 +1,13 @@
-"""An executor: a process that decides on runs, beside others that do the same.
+"""An executor, which decides on runs; many processes can each have one.
 
-    share      takes its share of the shards, and releases those beyond it
-    decide     decides on arrivals for the runs of its shards, until none are left
+It repeats:
+
+    share      take its share of the shards, and release surplus shards
+    decide     decide on messages and timers for the runs of its shards, until none are left
     wait       until a message arrives, an executor joins or leaves, or a timer is due
 
-It waits at most a second, since a notification may be lost. While the database is away it retries,
-and then continues.
+It waits for at most a second, because a notification may be lost. While the database is
+unavailable, it retries.
 """
 
 from __future__ import annotations
@@ -30,18 +32,18 @@ from accord.workflows.storage.messages import RunMessage
 log = logging.getLogger("accord.workflows")
 
 CLOSE_SECONDS: Final = 10.0
-"""How long `close` waits for the decision that is being written."""
+"""How many seconds `close` waits for the decision that is being written."""
 _SHARES: Final = 3
-"""The number of times that an executor shares out shards within the duration of a lease."""
+"""How often an executor checks the distribution of shards per lease duration."""
 _RETRY_SECONDS: Final = (0.1, 5.0)
-"""The shortest and the longest delay between tries while the database is away."""
+"""The shortest and the longest delay between retries while the database is unavailable."""
 
 
 class Executor:
-    """An executor of runs; a `LocalExecutor`.
+    """An executor of runs, which implements `LocalExecutor`.
 
-    `membership` must have been started, and is closed after this. `local_worker` is a worker in
-    this process.
+    `membership` must be started before the executor and closed after it. `local_worker` is the
+    worker of the same process, if any.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Executor:
         self._stops: list[Callable[[], None]] = []
 
     async def start(self) -> None:
-        """Start deciding. Raise StoreError if the database is unreachable."""
+        """Take shards and start deciding. Raise StoreError if the database is unreachable."""
         self._stops.append(await self._store.listen(messages.INBOX_WAKE, self._arrived))
         self._stops.append(await self._store.listen(members.MEMBERS_WAKE, self._members_changed))
         await self._share()
@@ -104,14 +106,14 @@ class Executor:
     # What the bus offers
 
     def is_its_own(self, run_id: str) -> bool:
-        """Return True if it decides on the run, as far as it knows."""
+        """Return True if this executor owns the shard of the run, as far as it knows."""
         is_running = self._task is not None and not self._closing
         return is_running and shard_of(run_id) in self._shards.fences
 
     async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Decide on results of tasks; return the ids of recorded messages.
+        """Decide on task results; return the ids of messages whose results were recorded.
 
-        Their tasks are recorded as ended too.
+        The tasks of these messages are marked as done.
         """
         if self._closing or self._membership.lost.is_set():
             return set()

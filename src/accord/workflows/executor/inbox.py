@@ -1,8 +1,8 @@
-"""The inbox of an executor: runs to decide on next.
+"""The inbox of an executor: the messages and timers to decide on next.
 
-Messages that arrived for its runs, timers that are due, and results that a bus in the same process
-offers, which are in no table until they are recorded. Messages and timers that cannot be decided
-on are postponed, and become dead letters in the end.
+It contains messages that arrived for the executor's runs, due timers, and results offered by a bus
+in the same process. Offered results are in no table until they are recorded. Messages and timers
+that cause errors are postponed; messages that cannot be decoded finally become dead letters.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from accord.workflows.storage.messages import (
 from accord.workflows.storage.runs import hold_run, postpone_timer
 
 CHECK_SECONDS: Final = 1.0
-"""The interval in seconds at which everything is read."""
+"""The interval in seconds at which all messages and timers are read."""
 
 
 class Agenda:
-    """The runs to decide on next. Used by one task."""
+    """A reader of the runs to decide on next. Only one task may use it."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store = store
@@ -49,28 +49,28 @@ class Agenda:
 
     @property
     def pause(self) -> float:
-        """The number of seconds until the next timer, as far as is known."""
+        """The number of seconds to wait for a notification before reading again."""
         if self._next_due is None:
             return CHECK_SECONDS
         return min(max(self._next_due - self._now(), 0.0), CHECK_SECONDS)
 
     def forget(self) -> None:
-        """Read everything again, because the shards have changed."""
+        """Read all messages and timers the next time, because the shards have changed."""
         self._looked = -CHECK_SECONDS
         self._marks = (0, 0)
 
     def note(self, due: float | None) -> None:
-        """Note a time at which a timer is due; nothing notifies of it."""
+        """Record the time of a timer, for which no notification will arrive."""
         if due is not None:
             self._next_due = due if self._next_due is None else min(due, self._next_due)
 
     def is_due(self, now: float) -> bool:
-        """Return True if it is time to read, with or without a notification."""
+        """Return True if messages or timers must be read even without a notification."""
         is_time = monotonic() - self._looked >= CHECK_SECONDS
         return is_time or (self._next_due is not None and self._next_due <= now)
 
     async def read(self, shards: Iterable[int], now: float) -> dict[str, list[InboxMessage]]:
-        """Return the runs to decide on, with their messages. Raise StoreError."""
+        """Return the runs to decide on, with their messages. Raise StoreError if a query fails."""
         is_time = monotonic() - self._looked >= CHECK_SECONDS
         after = 0 if is_time else self._marks[0]
         messages = await read_messages(self._store, self._store.engine, shards, after, now)
@@ -95,7 +95,7 @@ class Agenda:
 
 
 def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
-    """Return messages by run; a message that failed before goes alone."""
+    """Group messages by run; if one of a run's messages failed before, return only its first."""
     found: dict[str, list[InboxMessage]] = {}
     for message in messages:
         found.setdefault(message.run_id, []).append(message)
@@ -106,7 +106,7 @@ def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
 
 
 class Offer(Struct, eq=False):
-    """Messages that came together; `done` gets the ids of the recorded ones."""
+    """Messages offered together; the future `done` gets the ids of those that were recorded."""
 
     messages: list[InboxMessage]
     recorded: set[str]
@@ -114,7 +114,7 @@ class Offer(Struct, eq=False):
 
 
 class Offers:
-    """Waiting offers. Belongs to the event loop."""
+    """The queue of offers. Belongs to the event loop."""
 
     def __init__(self) -> None:
         self._waiting: list[Offer] = []
@@ -123,27 +123,27 @@ class Offers:
         return bool(self._waiting)
 
     def add(self, messages: Iterable[RunMessage]) -> asyncio.Future[set[str]]:
-        """Add an offer; await the future for the ids of the recorded messages."""
+        """Queue an offer; the returned future gets the ids of the recorded messages."""
         received = [_received(each) for each in messages]
         offer = Offer(received, set(), asyncio.get_running_loop().create_future())
         self._waiting.append(offer)
         return offer.done
 
     def take(self) -> list[Offer]:
-        """Return and remove all offers; each is to be settled."""
+        """Remove and return all queued offers; the caller must pass them to `settle_offers`."""
         offers, self._waiting = self._waiting, []
         return offers
 
 
 def record_offers(offers: Sequence[Offer], messages: Iterable[InboxMessage]) -> None:
-    """Note that these messages are recorded."""
+    """Add these messages to the recorded messages of the offers."""
     ids = [each.message_id for each in messages if each.message is not None]
     for offer in offers:
         offer.recorded.update(ids)
 
 
 def settle_offers(offers: Sequence[Offer]) -> None:
-    """Complete these offers with the ids that were recorded."""
+    """Complete the futures of these offers with the ids of the recorded messages."""
     for offer in offers:
         if not offer.done.done():
             offer.done.set_result(offer.recorded)
@@ -154,38 +154,38 @@ def _received(message: RunMessage) -> InboxMessage:
 
 
 MAX_TRIES: Final = 1_440
-"""Tries of a message that cannot be read: about a day."""
+"""How often an unreadable message is tried, for about a day, before it is given up."""
 
 
 class DecisionProblem(Struct, frozen=True):
     """Messages of a run that could not be decided on, and the error.
 
-    Without messages, a timer could not be decided on.
+    Without messages, it was a timer that could not be decided on.
     """
 
     run_id: str
     messages: Sequence[InboxMessage]
     error: Exception
     row: RunRow | None = None
-    """The row of the run, if the problem is with the run: nothing can be decided on it."""
+    """The run's row if the run itself is the problem; None if only these messages are."""
 
     @property
     def problem(self) -> str:
-        """The problem, encoded for storage."""
+        """The reason of the problem, encoded for storage."""
         if isinstance(self.error, UnreadableMessageError):
             return encode_problem(unreadable_message(self.error))
         return encode_problem(problem_of(self.error))
 
     @property
     def is_new(self) -> bool:
-        """True if the problem was not logged yet."""
+        """True if the problem has not been logged before."""
         if self.row is not None:
             return self.row.problem != self.problem
         return any(not each.tries for each in self.messages)
 
     @property
     def given_up(self) -> list[InboxMessage]:
-        """Messages that could not be read for a day."""
+        """The messages that are unreadable after the maximum number of tries."""
         if not isinstance(self.error, UnreadableMessageError):
             return []
         return [each for each in self.messages if each.tries + 1 >= MAX_TRIES]
@@ -194,7 +194,7 @@ class DecisionProblem(Struct, frozen=True):
 async def postpone_problems(
     db: Transaction, engine: Engine, problems: Sequence[DecisionProblem], now: float
 ) -> None:
-    """Postpone undecidable messages and timers, or give up unreadable messages."""
+    """Postpone the messages and timers with problems; make dead letters of those given up."""
     for trouble in problems:
         given_up, problem = trouble.given_up, trouble.problem
         for each in given_up:
@@ -229,4 +229,4 @@ def _dead_letter(trouble: DecisionProblem, message: InboxMessage, now: float) ->
 
 
 class UnreadableMessageError(Exception):
-    """A message that no release can read."""
+    """A message cannot be decoded by any release."""

@@ -1,8 +1,8 @@
-"""States of runs in memory: the runs decided on last, as many as fit.
+"""A cache of the states of runs that were decided on recently.
 
-Any of them can be dropped at any time, since all of it is in the database. To decide on a run, its
-state is loaded out of the cache, or read from the database, and put back when the decision is
-recorded; whatever goes wrong in between, the next decision reads it again.
+Everything in it is also in the database, so any run can be dropped at any time. To decide on a run,
+its state is taken out of the cache or else read from the database. It is put back when the decision
+has been recorded; after a failure it is not, so the next decision reads it from the database.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ MAX_BYTES: Final = 128 * 1024 * 1024
 _RUN_BYTES: Final = 3_000
 _STEP_BYTES: Final = 600
 _FACTOR: Final = 8
-"""The ratio of the memory of lists and objects to the size of their JSON."""
+"""The estimated memory of lists and objects, as a multiple of the size of their JSON."""
 
 
 class CachedRun(Struct):
-    """A run with its state and its row."""
+    """A run with its row, program and state."""
 
     row: RunRow
     program: Program
     state: State
     approvals: set[str]
-    """The tasks with a requested approval."""
+    """The tasks of open approvals."""
     values: int
-    """The estimated size of its inputs and outputs in bytes."""
+    """The estimated memory of the run's inputs and outputs, in bytes."""
 
     @property
     def cost(self) -> int:
-        """The estimated size in bytes."""
+        """The estimated memory of the whole run, in bytes."""
         return _RUN_BYTES + len(self.state.steps) * _STEP_BYTES + self.values
 
 
 def cached_run(row: RunRow, program: Program, later: Sequence[str]) -> CachedRun:
-    """Build a run from its row and the events since its snapshot.
+    """Build a cached run from its row and the events since its snapshot.
 
-    Raise NewerSchemaError, and msgspec.ValidationError.
+    Raise NewerSchemaError if a newer release wrote the data, msgspec.DecodeError if it is invalid.
     """
     state = restore_state(row, program, later)
     approvals = {
@@ -72,7 +72,7 @@ def cached_run(row: RunRow, program: Program, later: Sequence[str]) -> CachedRun
 
 
 def added_bytes(events: Iterable[Event]) -> int:
-    """Estimate how many bytes these events add to a state."""
+    """Estimate the memory in bytes that events add to a state."""
     return sum(map(_event, events))
 
 
@@ -111,7 +111,7 @@ def _weight(value: Any, size: int = 0) -> int:
 
 
 class RunCache:
-    """Runs by id; the least recently used run is dropped first."""
+    """A cache of runs by id, which drops the least recently used first."""
 
     def __init__(self, *, runs: int = MAX_RUNS, bytes: int = MAX_BYTES) -> None:
         self._runs: OrderedDict[str, tuple[CachedRun, int]] = OrderedDict()
@@ -123,7 +123,7 @@ class RunCache:
         return len(self._runs)
 
     def take(self, run_id: str) -> CachedRun | None:
-        """Remove and return a run; it comes back when its change is recorded."""
+        """Remove and return a run; None if it is not cached."""
         found = self._runs.pop(run_id, None)
         if found is None:
             return None
@@ -131,7 +131,7 @@ class RunCache:
         return found[0]
 
     def put(self, cached: Iterable[CachedRun]) -> None:
-        """Add runs; drop the least recently used ones if there is no room."""
+        """Add runs; drop the least recently used ones if the cache is full."""
         for each in cached:
             self.take(each.row.id)
             cost = each.cost
@@ -142,19 +142,19 @@ class RunCache:
             self._bytes -= cost
 
     def drop(self, condition: Callable[[CachedRun], bool]) -> None:
-        """Drop the runs that meet a condition."""
+        """Drop all runs for which `condition` returns True."""
         for run_id in [id for id, (cached, _) in self._runs.items() if condition(cached)]:
             self.take(run_id)
 
 
 _MAX_LOADED: Final = 50
-"""The number of states that are read at once."""
+"""The maximum number of states read by one query."""
 _MAX_LOADED_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of the states that are read for one decision; the last of them may exceed it."""
+"""The memory limit for states read for one batch, in bytes; the last query may exceed it."""
 
 
 class LoadedStates(Struct, frozen=True):
-    """Runs to decide on with their messages, unreadable runs, and stray messages."""
+    """Runs to decide on with their messages, problems of unreadable runs, and stray messages."""
 
     cached: dict[str, CachedRun]
     messages: dict[str, Sequence[InboxMessage]]
@@ -168,7 +168,10 @@ async def load_states(
     memory: RunCache,
     todo: Mapping[str, Sequence[InboxMessage]],
 ) -> LoadedStates:
-    """Load the states of runs, as many as there is room for. Raise StoreUnavailableError."""
+    """Load the states of runs, as many as fit into memory.
+
+    Raise StoreUnavailableError if the database is unavailable.
+    """
     loaded = LoadedStates({}, {}, [], [])
     missing: list[str] = []
     for run_id in todo:
@@ -192,7 +195,7 @@ async def _load(
     todo: Mapping[str, Sequence[InboxMessage]],
     loaded: LoadedStates,
 ) -> int:
-    """Read some states; return how many bytes they take."""
+    """Read the states of some runs into `loaded`; return their memory in bytes."""
     rows = await read_rows(store, store.engine, todo)
     begun = [row.id for row in rows if row.status != "pending"]
     later = await read_later(store, store.engine, begun) if begun else {}
@@ -217,10 +220,10 @@ async def _load(
 async def _all_messages(
     store: Store, row: RunRow, messages: Sequence[InboxMessage]
 ) -> Sequence[InboxMessage]:
-    """Return the messages to decide on, in the order of their arrival.
+    """Return a run's messages, including postponed ones, in the order of arrival.
 
-    Where a run could not be decided on for a while, later messages are postponed to different
-    times.
+    Messages of a run with a problem were postponed to different times; all are included here, to
+    keep their order.
     """
     if row.problem is None:
         return messages

@@ -1,11 +1,11 @@
-"""Evaluation of expressions, and templates: JSON values with expressions in their texts.
+"""Evaluates expressions and templates.
 
-Expressions see JSON values and nothing of Python: a member is a key of an object, never an
+Expressions work on JSON values only: a member is always a key of an object, never a Python
 attribute.
 
-In a template expressions are written `${…}`. A text that is one expression and nothing else becomes
-the value of the expression, of any type. Within other text, a value that is no text is written as
-JSON. `$${` stands for a literal `${`.
+A template is a JSON value whose texts may contain expressions, written `${…}`. A text that consists
+of one expression becomes the expression's value, of any type. In a longer text, values other than
+texts are inserted as JSON. `$${` stands for a literal `${`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from accord.workflows.core.expressions.syntax import (
 
 
 class Scope(Protocol):
-    """The values that an expression may refer to."""
+    """The source of the values of variables, steps and loops that an expression refers to."""
 
     def variable(self, name: str) -> Any: ...
 
@@ -60,12 +60,15 @@ class Scope(Protocol):
 
 
 def evaluate(node: Node, scope: Scope, budget: Budget) -> Any:
-    """Return the value of an expression. Raise EvaluationError."""
+    """Return the value of an expression. Raise EvaluationError if it cannot be evaluated."""
     return _value(node, _Evaluation(scope, budget))
 
 
 class _Evaluation:
-    """One evaluation: its scope, variables bound by macros, and texts parsed as JSON."""
+    """The state of one evaluation.
+
+    It has the scope, the budget, the variables bound by macros, and step outputs parsed as JSON.
+    """
 
     __slots__ = ("bound", "budget", "parsed", "scope")
 
@@ -117,7 +120,7 @@ def _map(node: MapOf, at: _Evaluation) -> dict[str, Any]:
 
 
 def _container(node: Node, at: _Evaluation) -> Any:
-    """Return the operand of a path or macro; a text output of a step is parsed as JSON."""
+    """Return the value that a path or macro is applied to; parse a step's text output as JSON."""
     value = _value(node, at)
     if not isinstance(value, str) or not isinstance(node, StepField):
         return value
@@ -157,7 +160,7 @@ def _member(value: Any, key: Any, node: Select | Index) -> Any:
 
 
 def path_text(node: Node) -> str:
-    """Return a path as it was written, for messages."""
+    """Return a path as written in the expression, for error messages."""
     match node:
         case StepField() | LoopField():
             return node.text
@@ -272,31 +275,31 @@ _VALUES: Final[dict[type, Callable[[Any, _Evaluation], Any]]] = {
 
 
 class Fixed(Struct, frozen=True):
-    """A value without expressions."""
+    """A template without expressions."""
 
     value: Any
 
 
 class Single(Struct, frozen=True):
-    """One expression."""
+    """A template that is one expression."""
 
     node: Node
 
 
 class Mixed(Struct, frozen=True):
-    """Text with expressions in it."""
+    """A template of text and expressions."""
 
     parts: tuple[str | Node, ...]
 
 
 class Items(Struct, frozen=True):
-    """A list with expressions in it."""
+    """A template of a list that contains expressions."""
 
     items: tuple[Template, ...]
 
 
 class Members(Struct, frozen=True):
-    """An object with expressions in its values; its keys have none."""
+    """A template of an object whose values contain expressions; keys never do."""
 
     members: tuple[tuple[str, Template], ...]
 
@@ -305,14 +308,14 @@ Template: TypeAlias = Fixed | Single | Mixed | Items | Members
 
 
 class Misplaced(Struct, frozen=True):
-    """An expression that cannot be parsed, and its path in the value."""
+    """An expression that cannot be parsed, with its path in the template."""
 
     path: str
     error: ExpressionError
 
 
 def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template:
-    """Parse a template from a JSON value. Raise ExpressionError for the first bad expression."""
+    """Parse a JSON value as a template. Raise ExpressionError for the first invalid expression."""
     found: list[Misplaced] = []
     template = read_all(value, "", found, variables)
     if found:
@@ -323,9 +326,9 @@ def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template
 def read_all(
     value: Any, path: str, found: list[Misplaced], variables: frozenset[str] = VARIABLES
 ) -> Template:
-    """Parse a template from a JSON value; append expressions that cannot be parsed to `found`.
+    """Parse a JSON value as a template, adding invalid expressions to `found`.
 
-    `variables` are the names that its expressions may refer to.
+    `variables` are the names that the expressions may use.
     """
     match value:
         case str():
@@ -377,7 +380,7 @@ def _read_text(text: str, variables: frozenset[str]) -> Template:
 
 
 def render(template: Template, scope: Scope, budget: Budget) -> Any:
-    """Return the value of a template. Raise EvaluationError."""
+    """Return the value of a template. Raise EvaluationError if an expression has none."""
     match template:
         case Fixed(value):
             return value
@@ -398,7 +401,7 @@ def _written(part: str | Node, scope: Scope, budget: Budget) -> str:
 
 
 def expressions(template: Template, path: str = "") -> Iterator[tuple[str, Node]]:
-    """Yield every expression of a template with its path."""
+    """Yield every expression in a template with its path."""
     match template:
         case Fixed():
             return
@@ -415,7 +418,7 @@ def expressions(template: Template, path: str = "") -> Iterator[tuple[str, Node]
 
 
 def render_truth(template: Template, scope: Scope, budget: Budget) -> bool:
-    """Return the value of a condition. Raise EvaluationError if it is no boolean."""
+    """Return the value of a condition. Raise EvaluationError if it is not a boolean."""
     value = render(template, scope, budget)
     if not isinstance(value, bool):
         raise EvaluationError(f"a condition is {as_text(value)[:80]}, not true or false")

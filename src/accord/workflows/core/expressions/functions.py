@@ -1,6 +1,6 @@
-"""Operators and functions of expressions, on JSON values, within a budget.
+"""The operators and functions of expressions, which work on JSON values.
 
-Results whose size depends on the arguments are charged to the budget.
+Each evaluation has a budget, to which work that depends on the size of values is charged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from accord.workflows.core.errors import MAX_EVALUATION_STEPS, MAX_EVALUATION_TE
 
 
 class Budget:
-    """The steps and characters left to one evaluation; raises EvaluationError if they run out."""
+    """The number of steps and characters that an evaluation may still use.
+
+    `spend` and `spend_text` raise EvaluationError when the budget is exceeded.
+    """
 
     __slots__ = ("steps", "text")
 
@@ -36,8 +39,8 @@ class Budget:
     def check(self) -> None:
         """Raise EvaluationError if the budget is exceeded.
 
-        Code that continues after an EvaluationError calls this, because that error may have been
-        the exceeded budget.
+        Code that catches an EvaluationError and continues must call this, because the exceeded
+        budget may have been the cause.
         """
         if self.steps < 0:
             raise EvaluationError(
@@ -53,7 +56,7 @@ _MAX_DEPTH: Final = 100
 
 
 def type_name(value: Any) -> str:
-    """Return the name of a value's type, for messages."""
+    """Return the name of a JSON value's type, for error messages."""
     match value:
         case None:
             return "null"
@@ -79,7 +82,7 @@ def as_text(value: Any) -> str:
 
 
 def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
-    """Return True if two values are equal as JSON: 1 and 1.0 are, 1 and true are not."""
+    """Return True if two JSON values are equal: 1 equals 1.0, but 1 does not equal true."""
     budget.spend(1)
     if depth > _MAX_DEPTH:
         raise EvaluationError(f"values are nested deeper than {_MAX_DEPTH} levels")
@@ -105,7 +108,7 @@ def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
 def less(budget: Budget, one: Any, other: Any) -> bool:
     """Return True if one value is less than another.
 
-    Raise EvaluationError for values other than two numbers or two texts.
+    Raise EvaluationError unless both are numbers or both are texts.
     """
     if is_number(one) and is_number(other):
         return bool(one < other)
@@ -318,4 +321,4 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "split": _split,
     "join": _join,
 }
-"""Functions and methods by name; a method gets its target as the first argument."""
+"""All functions and methods by name; a method gets its target as the first argument."""

@@ -1,4 +1,4 @@
-"""Parses expressions, a subset of the Common Expression Language (CEL), by recursive descent.
+"""A recursive descent parser for expressions, a subset of CEL.
 
     expression  = or ["?" or ":" expression]
     or          = and {"||" and}
@@ -10,7 +10,8 @@
     member      = primary {"." NAME ["(" [list] ")"] | "[" expression "]"}
     primary     = literal | reference | NAME "(" [list] ")" | "(" expression ")" | list | map
 
-The parser checks names and argument counts of functions; `functions` implements them.
+CEL is the Common Expression Language. The parser checks the names and argument counts of functions;
+`functions` implements them.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ from accord.workflows.core.expressions.syntax import (
 )
 
 FUNCTIONS: Final = {"size": 1, "string": 1, "int": 1, "double": 1}
-"""The number of arguments by function."""
+"""The number of arguments of each function."""
 METHODS: Final = {
     "size": 0, "contains": 1, "startsWith": 1, "endsWith": 1, "lowerAscii": 0, "upperAscii": 0,
     "trim": 0, "split": 1, "join": 1,
 }  # fmt: skip
-"""The number of arguments by method, without the target."""
+"""The number of arguments of each method, not counting the target."""
 MACROS: Final = frozenset({"all", "exists", "exists_one", "filter", "map"})
 VARIABLES: Final = frozenset({"input", "error"})
-"""The variables of expressions in steps, which may also refer to steps and loops."""
+"""The variables of expressions in steps; such expressions may also refer to steps and loops."""
 STEP_FIELDS: Final = frozenset({"output", "data", "artifacts", "error"})
 
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
@@ -65,13 +66,13 @@ _RELATIONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 
 
 def parse(text: str) -> Node:
-    """Parse an expression. Raise ExpressionError."""
+    """Parse an expression. Raise ExpressionError if it is invalid."""
     tokens, _ = read_tokens(text, 0, closing=False)
     return parse_tokens(tokens)
 
 
 def parse_tokens(tokens: list[Token], variables: frozenset[str] = VARIABLES) -> Node:
-    """Parse an expression from its tokens. Raise ExpressionError."""
+    """Parse an expression from its tokens. Raise ExpressionError if it is invalid."""
     parser = _Parser(tokens, variables)
     node = parser.expression()
     parser.expect_end()
@@ -261,7 +262,7 @@ class _Parser:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """The names that can be referred to, for messages."""
+        """The names that an expression may refer to, for error messages."""
         if self._variables != VARIABLES:
             return tuple(f"{each}.…" for each in sorted(self._variables))
         return ("input.…", "steps.NAME.output", "loop.item", "loop.index", "error.…")

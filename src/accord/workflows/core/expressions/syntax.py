@@ -1,7 +1,7 @@
-"""Tokens and syntax tree of expressions.
+"""The tokens and the syntax tree of expressions.
 
-References to steps and loops are node types of their own, so a definition can be checked without
-evaluating anything. A step name after `steps.` is part of one token, including dashes.
+References to steps and loops have node types of their own, so that a definition can be checked
+without evaluating expressions. `steps.NAME` is one token, because step names may contain dashes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SPACE: Final = re.compile(r"\s*", re.ASCII)
 
 
 class Token(Struct, frozen=True):
-    """One token, and the index of its first character."""
+    """A token, with the index of its first character in the text."""
 
     kind: TokenKind
     text: str
@@ -45,8 +45,8 @@ class Token(Struct, frozen=True):
 def read_tokens(text: str, start: int, closing: bool) -> tuple[list[Token], int]:
     """Return the tokens of `text` from `start` on, and the position after them.
 
-    With `closing`, they end with the brace that closes one opened before `start`, else at the end
-    of the text. Raise ExpressionError.
+    With `closing`, the tokens end before the `}` that closes a brace opened before `start`;
+    otherwise they end at the end of the text. Raise ExpressionError if the text is invalid.
     """
     tokens: list[Token] = []
     open_braces, place = 0, start
@@ -85,7 +85,7 @@ def _read_token(text: str, place: int) -> Token:
 
 
 def text_value(token: Token) -> str:
-    """Return the value of a text literal. Raise ExpressionError for an invalid escape."""
+    """Return the value of a text literal. Raise ExpressionError if an escape is invalid."""
 
     def replaced(found: re.Match[str]) -> str:
         escape = found[1]
@@ -106,19 +106,19 @@ LoopFieldName: TypeAlias = Literal["item", "index"]
 
 
 class Constant(Struct, frozen=True):
-    """A number, a text, true, false or null."""
+    """A literal number, text, true, false or null."""
 
     value: Any
 
 
 class Variable(Struct, frozen=True):
-    """`input`, `error`, the value that a trigger sees, or a variable bound by a macro."""
+    """A variable: `input`, `error`, the variable of a trigger, or one bound by a macro."""
 
     name: str
 
 
 class StepField(Struct, frozen=True):
-    """`steps.NAME.output`, `.data`, `.artifacts` or `.error`."""
+    """A reference to a step: `steps.NAME.output`, `.data`, `.artifacts` or `.error`."""
 
     step: str
     field: StepFieldName
@@ -129,7 +129,7 @@ class StepField(Struct, frozen=True):
 
 
 class LoopField(Struct, frozen=True):
-    """`loop.item` or `loop.index`; `up` is the number of `.parent` before the field."""
+    """A reference to a loop: `loop.item` or `loop.index`, after `up` times `.parent`."""
 
     up: int
     field: LoopFieldName
@@ -140,26 +140,26 @@ class LoopField(Struct, frozen=True):
 
 
 class ListOf(Struct, frozen=True):
-    """`[items]`"""
+    """A list: `[items]`."""
 
     items: tuple[Node, ...]
 
 
 class MapOf(Struct, frozen=True):
-    """`{key: value}`"""
+    """An object: `{key: value}`."""
 
     entries: tuple[tuple[Node, Node], ...]
 
 
 class Select(Struct, frozen=True):
-    """`operand.name`"""
+    """A member access by name: `operand.name`."""
 
     operand: Node
     name: str
 
 
 class Index(Struct, frozen=True):
-    """`operand[key]`"""
+    """A member access by expression: `operand[key]`."""
 
     operand: Node
     key: Node
@@ -172,14 +172,14 @@ class Has(Struct, frozen=True):
 
 
 class Unary(Struct, frozen=True):
-    """`!operand` or `-operand`"""
+    """A unary operator: `!operand` or `-operand`."""
 
     operator: str
     operand: Node
 
 
 class Binary(Struct, frozen=True):
-    """An arithmetic operator, a comparison, or `in`."""
+    """A binary operator: arithmetic, a comparison, or `in`."""
 
     operator: str
     left: Node
@@ -187,7 +187,10 @@ class Binary(Struct, frozen=True):
 
 
 class Logic(Struct, frozen=True):
-    """`&&` or `||`: an error on one side is ignored if the other settles the result."""
+    """A logical operator, `&&` or `||`.
+
+    An error on one side is ignored if the other side alone determines the result.
+    """
 
     operator: str
     left: Node
@@ -195,7 +198,7 @@ class Logic(Struct, frozen=True):
 
 
 class Conditional(Struct, frozen=True):
-    """`condition ? yes : no`"""
+    """A conditional: `condition ? yes : no`."""
 
     condition: Node
     yes: Node
@@ -203,14 +206,17 @@ class Conditional(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """`function(arguments)`, or `target.function(arguments)` with the target first."""
+    """A call: `function(arguments)`, or `target.function(arguments)`.
+
+    In the second form, the target is the first of `arguments`.
+    """
 
     function: str
     arguments: tuple[Node, ...]
 
 
 class Macro(Struct, frozen=True):
-    """`target.all(variable, body)` and its like."""
+    """A macro call, such as `target.all(variable, body)`."""
 
     name: str
     target: Node
@@ -238,7 +244,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the direct children of a node."""
+    """Return the direct child nodes of a node."""
     match node:
         case ListOf(items):
             return items
@@ -261,7 +267,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[tuple[Node, int]]:
-    """Yield every node of an expression with its level, starting with the root at 1."""
+    """Yield every node of an expression with its depth; the root has depth 1."""
     waiting = [(node, 1)]
     while waiting:
         part, level = waiting.pop()
