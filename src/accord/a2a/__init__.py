@@ -1,6 +1,6 @@
-"""The Agent2Agent protocol: calling agents, and being one, in both of its wire formats.
+"""The Agent2Agent protocol: clients and servers in both wire formats (0.3 and 1.0).
 
-The names that most programs need. They are loaded when first used.
+Exports the names that most programs need. Modules are loaded when they are first used.
 """
 
 from __future__ import annotations

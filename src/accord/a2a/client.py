@@ -1,14 +1,15 @@
-"""`Client`: one agent, called over HTTP in the wire format that it speaks; and complete calls.
+"""`Client` for one agent over HTTP, and `call`, which waits for the result.
 
     card (once, unless the format is given) ──▶ interface: URL and format
     send ──▶ Task or Message          get ──▶ Task          cancel ──▶ Task
     stream, subscribe ──▶ events, while they come
 
 All methods raise `CallError`: `DefiniteError` if the agent did not do the work,
-`UnknownOutcomeError` if it may have done it; then send the same message id again.
+`UnknownOutcomeError` if the agent may have done the work: then repeat the call with the same
+message id.
 
-`call` sends, polls until the task is over, and returns a result: for programs that wait. A program
-that must survive a crash stores the agent's task id and continues with `Client.get`.
+`call` sends a message, polls until the task is over, and returns a result: for programs that wait.
+A program that must survive a crash stores the agent's task id and continues with `Client.get`.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ Direction: TypeAlias = Literal["sent", "received"]
 class Trace(Struct, frozen=True, kw_only=True):
     correlation_id: str = ""
     traceparent: str = ""
-    """W3C Trace Context."""
+    """The value of the header `traceparent` (W3C Trace Context)."""
     tell: Callable[[Direction, bytes], None] | None = None
     """Called with every body sent or received, for a log."""
 
@@ -106,7 +107,7 @@ NO_TRACE: Final = Trace()
 
 
 class Reached(Struct, frozen=True):
-    """The interface that requests go to."""
+    """The interface of an agent to which requests are sent."""
 
     address: WebAddress
     wire: Wire
@@ -114,11 +115,11 @@ class Reached(Struct, frozen=True):
 
 
 class Client:
-    """Calls the agent at `url`, while it is entered: `async with Client(url) as client`.
+    """A client of the agent at `url`; use it as `async with Client(url) as client`.
 
-    With a `wire` the URL is where requests go; without one the agent's card is asked for, and
-    says. `timeout` is for one request, and for the silence between two events of a stream. At
-    most `pool` connections are kept for later.
+    With a `wire`, requests are sent to `url` in this format; without it, the URL and the format of
+    requests are read from the agent's card. `timeout` is for one request, and for the silence
+    between two events of a stream. At most `pool` idle connections are kept open.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class Client:
     ) -> Answer | Unrecognized:
         """Have the agent work on `input`, a value or a `Message`.
 
-        `id` is the request's, `task_id` that of a task of the agent to go on with. Unless
+        `id` is the id of the request, `task_id` the id of an agent's task to continue. Unless
         `blocking`, the agent is asked to answer at once, with a task to `get` later.
         """
         received = await self.send_message(
@@ -305,7 +306,7 @@ class Client:
             raise UnknownOutcomeError(error.code, why) from error
 
     async def cancel(self, task_id: str, *, trace: Trace = NO_TRACE) -> Task:
-        """Cancel a task. Return it; it may have ended otherwise."""
+        """Cancel a task. Return the task, which may have ended otherwise."""
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, tenant=reached.tenant)
         return _task(await self._ask_task(reached, Verb.CANCEL, query, trace))
@@ -450,7 +451,11 @@ def _parse(url: str) -> WebAddress:
 
 
 def _card_urls(address: WebAddress) -> list[WebAddress]:
-    """Return the addresses where a card may be: the URL, below it, at the root."""
+    """Return the URLs at which an agent's card may be, in order of trial.
+
+    For a URL that ends in `.json` this is the URL itself, otherwise the well-known path below the
+    URL and at the root of the host.
+    """
     if address.path.endswith(".json"):
         return [address]
     paths = dict.fromkeys((address.path.rstrip("/") + WELL_KNOWN, WELL_KNOWN))
@@ -474,10 +479,10 @@ async def call(
     polls: Iterator[float] | None = None,
     trace: Trace = NO_TRACE,
 ) -> TaskResult:
-    """Have an agent work on `input`, and return the result, also for failures.
+    """Have an agent work on `input`; return its output or error as a result.
 
-    Failures are logged as errors, never raised. `polls` are the seconds between two polls of a
-    task. When time runs out the task is cancelled.
+    Failures of the call are logged as errors, never raised. `polls` yields the seconds to wait
+    before each poll of the task. After `within` seconds the task is cancelled.
     """
     known: list[str] = []
     try:

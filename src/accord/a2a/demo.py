@@ -29,7 +29,7 @@ from accord.jsonrpc.protocol.errors import InternalError
 
 MAX_DELAY_SECONDS: Final = 600.0
 MAX_REMEMBERED: Final = 10_000
-"""How many messages are remembered, so that each one fails only once."""
+"""The limit of remembered message ids, by which each message fails only once."""
 BOTH_WIRES: Final = (Wire.V10, Wire.V03)
 _ONCE: Final = ("crash", "forget")
 

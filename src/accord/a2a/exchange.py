@@ -1,7 +1,7 @@
 """HTTP requests to agents: credentials, address checks, limits, transport errors.
 
-Host names are resolved first, and only addresses that the policy allows are connected to: a name
-that resolves to something else a moment later (DNS rebinding) gains nothing.
+Host names are resolved first, and connections are made only to resolved addresses that the policy
+allows. This prevents DNS rebinding, where a name resolves to another address a moment later.
 """
 
 from __future__ import annotations
@@ -107,9 +107,10 @@ class Exchanger:
         *,
         id: str = "",
     ) -> bytes:
-        """Return the body of an answer. Raises CallError.
+        """Send a request, and return the body of the answer.
 
-        A JSON-RPC error for the request `id` is an answer, whatever the status.
+        Raises CallError for a transport error, a timeout, or an HTTP status other than 2xx. A
+        JSON-RPC error that answers the request `id` is returned, whatever the status.
         """
         # Without `_in_time` and `_translate_errors`: context managers cost too much for every call.
         try:
@@ -131,9 +132,9 @@ class Exchanger:
     async def open(
         self, address: WebAddress, headers: Mapping[str, str], body: bytes
     ) -> AsyncIterator[Response]:
-        """Open a response, to be read piece by piece.
+        """Send a POST request, and yield the response, to be read piece by piece.
 
-        Raises CallError, also for errors while reading.
+        Raises CallError for transport errors and timeouts, also while the response is read.
         """
         async with _translate_errors():
             async with self._in_time():
@@ -145,12 +146,15 @@ class Exchanger:
                 response.close()
 
     async def receive(self, response: Response) -> bytes:
-        """Return the next piece of a response, b"" at its end. Raises CallError."""
+        """Return the next piece of a response, b"" at its end.
+
+        Raises CallError after the timeout.
+        """
         async with self._in_time():
             return await response.receive()
 
     async def read(self, response: Response) -> bytes:
-        """Return the rest of a response. Raises CallError."""
+        """Return the rest of a response. Raise CallError after the timeout."""
         async with self._in_time():
             return await response.read(self._max_bytes)
 
@@ -212,7 +216,10 @@ def check_status(response: Response, body: bytes, id: str) -> None:
 
 
 def _retry_after(text: str) -> float | None:
-    """Parse Retry-After (RFC 9110, 10.2.3); seconds only: a date needs the agent's clock."""
+    """Parse Retry-After in seconds (RFC 9110, 10.2.3); return None for a date.
+
+    A date cannot be used, as the agent's clock may differ.
+    """
     return min(float(text), MAX_RETRY_AFTER) if text.isascii() and text.isdigit() else None
 
 

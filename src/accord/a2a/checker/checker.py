@@ -1,4 +1,4 @@
-"""`check`: all rules, one agent, a report. Also the checks of the agent's card.
+"""`check`: check one agent by all rules, and return a report. Also checks of cards.
 
     card ──▶ the formats that it names ──▶ for each: errors, messages, tasks, streams
       └─ an agent that answers no JSON-RPC is asked in the older plain format once
@@ -97,7 +97,11 @@ async def _find(
 
 
 def card_urls(address: WebAddress) -> list[WebAddress]:
-    """Return the addresses where a card may be: the URL, below it, at the root."""
+    """Return the URLs at which an agent's card may be, in order of trial.
+
+    For a URL that ends in `.json` this is the URL itself, otherwise the well-known path below the
+    URL and at the root of the host.
+    """
     if address.path.endswith(".json"):
         return [address]
     paths = dict.fromkeys((address.path.rstrip("/") + WELL_KNOWN, WELL_KNOWN))
@@ -137,7 +141,7 @@ def _compare(url: str, address: WebAddress, findings: FindingCollector) -> None:
 
 
 def problems_of(value: Any) -> list[str]:
-    """Return the members of a card that are missing or of the wrong type."""
+    """Describe the members of a card that are missing or of the wrong type."""
     if not isinstance(value, dict):
         return ["it is no JSON object"]
     problems = _member_problems(value, _CARD_MEMBERS, "")
@@ -190,13 +194,13 @@ _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "applicati
 async def ask_plainly(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], text: str, task_id: str
 ) -> ProbeResponse | ProbeFailure:
-    """Post `text` in the older format."""
+    """Post `text` as `{task_id, input}`, in the older plain format."""
     body = msgspec.json.encode({"task_id": task_id, "input": text})
     return await probe.ask("POST", address, {**headers, **_JSON_HEADERS}, body)
 
 
 def is_plain(response: ProbeResponse | ProbeFailure) -> bool:
-    """Return true for an answer that looks like the older format."""
+    """Return true for an answer that looks like the older plain format."""
     value = response.json if isinstance(response, ProbeResponse) else None
     return isinstance(value, dict) and "task_id" in value and "jsonrpc" not in value
 
@@ -204,7 +208,7 @@ def is_plain(response: ProbeResponse | ProbeFailure) -> bool:
 def judge_plain(
     response: ProbeResponse | ProbeFailure, task_id: str, findings: FindingCollector
 ) -> None:
-    """Record the problems of an answer, and that there is a newer format."""
+    """Record the findings about an agent's answer in the older plain format."""
     problems = _plain_problems(response, task_id)
     if problems:
         findings.failed("plain-answer", "; ".join(problems), wire=PLAIN)
@@ -245,16 +249,17 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     """Options of a check."""
 
     wires: tuple[Wire, ...] = ()
-    """The formats to check; those that the card names by default."""
+    """The formats to check; empty for those that the card names."""
     plain: bool = False
-    """The agent is expected to speak the older format."""
+    """True to check the older plain format only."""
     credentials: Mapping[str, str] = {}
     """Headers that authenticate the checker."""
     headers: Mapping[str, str] = {}
     policy: AddressPolicy = AddressPolicy()
     text: str = TEXT
     long: str = ""
-    """A text that keeps the agent busy for a while, to test cancellation."""
+    """A text that keeps the agent busy for a while, to test cancellation; empty to skip that
+    test."""
     timeout: float = TIMEOUT_SECONDS
     patience: float = STREAM_TIMEOUT_SECONDS
     tls: ssl.SSLContext | None = None
@@ -308,7 +313,7 @@ class _Checker:
         return checked
 
     async def plain(self) -> list[str]:
-        """Check the older format. Raises CallError for an unreachable agent."""
+        """Check the older plain format. Raise CallError for an unreachable agent."""
         response = await self._ask_plainly()
         if isinstance(response, ProbeFailure) and response.unreachable:
             raise UnknownOutcomeError("unreachable", response.why)
@@ -333,7 +338,7 @@ class _Checker:
         )
 
     async def _greet(self, rpc: RpcProbe) -> ProbeResponse | ProbeFailure:
-        """Send a request without side effects.
+        """Call a method that does not exist, to see whether the agent answers JSON-RPC.
 
         Raises CallError for an agent that cannot be reached.
         """
@@ -344,7 +349,7 @@ class _Checker:
         return response
 
     async def _is_plain(self, greeted: ProbeResponse | ProbeFailure) -> bool:
-        """Check the older format; return true if the agent speaks it."""
+        """Check the older plain format; return true if the agent speaks it."""
         if isinstance(greeted, ProbeFailure):
             return False
         response = await self._ask_plainly()

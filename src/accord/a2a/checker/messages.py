@@ -1,6 +1,6 @@
 """Checks of messages, repetition, tasks, streams and error answers.
 
-Messages are sent as Accord sends them: without waiting, then polled.
+Messages are sent as Accord's client sends them: non-blocking, and the task is polled afterwards.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ MAX_DEPTH: Final = 32
 
 
 def check_answer(rpc: RpcProbe, result: ResultReply) -> Answer | None:
-    """Check a result. Return its task or message, or None if it is unreadable."""
+    """Check the result of sending a message.
+
+    Returns the task or message in the result, or None if it is unreadable.
+    """
     state = _state(result.value)
     if state is not None and (not isinstance(state, str) or state not in STATE_NAMES[rpc.wire]):
         rpc.failed("send-state", f"the state is {str(state)[:80]!r}")
@@ -88,12 +91,15 @@ def check_answer(rpc: RpcProbe, result: ResultReply) -> Answer | None:
 
 
 def read_strictly(wire: Wire, result: ResultReply) -> Event:
-    """Return the event in a result. Raises one of UNREADABLE."""
+    """Return the event in a result. Raise one of UNREADABLE for a malformed event."""
     return FORMATS[wire].read_event(result.raw)
 
 
 def read_tolerantly(wire: Wire, result: ResultReply) -> Answer | None:
-    """Read a result as Accord's client does, which forgives many faults."""
+    """Read a result as Accord's client does, which tolerates many faults.
+
+    Returns None if the result is neither a task nor a message.
+    """
     try:
         answer = FORMATS[wire].read_answer(result.raw)
     except UNREADABLE:
@@ -125,7 +131,7 @@ def check_parts(rpc: RpcProbe, value: Any) -> None:
 
 
 def _parts(value: Any, depth: int) -> Iterator[dict[str, Any]]:
-    """Yield all parts in a value, except in metadata and data."""
+    """Yield all message parts found in a value, except inside metadata and data."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -151,7 +157,7 @@ _RULES_AFTER_SEND: Final = (
 
 
 class MessageChecks:
-    """Checks of messages with one text, sent as Accord sends them."""
+    """Checks of messages with a given text, sent as Accord's client sends them."""
 
     def __init__(self, rpc: RpcProbe, text: str, patience: float) -> None:
         self._rpc_probe = rpc
@@ -159,7 +165,7 @@ class MessageChecks:
         self._patience = patience
 
     async def check(self) -> Answer | None:
-        """Send a message and check its answers. Return the final one, if any."""
+        """Send a message and check its answers. Return the final answer, if any."""
         rpc, message_id = self._rpc_probe, str(uuid4())
         reply = await self.send(message_id)
         answer = await self._answer(reply)
@@ -191,7 +197,7 @@ class MessageChecks:
         return await self._await_rest(answer) if isinstance(answer, Task) else answer
 
     async def send(self, message_id: str, *, task_id: str = "") -> RpcReply:
-        """Send a message with the text."""
+        """Send a message with the text of these checks."""
         # Members beside the text travel as metadata, as those of a step's input do.
         message = message_of(
             {"text": self._text, "check": "accord"}, message_id=message_id, task_id=task_id
@@ -218,7 +224,10 @@ class MessageChecks:
         rpc.skipped("send-output", "the task is not completed")
 
     async def _await_rest(self, task: Task) -> Task | None:
-        """Poll a task until it rests or the time is over. Return None if it is unreadable."""
+        """Poll a task until it has ended, waits for the client, or time runs out.
+
+        Returns None if the task is unreadable.
+        """
         waits = poll_intervals(0.05, most=2.0)
         until = time.monotonic() + self._patience
         while task.id and task.status.state not in RESTING and time.monotonic() < until:
@@ -262,7 +271,10 @@ class MessageChecks:
             rpc.failed("send-again", "it began another task, or gave another answer")
 
     def _same(self, result: ResultReply) -> object:
-        """Return the parts of an answer that a repeated message must get again."""
+        """Return the part of an answer that must not change when a message is repeated.
+
+        It is the id of the task, or the output of a message.
+        """
         answer = read_tolerantly(self._rpc_probe.wire, result)
         if isinstance(answer, Task):
             return answer.id
@@ -279,7 +291,7 @@ class MessageChecks:
     # For checks of tasks
 
     async def begin(self, text: str) -> Task | None:
-        """Start a task that runs for a while, with another text."""
+        """Start a task with another text. Return None if the agent starts no task."""
         other = MessageChecks(self._rpc_probe, text, self._patience)
         reply = await other.send(str(uuid4()))
         answer = check_answer(self._rpc_probe, reply) if isinstance(reply, ResultReply) else None
@@ -460,7 +472,7 @@ def _check_promised(rpc: RpcProbe, response: ProbeResponse | ProbeFailure, id: s
 
 
 def _check_events(rpc: RpcProbe, response: ProbeResponse, id: str) -> Event | None:
-    """Return the last event if all events are valid."""
+    """Check the events of a stream. Return the last event if all are valid."""
     last: Event | None = None
     for data in response.events:
         value = _decode_event(data)

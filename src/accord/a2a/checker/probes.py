@@ -31,7 +31,7 @@ MAX_EVENTS: Final = 10_000
 
 
 class ProbeResponse(Struct, frozen=True, kw_only=True):
-    """An unparsed answer."""
+    """An unparsed HTTP response of a checked agent."""
 
     status: int
     content_type: str
@@ -61,7 +61,7 @@ class ProbeFailure(Struct, frozen=True):
 class Probe:
     """An HTTP client that never raises: `async with Probe(…)`.
 
-    `timeout` limits one answer, `patience` a whole stream.
+    `timeout` limits the seconds for one answer, `patience` those for a whole stream.
     """
 
     def __init__(
@@ -150,7 +150,8 @@ def _response(
 
 
 _UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
-"""JSON-RPC 2.0, section 5: with these the id is null, as it could not be read."""
+"""Codes of errors whose id may be null, as the request's id could not be read (JSON-RPC 2.0,
+section 5)."""
 
 
 class ResultReply(Struct, frozen=True):
@@ -238,7 +239,10 @@ def _status_detail(response: ProbeResponse) -> str:
 
 
 def reply_value_faults(value: Any, id: str | None) -> list[tuple[str, str]]:
-    """Return the rules that a decoded reply breaks; none if it is not JSON-RPC."""
+    """Return the rules that a decoded reply breaks, each with a detail.
+
+    The list is empty for a reply that is not JSON-RPC.
+    """
     if not isinstance(value, dict) or not value.keys() & {"jsonrpc", "result", "error"}:
         return []
     found = []
@@ -294,7 +298,7 @@ ENVELOPE_RULES: Final = (
     "answer-one-of",
     "answer-error",
 )
-"""The rules for all answers."""
+"""The rules by which every answer is checked."""
 _NO_HEADERS: Final[Mapping[str, str]] = {}
 _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
 
@@ -324,7 +328,7 @@ class RpcProbe:
         self._asked = 0
 
     def new_id(self) -> str:
-        """Return an id in the form of Accord's own: a run, a step, and the round of a loop."""
+        """Return a request id in the form that workflows use: `run/step[iteration]`."""
         self._asked += 1
         return f"{self._key}/check[{self._asked}]"
 
@@ -350,7 +354,7 @@ class RpcProbe:
     async def look(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, credentials: bool = True
     ) -> ProbeResponse | ProbeFailure:
-        """Send a body without checks."""
+        """Send a body, and return the response without checking it."""
         sent = {**self._headers, **(self._credentials if credentials else {})}
         return await self._probe.ask("POST", self._address, {**sent, **headers}, body)
 
@@ -359,7 +363,7 @@ class RpcProbe:
             self.failed(rule, detail)
 
     def conclude(self) -> None:
-        """Pass all envelope rules that never failed."""
+        """Record a pass for each envelope rule that never failed."""
         for rule in ENVELOPE_RULES:
             self.passed(rule)
 

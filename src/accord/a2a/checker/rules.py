@@ -1,8 +1,8 @@
-"""Rules that an agent is checked by, how to fix what breaks one, and the report.
+"""The rules by which agents are checked, how to fix violations, and the report.
 
 MUST rules are needed by Accord or the specification: an agent that breaks one cannot be called, or
-not safely. SHOULD rules make an agent better: without them work is repeated, or errors say less
-than they could.
+not safely. SHOULD rules make an agent better: if one is broken, work may be repeated or errors are
+less informative.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ class RuleFinding(Struct, frozen=True, kw_only=True):
     """The checked format; empty for rules that do not depend on a format."""
     outcome: Outcome
     holds: str
-    """The requirement."""
+    """The requirement that the rule states."""
     detail: str = ""
     fix: str = ""
 
@@ -322,7 +322,7 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
     url: str
     agent: str
-    """The agent's name in its card."""
+    """The agent's name and version in its card; empty without a card."""
     wires: tuple[str, ...]
     findings: tuple[RuleFinding, ...]
 
@@ -336,9 +336,10 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
 
 class FindingCollector:
-    """The findings of a check under way.
+    """A collector of the findings of a check.
 
-    The first outcome of a rule in a format counts, except that a later failure replaces a pass.
+    The first outcome of a rule in a format counts, except that a later failure replaces a pass or a
+    skip.
     """
 
     def __init__(self) -> None:
@@ -357,7 +358,7 @@ class FindingCollector:
         self._found.setdefault((rule, wire), _finding(RULES[rule], wire, "skipped", reason))
 
     def findings(self) -> tuple[RuleFinding, ...]:
-        """Return the findings format by format, in the order of the rules."""
+        """Return the findings, sorted by format and by the order of the rules."""
         places = {rule: place for place, rule in enumerate(RULES)}
         return tuple(sorted(self._found.values(), key=lambda each: (each.wire, places[each.rule])))
 

@@ -1,7 +1,7 @@
 """Address policy for agents: a guard against requests into one's own network (SSRF). Pure.
 
-Check the very address that is connected to, after the name was resolved: a name may resolve to
-another address a moment later.
+Check the address that is actually connected to, after its name has been resolved: the name may
+resolve to another address a moment later.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from msgspec import Struct
 Address: TypeAlias = IPv4Address | IPv6Address
 
 _METADATA: Final = frozenset((ip_address("fd00:ec2::254"), ip_address("fd20:ce::254")))
-"""Cloud metadata services beside the link-local 169.254.169.254."""
+"""Addresses of cloud metadata services, besides the link-local 169.254.169.254."""
 _NAT64: Final = ip_network("64:ff9b::/96")
 
 
 class AddressPolicy(Struct, frozen=True, kw_only=True):
     """The addresses that may be connected to.
 
-    Public addresses always; private and loopback ones by `hosts` (names as they stand in the
-    URL) or `networks`, or all of them by `allow_private`; link-local ones, those of cloud
-    metadata among them, never.
+    Public addresses are always allowed. Private and loopback addresses are allowed if `hosts`
+    contains the host name (as written in the URL), if `networks` contain the address, or if
+    `allow_private` is true. Link-local addresses, and those of cloud metadata services, are never
+    allowed.
     """
 
     allow_private: bool = False
     hosts: frozenset[str] = frozenset()
     networks: tuple[str, ...] = ()
     advice: str = "name its host in `hosts`, or its network in `networks`, of the AddressPolicy"
-    """The end of a refusal: how an operator allows a private address."""
+    """The end of a refusal's message: how an operator allows a private address."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a malformed network."""
@@ -58,7 +59,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
 
 
 def _embedded(ip: Address) -> Address:
-    """Return the IPv4 address embedded in an IPv6 address, if any."""
+    """Return the IPv4 address embedded in an IPv6 address, or the address itself."""
     if isinstance(ip, IPv4Address):
         return ip
     if ip in _NAT64:

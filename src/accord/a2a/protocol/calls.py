@@ -49,14 +49,14 @@ from accord.jsonrpc.protocol.messages import (
 )
 
 TEXT_KEYS: Final = ("text", "query")
-"""Members of an input object whose value is the text; the first one present counts."""
+"""Members of an input object that may contain the text; the first one present is used."""
 
 
 def message_of(input: Any, *, message_id: str, context_id: str = "", task_id: str = "") -> Message:
     """Return the message that asks an agent to work on `input`.
 
-    A text is sent as it is, and so is the member `text` or `query` of an object, whose other
-    members go along as metadata. Any other value is sent as JSON.
+    A string is sent as text. If `input` is an object with a string in `text` or `query`, this
+    string is sent as text, and the other members as metadata. Any other value is sent as JSON.
     """
     text, metadata = _input_text(input)
     return Message(
@@ -109,7 +109,8 @@ MAX_REPAIRED: Final = 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 
 _UNREADABLE_REQUEST_CODES: Final = frozenset((-32700, -32600))
-"""JSON-RPC 2.0, section 5: with these the id is null, as it could not be read."""
+"""Codes of errors whose id may be null, as the request's id could not be read (JSON-RPC 2.0,
+section 5)."""
 _OTHER_FORMAT: Final = "the result is not written in the format of the agent"
 _BLANKS: Final = BOM + b" \t\r\n"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -122,15 +123,15 @@ T = TypeVar("T")
 
 
 class ReceivedAnswer(Struct, frozen=True, kw_only=True):
-    """A task or message as an agent answered it."""
+    """The task or message in an agent's answer, with the raw result and warnings."""
 
     answer: Answer | Unrecognized
     result: bytes
     """The raw result."""
     state: str = ""
-    """The agent's own word for a state that the format does not have."""
+    """The state in the agent's own words, if the result was read tolerantly."""
     warnings: tuple[str, ...] = ()
-    """Faults of the answer that were forgiven."""
+    """Faults of the answer that were tolerated."""
 
 
 class ReceivedEvent(Struct, frozen=True, kw_only=True):
@@ -146,10 +147,10 @@ class _Result(Struct, frozen=True, gc=False):
 
 
 def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> ReceivedAnswer:
-    """Return the answer to the request `id`; with `task`, a task was asked for.
+    """Read the answer to the request `id`; `task` is true if a task was requested.
 
-    Raises MalformedAnswerError, or what the agent's error means: AgentError or
-    UnknownOutcomeError.
+    Raises MalformedAnswerError for an invalid answer, and AgentError or UnknownOutcomeError,
+    depending on the code, for an error of the agent.
     """
     if not body.startswith(b"{") and body[:100].lstrip(_BLANKS).startswith(_SSE_STARTS):
         return _read_stream(body, id, wire)
@@ -169,7 +170,7 @@ def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> Rece
 
 
 def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
-    """Return true if the strict reading of a result has all that there is to find."""
+    """Return true if a tolerant reading could find no more than the strict one."""
     if not isinstance(answer, Task):
         return isinstance(answer, Message) and has_text(answer)
     if not answer.context_id and b'"context_id"' in raw:
@@ -216,10 +217,10 @@ def _says_more(answer: Answer | Unrecognized, than: Answer | Unrecognized) -> bo
 
 
 def read_result(body: bytes, id: str, read: Callable[[bytes], T]) -> T:
-    """Return what `read` makes of the result in the answer to the request `id`.
+    """Return the result in the answer to the request `id`, converted by `read`.
 
-    Raises MalformedAnswerError, also for a result that `read` refuses, or what the agent's error
-    means: AgentError or UnknownOutcomeError.
+    Raises MalformedAnswerError for an invalid answer or a result that `read` refuses, and
+    AgentError or UnknownOutcomeError, depending on the code, for an error of the agent.
     """
     found = _result(body, id)
     try:
@@ -240,7 +241,7 @@ def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
 
 
 def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
-    """Return the result of an event stream that answers a plain request."""
+    """Combine a stream of events, sent in place of a single answer, into one answer."""
     decoder = SseDecoder(max(len(body), 1))
     came = decoder.feed(body + b"\n\n")
     data = [message for event in came for message in messages_in(event.data)]
@@ -296,7 +297,10 @@ def is_answer(body: bytes, id: str) -> bool:
 
 
 def _result(body: bytes, id: str) -> _Result:
-    """Return the result in the answer to the request `id`. Raises CallError."""
+    """Return the result in the answer to the request `id`.
+
+    Raises CallError for an invalid answer and for an error of the agent.
+    """
     message, warnings = _message(body)
     match message:
         case Success(id=came) if came == id:
@@ -327,7 +331,10 @@ def _is_same_number(came: Any, id: str) -> bool:
 
 
 def _message(body: bytes) -> tuple[RpcMessage | Batch, tuple[str, ...]]:
-    """Return the message in `body`, with harmless faults of its JSON repaired."""
+    """Decode the message in `body`, after repairing harmless faults of its JSON.
+
+    Returns the message with a warning for each repair.
+    """
     message = decode(body)
     if isinstance(message, Success | Failure | Request | Notification):
         return message, ()  # nothing is wrong with its JSON
@@ -380,7 +387,10 @@ def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
 
 
 def _without_null(body: bytes) -> tuple[bytes, str] | None:
-    """Remove the null one of "result" and "error" if both are present."""
+    """Remove a null `result` or `error` from a message that has both members.
+
+    Returns the new body and a warning; None if the message is not such a message.
+    """
     members = _decode_or_none(_decode_members, body)
     if members is None or not members.keys() >= {"result", "error"}:
         return None
@@ -402,7 +412,7 @@ def _decode_or_none(read: Callable[[bytes], T], body: bytes) -> T | None:
 
 
 def _error_hint(body: bytes) -> str:
-    """Return the message of an error that is not an error object."""
+    """Return the text of a malformed error, as a hint; "" if it has none."""
     members = _decode_or_none(_decode_members, body) or {}
     error = _decode_or_none(_decode_any, bytes(members.get("error", b"null")))
     message = error.get("message") if isinstance(error, dict) else error

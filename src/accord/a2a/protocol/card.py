@@ -1,7 +1,7 @@
 """Agent cards in both formats.
 
 A card is written in one format, so that it is valid there: the schema of 1.0 allows no members of
-0.3. Cards of other agents may mix the members of both; those are read, too.
+0.3. Cards of other agents that mix the members of both formats can be read, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WELL_KNOWN: Final = "/.well-known/agent-card.json"
 TEXT: Final = "text/plain"
 JSON: Final = "application/json"
 MAX_LISTED: Final = 1_000
-"""The most interfaces, and the most skills, that are read from a card."""
+"""The limit of interfaces, and of skills, that are read from a card."""
 
 
 class Interface(Struct, frozen=True, kw_only=True):
@@ -69,9 +69,10 @@ class AgentCard(Struct, frozen=True, kw_only=True):
     """Unparsed, as in the card."""
 
     def interface(self, *wires: Wire) -> tuple[Interface, Wire] | None:
-        """Return the first JSON-RPC interface in one of these formats, all by default.
+        """Return the first JSON-RPC interface in one of these formats, by default in any.
 
-        The agent's order is its preference (1.0, section 8.3).
+        The agent's order is its preference (1.0, section 8.3). Returns None if there is no such
+        interface.
         """
         for interface in self.interfaces:
             wire = wire_of_card(interface.version)
@@ -140,7 +141,7 @@ T = TypeVar("T")
 def read_card(body: bytes) -> AgentCard:
     """Return the card in `body`, of either format.
 
-    Raises ValueError saying what is wrong with it.
+    Raises ValueError if the card is malformed or names no interface.
     """
     try:
         check_nesting(body)
@@ -175,7 +176,7 @@ def _few(listed: list[T] | None) -> list[T]:
 
 
 def _interfaces(card: _Card) -> tuple[Interface, ...]:
-    """Return the interfaces of 1.0 in their order, then further ones of 0.3."""
+    """Return the interfaces in members of 1.0, then those only in members of 0.3."""
     found = [
         Interface(
             url=each.url,
@@ -222,7 +223,10 @@ def _read_provider(provider: _Provider | None) -> Provider | None:
 
 
 def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
-    """Encode a card in a format; without one with the members of both, for our own use."""
+    """Encode a card in the format `wire`.
+
+    Without `wire` the card has the members of both formats: Accord stores cards like that.
+    """
     members = _common(card)
     if wire is not Wire.V10:
         members |= _members_03(card)
@@ -235,7 +239,7 @@ def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
 
 
 def card_wire(card: AgentCard, version: str) -> Wire:
-    """Return the format of the card for a request with this version header.
+    """Return the format of the card for a client with this version header.
 
     The agent's preferred format is the default, also for a version that the agent does not speak.
     """
@@ -306,7 +310,7 @@ def _skill(skill: Skill) -> dict[str, Any]:
 
 
 def _members_03(card: AgentCard) -> dict[str, Any]:
-    """Return the members that only 0.3 has; none if the agent does not speak 0.3."""
+    """Return the members that only 0.3 has; {} if the agent does not speak 0.3."""
     found = card.interface(Wire.V03)
     if found is None:
         return {}
@@ -342,7 +346,10 @@ _SCHEMES: Final = {
 
 
 def _scheme_10(scheme: Any) -> Any:
-    """Return a security scheme in the form of 1.0; one of unknown form unchanged."""
+    """Return a security scheme in the form of 1.0.
+
+    A scheme that is not recognized is returned unchanged.
+    """
     if not isinstance(scheme, dict):
         return scheme
     for member in _SCHEMES.values():

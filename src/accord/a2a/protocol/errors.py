@@ -23,7 +23,7 @@ ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
 
 
 class ErrorKind(Struct, frozen=True):
-    """An error code of the protocol: its name and meaning for a retry."""
+    """An error of the protocol: its code, its name and a default message."""
 
     code: int
     reason: str
@@ -59,7 +59,7 @@ Code: TypeAlias = int | str
 
 
 def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
-    """Return the error for a server's answer."""
+    """Return the error named `reason`, for a server to answer with."""
     fault = ERROR_KINDS[reason]
     # 1.0, section 9.5: details are a list of objects that say their type.
     info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
@@ -68,7 +68,10 @@ def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
 
 
 def from_wire_unmapped(code: int, message: str, data: Any = None) -> RpcError:
-    """Return an A2A error without Accord's meaning of codes: -32009 is no timeout here."""
+    """Return the error for an A2A code, without mapping it to an error of Accord.
+
+    Accord gives these codes other meanings: its -32009 is a timeout.
+    """
     if -32099 <= code <= -32000:
         return RpcError(message, code=code, data=data)
     return from_wire(code, message, data)
@@ -93,11 +96,11 @@ class CallError(AccordError):
 
 
 class DefiniteError(CallError):
-    """The call failed for good."""
+    """The call failed for good: a retry needs a new message id."""
 
 
 class AgentError(DefiniteError):
-    """The agent answered an error."""
+    """The agent answered with an error."""
 
     def __init__(self, code: int, message: str, *, data: Any = None, body: bytes = b"") -> None:
         super().__init__(code, message, body=body)

@@ -61,7 +61,7 @@ def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Ex
 
 
 def has_text(answer: Answer) -> bool:
-    """Return true if any place for output has text."""
+    """Return true if any part of the answer that may contain the output has text."""
     if isinstance(answer, Task):
         # the usual place first: this runs for every answer
         for artifact in answer.artifacts:
@@ -72,13 +72,13 @@ def has_text(answer: Answer) -> bool:
 
 
 def has_output(answer: Answer) -> bool:
-    """Return true if there is text, or an artifact with data or a file."""
+    """Return true if there is text, or an artifact with any part."""
     made = isinstance(answer, Task) and any(each.parts for each in answer.artifacts)
     return made or has_text(answer)
 
 
 def _places(answer: Answer) -> list[tuple[Part, ...]]:
-    """Return the places that may have the output, best first."""
+    """Return the groups of parts that may contain the output, preferred ones first."""
     if isinstance(answer, Message):
         return [answer.parts]
     made = tuple(part for artifact in answer.artifacts for part in artifact.parts)

@@ -1,9 +1,10 @@
 """Names of A2A 0.3 and 1.0 as tables: versions, methods, and the members of JSON objects. Pure.
 
 A declaration has the members of both versions. `V03` and `V10` list, in the order of the wire, the
-members that each version has. The classes that msgspec encodes and decodes are built from the two.
-A member is named like its attribute in camel case, or `attribute=name`. A name with `!` refuses
-null, which agents otherwise may write for a missing value.
+members that each version has. The classes that msgspec encodes and decodes are built from the
+declarations and these lists. A word in a list is the name of a member in camel case, or
+`attribute=name` if the attribute has another name. A member with `!` must not be null, which agents
+may write for other missing values.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Wire(StrEnum):
 
 
 class Verb(Enum):
-    """A request to an agent, whatever its method is called in a version."""
+    """A kind of request to an agent; the name of its method depends on the version."""
 
     SEND = "send"
     STREAM = "stream"
@@ -83,7 +84,7 @@ VERBS: Final = {
 
 _MAJOR_MINOR: Final = re.compile(r"(\d{1,4}\.\d{1,4})(?:\.[0-9A-Za-z.+-]{1,40})?")
 _WIRES_OF_CARDS: Final = {"0.2": Wire.V03, "0.3": Wire.V03, "1.0": Wire.V10}
-"""Versions in cards. A 0.2 interface is read as 0.3, of which it is a subset."""
+"""Formats by the version in a card. 0.2 is a subset of 0.3, and therefore read as 0.3."""
 
 
 def wire_asked(version: str) -> Wire | None:
@@ -187,7 +188,7 @@ class ArtifactUpdateObject(KindObject, frozen=True, kw_only=True):
 
 
 class EventObject(JsonObject, frozen=True, kw_only=True):
-    """An event in 1.0, wrapped: exactly one of these members."""
+    """An event in 1.0: an object with exactly one of these members."""
 
     task: TaskObject | None = None
     message: MessageObject | None = None
@@ -261,15 +262,15 @@ class TasksObject(JsonObject, frozen=True, kw_only=True):
 
 
 class FieldTable(Struct, frozen=True, kw_only=True):
-    """The names of one version."""
+    """The names of members, roles and states in one version."""
 
     version: str
     members: dict[type[JsonObject], str]
-    """The members of each object, in the order of the wire; objects after those they contain."""
+    """The members of each object, in the order of the wire; nested objects are listed first."""
     roles: dict[Role, str]
     states: dict[TaskState, str]
     kinds: dict[type[KindObject], str] = {}
-    """The member `kind` of the objects that are always of the same kind."""
+    """The value of the member `kind`, for objects in which it is constant."""
 
 
 _MESSAGE: Final = "messageId role parts contextId taskId metadata extensions referenceTaskIds"
@@ -345,7 +346,7 @@ class Codec:
             self._writable[name] = _writable(declared, members, _kind(table, declared))
 
     def has(self, declared: type[JsonObject], attribute: str) -> bool:
-        """Return whether the version has this member of an object."""
+        """Return whether an object has this member in the version."""
         return attribute in {field.name for field in self._fields(declared)}
 
     def requires(self, declared: type[JsonObject], attribute: str) -> bool:
@@ -356,13 +357,14 @@ class Codec:
         return fields(self._readable[declared.__name__])
 
     def writer(self, declared: type[T]) -> type[T]:
-        """Return the class for encoding; it adds the member `kind`."""
+        """Return the class for encoding an object; it adds a constant member `kind`."""
         return cast("type[T]", self._writable[declared.__name__])
 
     def decoder(self, declared: type[T]) -> Callable[[bytes], T]:
         """Return the decoder of an object.
 
-        It ignores members that the version does not have: those get their defaults.
+        The decoder ignores members that the version does not have; their attributes get default
+        values.
         """
         built = cast("type[T]", self._readable[declared.__name__])
         return msgspec.json.Decoder(built).decode
@@ -371,7 +373,7 @@ class Codec:
 class _Member(Struct, frozen=True):
     """A member of an object, parsed from one word of a field table.
 
-    `attribute`, `attribute=name`, or either with `!`: null is refused.
+    The word is `attribute` or `attribute=name`. A `!` at its end means that null is refused.
     """
 
     attribute: str
@@ -449,7 +451,7 @@ def _snake_case(name: str) -> str:
 
 _SNAKE_MEMBER: Final = re.compile(rb'"[a-z]+(?:_[a-z]+)+"\s*:')
 _FREE: Final = frozenset(("metadata", "data"))
-"""Members with free content, whose names are left as they are."""
+"""Members with free content, inside which names are not changed."""
 _PROTO_NAMES: Final = {
     _snake_case(name): name
     for words in V10.members.values()
@@ -458,7 +460,9 @@ _PROTO_NAMES: Final = {
 
 
 def camel(raw: bytes) -> bytes:
-    """Return `raw` with the names that JSON has for members: ProtoJSON readers take both.
+    """Rename members from the names of the proto file to camel case.
+
+    ProtoJSON readers accept both names.
 
     {"history_length": 1}  ──▶  {"historyLength": 1}
     """

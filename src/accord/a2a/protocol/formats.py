@@ -64,8 +64,8 @@ T = TypeVar("T")
 UNREADABLE: Final = (ValueError, msgspec.ValidationError)
 MAX_PAGE: Final = 100
 COMPAT: Final = "data_part_compat"
-"""Marks data that is no object, which 0.3 does not have: it is in the member `value`, as the
-official SDKs write it."""
+"""The metadata key of a data part in 0.3 whose data is no object. 0.3 requires an object, so the
+data is wrapped in a member `value`, as in the official SDKs."""
 
 
 class _KindMember(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The model of A2A: messages, tasks and their states, webhooks, and what clients ask for. Pure.
 
 Both wire formats write and read these values; names on the wire are in `fields`. Agents write
-states in many words: `state_of` knows those that occur.
+states in various words: `state_of` recognizes those that occur.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _PUNCTUATION: Final = re.compile(r"[\s_.\-]+")
 
 
 def state_of(word: Any) -> TaskState | None:
-    """Return the state for a word or number; None for an unknown one.
+    """Return the state for a word or number; None if it is not recognized.
 
     Words that end in "ing" (pending, thinking, running) are work in progress. A number may be
     written as 3, 3.0 or "3".
@@ -127,7 +127,7 @@ class FilePart(_Part, frozen=True):
 
 
 class DataPart(_Part, frozen=True):
-    """Any JSON value."""
+    """A part that contains any JSON value."""
 
     data: Any
 
@@ -203,7 +203,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 class StatusUpdate(Struct, frozen=True, kw_only=True):
-    """An event: a task has another state, or a new message about it."""
+    """An event: a task has a new state, or a new message about its state."""
 
     task_id: str
     context_id: str
@@ -212,7 +212,7 @@ class StatusUpdate(Struct, frozen=True, kw_only=True):
 
 
 class ArtifactUpdate(Struct, frozen=True, kw_only=True):
-    """An event: a task has a new artifact, or more of one."""
+    """An event: a task has a new artifact, or more parts of an artifact."""
 
     task_id: str
     context_id: str
@@ -234,7 +234,7 @@ Event: TypeAlias = Task | Message | StatusUpdate | ArtifactUpdate
 
 
 def updated(task: Task, event: StatusUpdate | ArtifactUpdate) -> Task:
-    """Return the task after an event."""
+    """Apply an event to a task. Return the changed task."""
     if isinstance(event, ArtifactUpdate):
         return replace(task, artifacts=_with(task.artifacts, event))
     message = task.status.message
@@ -269,7 +269,7 @@ class PushConfig(Struct, frozen=True, kw_only=True):
     url: str
     id: str = ""
     token: str = ""
-    """Sent with each event, for the receiver to compare."""
+    """A token sent with each event, by which the receiver recognizes the agent."""
     scheme: str = ""
     """The scheme of the Authorization header, such as `Bearer`."""
     credentials: str = ""
@@ -280,7 +280,7 @@ class Send(Struct, frozen=True, kw_only=True):
 
     message: Message
     blocking: bool = True
-    """Wait until the task rests."""
+    """True to wait for the answer until the task has ended or waits for the client."""
     history_length: int | None = None
     accepted_output_modes: tuple[str, ...] = ()
     push: PushConfig | None = None
@@ -297,7 +297,7 @@ class TaskQuery(Struct, frozen=True, kw_only=True):
 
 
 class ListQuery(Struct, frozen=True, kw_only=True):
-    """A page of tasks (1.0)."""
+    """A query for a page of tasks (1.0)."""
 
     context_id: str = ""
     state: TaskState | None = None
@@ -309,7 +309,7 @@ class ListQuery(Struct, frozen=True, kw_only=True):
 
 
 class PushQuery(Struct, frozen=True, kw_only=True):
-    """The webhooks of a task, or one of them."""
+    """A query for all webhooks of a task, or for one of them."""
 
     task_id: str
     config_id: str = ""
@@ -327,9 +327,9 @@ _UUID_VARIANT: Final = "89ab89ab89ab89ab"
 
 
 def message_id(run: str, step: str, iteration: str, attempt_group: str) -> str:
-    """Return the id of the message that asks an agent for this step of this run.
+    """Return the id of the message by which a step of a run asks an agent.
 
-    While an outcome is unknown the attempt group stays, and so does the id.
+    Retries after an unknown outcome have the same attempt group, and therefore the same id.
     """
     # as JSON, so that no two lists of names run together
     name = msgspec.json.encode((run, step, iteration, attempt_group))

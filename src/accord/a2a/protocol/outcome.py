@@ -55,7 +55,7 @@ class WorkingOutcome(Struct, frozen=True):
 class UnclearOutcome(Struct, frozen=True):
     """The task has output, in an unknown state: poll it a few more times.
 
-    If its state does not become clear, or it cannot be polled, it is done.
+    If the state stays unknown, or the task cannot be polled, the output is taken as final.
     """
 
     task_id: str
@@ -63,7 +63,7 @@ class UnclearOutcome(Struct, frozen=True):
 
 
 class WaitingOutcome(Struct, frozen=True):
-    """The task waits for a message with these ids."""
+    """The task waits for a message of the client with these ids."""
 
     task_id: str
     context_id: str
@@ -80,7 +80,7 @@ MAX_UNCLEAR: Final = 5
 def outcome_of(received: ReceivedAnswer | Answer | Unrecognized) -> Outcome:
     """Return the outcome of an answer.
 
-    A state that is work in progress, a failure or unknown is never a success by itself.
+    A state that means progress or failure, or that is unknown, is never a success on its own.
     """
     if not isinstance(received, ReceivedAnswer):
         received = ReceivedAnswer(answer=received, result=b"", state=TaskState.UNKNOWN.value)
@@ -158,7 +158,7 @@ MAX_POLL_SECONDS: Final = 30.0
 def poll_intervals(
     first: float = FIRST_POLL_SECONDS, growth: float = POLL_GROWTH, most: float = MAX_POLL_SECONDS
 ) -> Iterator[float]:
-    """Yield seconds to wait, growing up to `most`, without end."""
+    """Yield the seconds to wait before each poll, growing up to `most`, without end."""
     while True:
         yield min(first, most)
         first = min(first * growth, most)

@@ -1,8 +1,9 @@
 """Tolerant reader: tasks, messages and events out of results that break their format.
 
 The strict readers of `formats` come first. Results that they refuse are read here, with names of
-either version, despite missing ids, unknown parts or members of another type. Every departure is a
-warning. A result that is neither a task nor a message is kept raw (`Unrecognized`).
+either version, despite missing ids, unknown parts or members of another type. Every deviation from
+the format becomes a warning. A result that is neither a task nor a message is kept raw
+(`Unrecognized`).
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from accord.a2a.protocol.model import (
 )
 
 MAX_WARNINGS: Final = 8
-"""The most departures that are reported for one answer."""
+"""The limit of deviations from the format that are reported for one answer."""
 MAX_SHOWN: Final = 40
-"""The most characters of an agent's text in a warning."""
+"""The limit of characters of an agent's text that are quoted in a warning."""
 
 _CAMEL: Final = (
     "artifactId",
@@ -72,7 +73,7 @@ class TolerantAnswer(Struct, frozen=True, kw_only=True):
 
     answer: Answer | Unrecognized
     state: str = ""
-    """The agent's own word for the state; "" without one."""
+    """The state in the agent's own words; "" if there is none."""
     warnings: tuple[str, ...] = ()
 
 
@@ -366,7 +367,7 @@ class _Reader:
         return tuple(part for each in parts for part in self._part(each))
 
     def _part(self, value: Any) -> tuple[Part, ...]:
-        """Return the parts in one part: none for null, two if it has text and a file."""
+        """Convert a part of the result: none for null, two for text and a file."""
         if value is None:
             return ()
         if not isinstance(value, dict):
@@ -412,7 +413,7 @@ class _Reader:
 
 
 def _is_task(members: dict[str, Any], kind: str) -> bool:
-    """Tell a task from an agent's own object with a member `status`."""
+    """Return true for a task, but not for another object with a member `status`."""
     if kind == "task" or any(name in members for name in _TASK_MEMBERS):
         return True
     status = members.get("status", members.get("state"))
@@ -451,7 +452,7 @@ def _is_artifact(members: dict[str, Any]) -> bool:
 
 
 def _file(members: dict[str, Any], kind: str) -> FilePart | None:
-    """Return the file in a part of either format, or of a similar one."""
+    """Return the file in a part of either format or a similar one, or None."""
     file = members.get("file", members.get("image"))
     inner = {_plain(name): each for name, each in file.items()} if isinstance(file, dict) else {}
     both: dict[str, Any] = {**members, **inner}
@@ -471,7 +472,7 @@ def _file(members: dict[str, Any], kind: str) -> FilePart | None:
 
 
 def _reason(members: dict[str, Any]) -> Any:
-    """Return why a task failed, from places other than its message."""
+    """Return the reason of a failure from non-standard members, or None."""
     for name in ("error", "reason", "details", "detail"):
         value = members.get(name)
         if isinstance(value, dict):
@@ -502,7 +503,7 @@ def _word(value: Any) -> str:
 
 
 def _id(value: Any) -> str:
-    """Return an id as a text: agents count tasks, too."""
+    """Return an id as a text: some agents use numbers as ids."""
     if isinstance(value, bool):
         return ""
     return str(value) if isinstance(value, str | int) else ""

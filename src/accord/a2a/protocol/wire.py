@@ -1,6 +1,6 @@
-"""The walk through the model that writes and reads it, with the names of a version's table.
+"""Conversion between the model and JSON objects, with the names of one version.
 
-What 0.3 and 1.0 do differently apart from names is in `formats`.
+Differences between 0.3 and 1.0 other than names are in `formats`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from accord.a2a.protocol.model import (
 
 
 class WireFormat(ABC):
-    """Writer and reader of one version.
+    """A writer and reader of the model in one version.
 
     Writers return objects for the encoder. Readers raise one of UNREADABLE with the reason.
     """
@@ -148,7 +148,7 @@ class WireFormat(ABC):
 
     @abstractmethod
     def nothing(self) -> Any:
-        """Return the result of a deletion."""
+        """Return the result that answers a deletion."""
 
     @abstractmethod
     def read_push(self, raw: bytes) -> PushConfig: ...

@@ -43,13 +43,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Agent:
-    """Skills under one name.
+    """An agent server: skills under one name.
 
-    `choose` gives the id of the skill that a message is for; without it, or where it gives None,
-    that is `metadata.skill` of the message, else the first skill. `once` answers a message that
-    comes again with the task that it began. `wires` are the formats that are spoken, the one to
-    be preferred first. `token` lets in only those who have it. `webhooks` says which addresses
-    are told of tasks, if any; without it no webhooks are taken.
+    `choose` returns the id of the skill for a message. Without `choose`, or if it returns None, the
+    skill is the one named in `metadata.skill` of the message, or else the first skill. With `once`,
+    a repeated message is answered with the task that it started before. `wires` are the supported
+    formats, with the preferred one first. With a `token`, requests need this bearer token.
+    `webhooks` is the policy for the addresses of webhooks; without it, webhooks are not supported.
     """
 
     def __init__(
@@ -114,10 +114,10 @@ class Agent:
     ) -> Any:
         """Register a function as a skill.
 
-        A parameter of type `str` gets the text of the message, a `Message` all of it, a
-        `TaskContext` the task; any other type gets the message's data. The return value becomes an
-        artifact; a generator yields an artifact piece by piece. With `direct` the return value is
-        the answer, without a task.
+        A parameter of type `str` gets the text of the message, `Message` the whole message,
+        `TaskContext` the task, and any other type the message's data. The return value becomes an
+        artifact; the values of a generator become the pieces of one artifact. With `direct` the
+        return value is the answer, without a task.
         """
 
         def add(function: F) -> F:
@@ -159,8 +159,8 @@ class Agent:
     def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp:
         """Return the agent as a web application.
 
-        Its card names `url`. Without one it names `path` at the address that a request reached, and
-        requests for other hosts are refused.
+        The agent's card names `url`. Without `url`, it names `path` at the address that the request
+        for the card reached, and requests for the card with another host name are refused.
         """
         if not self._skills:
             raise RegistrationError(f"the agent {self.name} has no skill")
@@ -195,7 +195,7 @@ class Agent:
         return WebAsgi(self.app(url=url, path=path), path=path, limits=LIMITS)
 
     def serve(self, url: str, **options: Unpack[AgentServeOptions]) -> serve:
-        """Serve the agent while this is entered: `async with agent.serve(url) as serving`."""
+        """Serve the agent at `url`: `async with agent.serve(url) as serving`."""
         from accord.a2a.server.serving import serve
 
         return serve(self, url, **options)
@@ -207,7 +207,7 @@ class Agent:
         on_listen: Callable[[Serving], None] | None = None,
         **options: Unpack[AgentServeOptions],
     ) -> None:
-        """Serve until a signal."""
+        """Serve the agent until SIGINT or SIGTERM."""
         from accord.a2a.server.serving import run
 
         run(self, url, on_listen=on_listen, **options)

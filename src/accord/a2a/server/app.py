@@ -5,7 +5,7 @@
       └─ a stream of events            stream, subscribe
 
 The gate decides by the head alone: the card, a refusal, or an admitted request. `Authenticate` is
-the application's own and must depend on nothing but the headers. Tasks are the backend's matter.
+provided by the application, and must depend on the headers only. The backend runs the tasks.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ MISDIRECTED: Final = text_reply(
     "this server does not know the host that was asked for: ask by the address that it listens on, "
     "or configure the URL that clients use",
 )
-"""The answer to a card request with a host name that the client could have made up."""
+"""The answer to a request for the card whose host name is not an address of this server."""
 _CONTENT_TYPES: Final = frozenset(("application/json", "application/a2a+json"))
 CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
 
@@ -83,12 +83,12 @@ class AdmittedCall(Struct, frozen=True):
 
 
 class RequestGate:
-    """Admits or refuses requests by their heads."""
+    """A gate that admits or refuses requests by their heads."""
 
     def __init__(
         self, cards: MakeCard, authenticate: Authenticate | None, *, has_url: bool = False
     ) -> None:
-        """`has_url` says that the card has a URL of its own, whatever host clients name."""
+        """Set `has_url` if cards name a fixed URL, whatever host a request names."""
         self._cards = cards
         self._has_url = has_url
         self._authenticate = authenticate
@@ -160,7 +160,7 @@ def by_token(token: str) -> Authenticate:
 log = logging.getLogger("accord.a2a")
 
 MAX_IN_FLIGHT: Final = 1_000
-"""The most requests in flight."""
+"""The limit of requests in flight; further requests are answered 503."""
 KEEP_ALIVE_SECONDS: Final = 15.0
 _STREAM_HEADERS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
 BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
@@ -181,7 +181,7 @@ class AgentApp(LivingApp[AdmittedCall]):
         authenticate: Authenticate | None = None,
         has_url: bool = False,
     ) -> None:
-        """`has_url` says that cards have a URL of their own, whatever host clients name."""
+        """Set `has_url` if cards name a fixed URL, whatever host a request names."""
         self._backend = backend
         self._gate = RequestGate(cards, authenticate, has_url=has_url)
         self._answering = RequestRunner(wires)
@@ -208,7 +208,7 @@ class AgentApp(LivingApp[AdmittedCall]):
 
 
 class RequestRunner:
-    """The requests in flight, each answered by a backend."""
+    """A runner of requests, which a backend answers."""
 
     def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
         self._wires = wires
@@ -222,7 +222,7 @@ class RequestRunner:
         exchange: Exchange,
         lines: Callable[[], bytes] = bytes,
     ) -> None:
-        """Answer a request; `lines` returns further header lines for the answer."""
+        """Answer a request; `lines` returns additional header lines for the answer."""
         message = decode(body, max_items=0)
         handler = AgentExchange(backend, self._wires, entered, exchange, lines)
         match message:
@@ -292,7 +292,10 @@ class AgentExchange:
             self.fail(id, error)
 
     def _format_and_verb(self, method: str) -> tuple[Wire, Verb]:
-        """Return the format and verb of a method. Raises RpcError for one not supported here."""
+        """Return the format of a request, and the verb of its method.
+
+        Raises RpcError if the version or the method is not supported.
+        """
         wire = wire_asked(self._version)
         if wire is None or wire not in self._wires:
             raise failure(
@@ -411,7 +414,11 @@ class AgentExchange:
         self._reply(encode(Failure(id, ErrorObject(sent_error.code, sent_error.message, data))))
 
     def _wire_error(self, error: Exception) -> RpcError:
-        """Return the error for a client: Accord's own codes have other meanings in A2A."""
+        """Return the error to send to the client.
+
+        Errors that neither JSON-RPC nor A2A defines become internal errors: Accord's own codes have
+        other meanings in A2A.
+        """
         if isinstance(error, RpcError):
             if error.code in _OWN_CODES or isinstance(error.data, list):
                 return error
@@ -436,7 +443,7 @@ class AgentExchange:
 
 
 class _KeepAlive:
-    """A keep-alive: sends a comment now and then on a silent stream."""
+    """A keep-alive: sends a comment on a stream every `KEEP_ALIVE_SECONDS`."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream

@@ -1,7 +1,7 @@
 """The interface of an agent's backend, and the tasks of an agent in memory.
 
-`Board` has the state, followers and webhooks of tasks. Every change happens between two awaits.
-When there are too many tasks, the oldest finished ones are dropped.
+`Board` has the state, followers and webhooks of tasks. Each change is made without an await, and is
+therefore atomic. When there are too many tasks, the oldest finished ones are dropped.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Backend(Protocol):
         """True if webhooks are supported."""
 
     async def send(self, send: Send, caller: str) -> Answer:
-        """Answer a message, or return the task that it starts or continues.
+        """Answer a message, or return the task that the message starts or continues.
 
-        Do not wait for the task.
+        Return without waiting for the task to end.
         """
 
     async def get(self, task_id: str, caller: str) -> Task: ...
@@ -97,7 +97,7 @@ class Entry:
         self.task = task
         self.caller = caller
         self.number = number
-        """The number of the last change: grows with every change of any task."""
+        """The number of the task's last change; changes of all tasks are numbered in sequence."""
         self.pushes: dict[str, PushConfig] = {}
         self.followers: set[asyncio.Queue[Event]] = set()
 
@@ -107,7 +107,7 @@ class Entry:
 
 
 class Board:
-    """All tasks of an agent."""
+    """The tasks of an agent, in memory."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Board:
         self._changes = 0
 
     def begin(self, message: Message, caller: str) -> Entry:
-        """Add a task for a message. Raises BusyError if there are too many."""
+        """Add a task for a message. Raise BusyError if too many tasks are unfinished."""
         if len(self._entries) >= self._max_tasks:
             self._forget()
         context = message.context_id or str(uuid4())
@@ -144,7 +144,7 @@ class Board:
         del self._entries[self._over.popleft()]
 
     def find(self, task_id: str, caller: str) -> Entry:
-        """Return a task of the caller. Raises RpcError if there is none."""
+        """Return a task of the caller. Raise RpcError if the caller has no such task."""
         entry = self._entries.get(task_id)
         if entry is None or entry.caller != caller:
             # 1.0, section 13.1: tasks of other callers must not be revealed.
@@ -155,7 +155,7 @@ class Board:
         return task_id in self._entries
 
     def record_message(self, entry: Entry, message: Message) -> None:
-        """Record a client's message to a task."""
+        """Add a client's message to the history of a task."""
         task = entry.task
         recorded = replace(message, context_id=task.context_id, task_id=task.id)
         entry.task = _limit_history(replace(task, history=(*task.history, recorded)))

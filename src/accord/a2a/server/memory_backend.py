@@ -50,7 +50,7 @@ log = logging.getLogger("accord.a2a")
 
 TIMEOUT_SECONDS: Final = 10.0
 RETRY_DELAYS: Final = (0.0, 1.0, 5.0)
-"""Seconds to wait before each attempt."""
+"""Seconds to wait before each attempt to deliver an event to a webhook."""
 MAX_QUEUED: Final = 1_000
 MAX_RESPONSE_BYTES: Final = 64 * 1024
 TOKEN_HEADER: Final = "X-A2A-Notification-Token"
@@ -67,7 +67,7 @@ class WebhookSender:
         self._underway = Underway()
 
     async def check(self, config: PushConfig) -> None:
-        """Raise InvalidParamsError for a URL that the policy forbids."""
+        """Raise InvalidParamsError for a forbidden URL, or a token with line breaks."""
         try:
             await AddressGuard(self._policy).resolve(_parse(config.url))
         except (AddressRefusedError, ConnectError) as error:
@@ -80,7 +80,7 @@ class WebhookSender:
     def notify(
         self, task_id: str, config: PushConfig, event: StatusUpdate | ArtifactUpdate
     ) -> None:
-        """Queue an event for delivery."""
+        """Queue an event of a task for delivery to a webhook."""
         if self._queued >= MAX_QUEUED:
             log.warning("too many webhooks wait to be told: %s is not", config.url)
             return
@@ -144,7 +144,7 @@ def _parse(url: str) -> WebAddress:
 SKILL_MEMBER: Final = "skill"
 """The member of a message's or request's metadata that names the skill."""
 MAX_REMEMBERED_MESSAGES: Final = 10_000
-"""How many messages are remembered, to recognise repeated ones."""
+"""The limit of remembered messages, by which repeated messages are recognized."""
 
 
 class MemoryBackend:
@@ -169,7 +169,7 @@ class MemoryBackend:
         self._contexts: dict[str, TaskContext] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: OrderedDict[tuple[str, bytes], str] = OrderedDict()
-        """Messages of callers by their keys, with the tasks that they started."""
+        """The ids of the tasks that messages started, by the keys of the messages."""
 
     # Messages
 
@@ -372,5 +372,8 @@ def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
 
 
 def _message_key(caller: str, message: Message) -> tuple[str, bytes]:
-    """Return a key made of the caller and the whole message: clients may reuse ids."""
+    """Return a key made of the caller and the whole message.
+
+    The id of the message is not enough: clients may reuse it.
+    """
     return caller, sha256(encode(V10.message(message))).digest()

@@ -21,7 +21,7 @@ LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
 
 
 class Servable(Protocol):
-    """An object that can be served: an `Agent`."""
+    """An object that can be served, such as an `Agent`."""
 
     def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp: ...
 

@@ -31,7 +31,7 @@ from accord.jsonrpc.protocol.errors import AccordError, RegistrationError
 
 
 class RejectedError(AccordError):
-    """A skill refuses a request; the client gets the message."""
+    """A skill refuses a request; the client gets the message of the error."""
 
 
 class FailedError(AccordError):
@@ -39,7 +39,7 @@ class FailedError(AccordError):
 
 
 class TaskContext:
-    """One task, as its skill sees it."""
+    """The interface between a skill and the task that it works on."""
 
     def __init__(self, board: Board, entry: Entry, message: Message) -> None:
         self._board = board
@@ -78,7 +78,7 @@ class TaskContext:
         append: bool = False,
         last: bool = False,
     ) -> str:
-        """Add an artifact, or with `append` more to one. Return its id.
+        """Add an artifact, or add to an existing one with `append`. Return its id.
 
         `content` is a text, a part or a list of parts; any other value becomes a data part.
         """
@@ -125,7 +125,7 @@ def agent_message(content: Any, context_id: str, task_id: str = "") -> Message:
 
 
 def parts_of(content: Any) -> tuple[Part, ...]:
-    """Return a skill's result as parts."""
+    """Convert the content of an artifact or message to parts."""
     match content:
         case str():
             return (TextPart(text=content),)
@@ -154,9 +154,9 @@ class SkillFunction(Struct, frozen=True, kw_only=True):
     card: card.Skill
     function: Callable[..., Any]
     arguments: dict[str, Any]
-    """The types of the function's parameters."""
+    """The types of the function's parameters, by name."""
     direct: bool
-    """The function answers with a message at once, without a task."""
+    """True if the function answers with a message at once, without a task."""
 
     async def call(self, message: Message, context: TaskContext | None) -> Any:
         """Call the function and return its result; an async generator is returned unstarted.
@@ -178,7 +178,8 @@ def make_skill(
 ) -> SkillFunction:
     """Return the skill for a function.
 
-    Raises RegistrationError if the function cannot be called with a message.
+    Raises RegistrationError if a parameter has no type, or if a `direct` skill takes a
+    `TaskContext` or is an async generator.
     """
     id = id or function.__name__
     hints = get_type_hints(function)
@@ -212,7 +213,10 @@ def _argument(kind: Any, message: Message, context: TaskContext | None) -> Any:
 
 
 def _convert(kind: Any, message: Message) -> Any:
-    """Return the message's data, or the JSON in its text, as the parameter's type."""
+    """Convert the message's data, or the JSON in its text, to a parameter's type.
+
+    Raises RejectedError if that is impossible.
+    """
     try:
         for part in message.parts:
             if isinstance(part, DataPart):

@@ -1,11 +1,11 @@
-"""Tool calls: the headers and result checks that a definition demands, results, and tasks.
+"""Tool calls with the headers and result checks of the tool's definition, and tasks.
 
 Definitions are known for listed tools only. An unlisted tool can be called too; its result is then
 not compared with a schema, and a server that requires headers for it refuses the call.
 
 Tasks are calls that continue after their first answer. Both forms of tasks have one interface. In
 2025-11-25 the status is polled and `tasks/result` returns the result; in the extension of
-2026-07-28 `tasks/get` returns everything, questions too.
+2026-07-28 `tasks/get` returns the status, the result and the questions of the server.
 """
 
 from __future__ import annotations

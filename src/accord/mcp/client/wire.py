@@ -1,7 +1,7 @@
 """Wires, which carry the messages of a client: duplex connections, HTTP, or one process.
 
-A wire sends requests and notifications; messages of the server are served by its peer. Also the
-name and capabilities that a client declares, and what client and server agreed on.
+A wire sends requests and notifications of the client; its peer handles those of the server. This
+module also has the name and capabilities that a client declares, and the negotiated agreement.
 """
 
 from __future__ import annotations
