@@ -187,7 +187,7 @@ RpcReply: TypeAlias = ResultReply | ErrorReply | NoReply
 
 
 def read_reply(response: ProbeResponse | ProbeFailure) -> RpcReply:
-    """Return the JSON-RPC reply in a response, read leniently."""
+    """Return the JSON-RPC reply in a response, with faults tolerated."""
     if isinstance(response, ProbeFailure):
         return NoReply(response.why)
     return read_reply_value(response.json, response)

@@ -127,7 +127,7 @@ class ReceivedAnswer(Struct, frozen=True, kw_only=True):
 
     answer: Answer | Unrecognized
     result: bytes
-    """The raw result."""
+    """The result of the JSON-RPC response, not decoded."""
     state: str = ""
     """The state in the agent's own words, if the result was read tolerantly."""
     warnings: tuple[str, ...] = ()

@@ -152,7 +152,7 @@ Role: TypeAlias = Literal["user", "agent"]
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One turn of a conversation."""
+    """One message of a conversation, from the client or the agent."""
 
     message_id: str
     role: Role

@@ -105,7 +105,7 @@ def read_event(value: Any) -> TolerantEvent:
 
 
 class _Reader:
-    """A reader of one result, which collects its faults as warnings."""
+    """A reader of one result, which collects the faults of the result as warnings."""
 
     def __init__(self) -> None:
         self.warnings: dict[str, None] = {}

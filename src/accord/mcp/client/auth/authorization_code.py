@@ -88,7 +88,7 @@ class RedirectListener:
     def __init__(self, uri: str, take: Callable[[str, str], Awaitable[str]]) -> None:
         self.uri = uri
         self._take = take
-        """Opens an authorization URL with this state; returns the URL of the response."""
+        """Opens an authorization URL, and returns the URL of the response with the given state."""
 
     @staticmethod
     def handled(uri: str, handler: RedirectHandler) -> RedirectListener:

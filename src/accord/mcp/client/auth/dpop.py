@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def unguessable() -> str:
-    """Return 256 random bits, in the alphabet of code verifiers."""
+    """Return 256 random bits as text that is also a valid PKCE code verifier."""
     return token_urlsafe(32)
 
 

@@ -99,7 +99,7 @@ class Grant(Protocol):
 
     @property
     def interactive(self) -> bool:
-        """Return whether the grant needs the user."""
+        """Return whether the grant needs the user, such as for consent in a browser."""
 
     async def obtain(self, attempt: TokenAttempt, scopes: tuple[str, ...]) -> Token:
         """Return a new token. Raise AuthorizationError if none can be obtained."""
