@@ -16,7 +16,10 @@ _INFO = ChannelInfo(scheme="memory", address="memory:")
 
 
 class MemoryChannel:
-    """One end of a pair. Messages are delivered in the next turn of the event loop."""
+    """One end of a pair of channels that are connected in memory.
+
+    Messages are delivered in the next iteration of the event loop.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -102,7 +105,7 @@ class MemoryChannel:
 def memory_pair(
     *, limits: Limits | None = None, other_limits: Limits | None = None
 ) -> tuple[MemoryChannel, MemoryChannel]:
-    """Return two connected channels."""
+    """Return two channels that are connected to each other."""
     one = MemoryChannel(Limits() if limits is None else limits)
     two = MemoryChannel(one._limits if other_limits is None else other_limits)
     one._other, two._other = two, one
@@ -113,7 +116,7 @@ _listeners: dict[str, MemoryListener] = {}
 
 
 class MemoryListener:
-    """A listener at a name that `connect` finds in this process."""
+    """A listener to which `connect` in the same process can connect by name."""
 
     def __init__(self, url: str, accept: Accept, limits: Limits, most: int) -> None:
         self._accept = accept
@@ -140,7 +143,10 @@ class MemoryListener:
 
 
 async def listen_memory(url: str, accept: Accept, options: Options) -> MemoryListener:
-    """Listen at `url` (`memory:` and any name) in this process. Raises `ConnectError`."""
+    """Listen at `url` (`memory:` and any name) in this process.
+
+    Raises `ConnectError` if the name is taken.
+    """
     if url in _listeners:
         raise ConnectError(f"{url} is taken", recoverable=False, advice="Choose another name.")
     listener = MemoryListener(url, accept, options.limits, options.server_limits.max_connections)
@@ -149,7 +155,10 @@ async def listen_memory(url: str, accept: Accept, options: Options) -> MemoryLis
 
 
 async def open_memory(url: str, options: Options) -> MemoryChannel:
-    """Connect to the listener at `url`. Raises `ConnectError`."""
+    """Connect to the listener at `url` in this process.
+
+    Raises `ConnectError` if there is none, or if it has too many connections.
+    """
     listener = _listeners.get(url)
     if listener is None:
         raise ConnectError(f"nobody listens on {url} in this process")

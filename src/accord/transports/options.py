@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 MAX_BUFFERED_BYTES: Final = ServerLimits().max_buffered_bytes
-"""Default limit of a server."""
+"""Default limit in bytes on the memory for incoming messages of one server."""
 SMALL_BYTES: Final = 16 * KIB
 """Messages up to this size are neither counted nor refused for lack of budget: the number of
 connections bounds them, as it bounds headers. So users can still sign in with a full budget."""
 ANONYMOUS_FRACTION: Final = 4
-"""Unauthenticated senders share one part in this many of a budget."""
+"""Unauthenticated senders share a part of a budget: its limit divided by this number."""
 
 
 class MemoryBudget:
-    """A limit on the bytes that the connections of one server hold together; None for no limit.
+    """A limit on the bytes that the connections of one server hold together.
 
-    The only reserved message is never refused: otherwise a message within the limit for single
-    messages could exceed the limit for all of them.
+    `limit` is None for no limit. A message is not refused while no other message has a reservation:
+    otherwise a message within the limit for single messages could exceed the budget.
     """
 
     __slots__ = ("_parent", "held", "limit")
@@ -50,11 +50,11 @@ class MemoryBudget:
         self._parent = parent
 
     def part(self, fraction: int) -> MemoryBudget:
-        """Return a smaller budget whose reservations count against this one too."""
+        """Return a budget with a fraction of this limit; its reservations count here too."""
         return MemoryBudget(None if self.limit is None else self.limit // fraction, parent=self)
 
     def has_room(self, more: int, mine: int) -> bool:
-        """Return whether `more` bytes fit, for a message that already holds `mine` bytes."""
+        """Return whether a message that holds `mine` bytes can reserve `more` bytes."""
         if self.limit is not None and self.held + more > self.limit and self.held > mine:
             return False
         return self._parent is None or self._parent.has_room(more, mine)
@@ -66,7 +66,10 @@ class MemoryBudget:
 
 
 class Reservation:
-    """The share of a budget held by one message; released with its last reference at the latest."""
+    """The bytes of a budget that one message has reserved.
+
+    They are released with the last reference to this object at the latest.
+    """
 
     __slots__ = ("_budget", "size")
 
@@ -78,7 +81,11 @@ class Reservation:
         self.release()
 
     def resize(self, size: int) -> bool:
-        """Change the reservation to `size` bytes; if they do not fit, release it, return False."""
+        """Change the reservation to `size` bytes; return True if they fit.
+
+        If they do not fit, release the reservation and return False. Up to `SMALL_BYTES` nothing is
+        reserved.
+        """
         if size <= SMALL_BYTES:
             size = 0
         more = size - self.size
@@ -102,7 +109,7 @@ Accept: TypeAlias = Callable[[Channel], None]
 
 
 class Listener(Protocol):
-    """An address at which connections are accepted."""
+    """A server that accepts connections at one address."""
 
     @property
     def url(self) -> str:
@@ -113,7 +120,10 @@ class Listener(Protocol):
         """Number of open connections."""
 
     async def close(self) -> None:
-        """Stop accepting. Open connections remain with their owners."""
+        """Stop accepting connections.
+
+        Open connections belong to those who accepted them, and stay open.
+        """
 
 
 Framing = Literal["newline", "content-length"]
@@ -121,7 +131,8 @@ Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
 """Destination of a child's stderr: the log `accord.process`, this process's own stderr, nowhere, or
 a function that gets each line."""
 Verdict: TypeAlias = "Mapping[str, Any] | Reply"
-"""Result of `Admit`: further members for the connection's `info.details`, or the refusal."""
+"""Result of `Admit`: members to add to the connection's `info.details`, or the reply that refuses
+the client."""
 Admit: TypeAlias = Callable[[str, Mapping[str, str]], "Verdict | Awaitable[Verdict]"]
 """Decides whether a client may connect, by the target and the headers of its handshake."""
 
@@ -177,7 +188,7 @@ class Options(Struct, frozen=True, kw_only=True):
     are connected to."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for unknown values now; later, connections fail for no clear reason."""
+        """Raise ValueError for an unknown framing or destination of stderr."""
         framings, targets = get_args(Framing), get_args(get_args(Stderr)[0])
         if self.framing not in framings:
             raise ValueError(f"framing is one of {', '.join(framings)}, not {self.framing!r}")
@@ -188,7 +199,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class TransportOptions(TypedDict, total=False):
-    """Most members of `Options`, as keywords: those with the same meaning everywhere."""
+    """The members of `Options` but for `limits`, `headers` and `pages`, as keywords."""
 
     framing: Framing
     server_limits: ServerLimits

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """The response to a GET."""
+    """A page as it is sent in response to a GET request."""
 
     body: bytes
     media_type: str
@@ -22,7 +22,7 @@ class Page(Struct, frozen=True, kw_only=True):
     etag: str = ""
     """Entity tag with its quotes, as it is sent; empty for a page that must not be cached."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Further headers, names in lower case."""
+    """Other header fields of the response, with names in lower case."""
 
 
 PageSource: TypeAlias = Callable[[], Page]

@@ -30,13 +30,16 @@ log = logging.getLogger("accord.process")
 MAX_LINE_BYTES = 4096
 """Maximum length of a line that is passed on whole; longer lines are split."""
 KEPT_LINES = 20
-"""Number of last lines that an error contains."""
+"""Number of lines of stderr that an error contains: the last ones that were written."""
 MAX_KEPT_CHARACTERS = 500
-"""Maximum length of each of these lines."""
+"""Maximum length of each line of stderr in an error."""
 
 
 class StderrLines:
-    """A splitter of bytes into lines that passes each line on and keeps the last ones."""
+    """A splitter of the bytes of stderr into lines.
+
+    It passes each line to `sink`, and keeps the last lines for an error.
+    """
 
     def __init__(self, sink: Callable[[str], None]) -> None:
         self.last: deque[str] = deque(maxlen=KEPT_LINES)
@@ -53,7 +56,7 @@ class StderrLines:
             self._partial = self._partial[whole:]
 
     def end(self) -> None:
-        """Pass on a last line without a newline, at the end of the stream."""
+        """Pass on the last line at the end of the stream, if it has no newline."""
         if self._partial:
             self._pass_on(self._partial)
             self._partial = b""
@@ -75,10 +78,10 @@ _READ_BYTES = 64 * 1024
 
 
 class ChildProcess:
-    """One child process, the leader of its own session: the terminal's signals do not reach it.
+    """One child process, the leader of its own session.
 
-    `reading` and `writing` are descriptors of our ends of its stdout and stdin, which the caller
-    owns.
+    Therefore signals of the terminal do not reach it. `reading` and `writing` are the descriptors
+    at this end of the pipes to its stdout and stdin; the caller owns them.
     """
 
     def __init__(
@@ -89,7 +92,10 @@ class ChildProcess:
         cwd: str | os.PathLike[str] | None,
         stderr: Stderr,
     ) -> None:
-        """Start the child. Raises OSError, ValueError or SubprocessError."""
+        """Start the child process.
+
+        Raises OSError, ValueError or SubprocessError if it cannot be started.
+        """
         self._process = subprocess.Popen(
             command,
             bufsize=0,
@@ -162,7 +168,7 @@ class ChildProcess:
                 await self._stderr_ended.wait()
 
     def _watch(self) -> int | None:
-        """Watch for the exit: by a pidfd where the system has them, otherwise in a thread."""
+        """Watch for the child's exit, by a pidfd where available, otherwise in a thread."""
         try:
             exit_fd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -302,7 +308,7 @@ class ProcessTransport(PipeTransport):
             self._end(None)
 
     def _write_failed(self, error: OSError) -> None:
-        """Stop writing, as the child reads no more; its remaining output is still read."""
+        """Stop writing, as the child no longer reads; go on reading its remaining output."""
         self._output_ending = True
         if self._buffer:
             self._loop.remove_writer(self._writing)
@@ -310,7 +316,7 @@ class ProcessTransport(PipeTransport):
         self._await_end_of_input(error)
 
     def _await_end_of_input(self, error: OSError | None) -> None:
-        """Wait for the end of the child's stdout, for `exit_seconds` at most.
+        """Wait at most `exit_seconds` for the end of the child's stdout.
 
         A process that the child started may hold its stdout open.
         """

@@ -29,14 +29,20 @@ class Backoff(Struct, frozen=True, kw_only=True):
     """Wait a random part of each delay, so that many clients do not reconnect at the same time."""
 
     def delay(self, attempt: int, chance: float) -> float:
-        """Return the delay before attempt 1, 2, …; `chance` is a random number from 0 to 1."""
+        """Return the delay in seconds after failed attempt 1, 2, ….
+
+        `chance` is a random number from 0 to 1.
+        """
         # The exponent is capped: 2.0 ** 1024 is an OverflowError.
         full = min(self.longest, self.initial * self.multiplier ** min(attempt - 1, 64))
         return full * chance if self.jitter else full
 
 
 async def open_reconnecting(open_one: Open, backoff: Backoff) -> ReconnectingChannel:
-    """Connect with retries as `backoff` defines, and reconnect when the connection is lost."""
+    """Connect, with retries, and return a channel that reconnects after a loss.
+
+    `backoff` defines the retries.
+    """
     return ReconnectingChannel(await _retry(open_one, backoff), open_one, backoff)
 
 
@@ -55,10 +61,10 @@ async def _retry(open_one: Open, backoff: Backoff) -> Channel:
 
 
 class ReconnectingChannel:
-    """A channel in front of a series of connections.
+    """A channel that opens a new connection when its connection is lost.
 
-    Between two connections `writable` is False and sent data is dropped: `connection_interrupted`
-    notifies the receiver, which decides what to send again.
+    Without a connection, `writable` is False and sent messages are dropped:
+    `connection_interrupted` notifies the receiver, which decides what to send again.
     """
 
     def __init__(self, channel: Channel, open_one: Open, backoff: Backoff) -> None:

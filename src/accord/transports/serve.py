@@ -1,4 +1,4 @@
-"""`serve`: a router as a server at a URL."""
+"""Serve a router at a URL."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Server:
         self._closed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
         self._past = Statistics()
-        """Totals of closed connections; over HTTP the totals of all."""
+        """Sums of the statistics of closed connections; over HTTP those of all connections."""
         self.url = ""
         """URL to connect to, with the real port even if port 0 was requested."""
         self.peers: set[Peer] = set()
-        """The open connections; always empty over HTTP."""
+        """The peers of all open connections; always empty over HTTP."""
 
     @property
     def connections(self) -> int:
@@ -114,7 +114,7 @@ class Server:
         self.url = self._listener.url
 
     async def _start_stdio(self, url: str) -> None:
-        """Serve the only connection; the server ends with it."""
+        """Serve over stdin and stdout, the only connection; the server ends with it."""
         from accord.transports.stdio import open_stdio
 
         self.url = url
@@ -246,9 +246,10 @@ def _total(*statistics: Statistics) -> Statistics:
 
 
 async def listen_channel(url: str, accept: Accept, options: Options) -> Listener:
-    """Listen at a URL of a transport whose connections are channels: all but HTTP and stdio.
+    """Listen at a URL of any transport but HTTP and stdio.
 
-    Raises ConnectError.
+    The connections of such a transport are channels. Raises ConnectError if the URL cannot be
+    listened on.
     """
     match known_scheme(url):
         case "memory":

@@ -1,4 +1,4 @@
-"""Sockets of servers and clients: bound, tuned, described; accepted connections, and shutdown."""
+"""Sockets: binding, options, description, accepting of connections, shutdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from accord.transports.options import Listener, Options
 from accord.transports.urls import InetAddress, UnixAddress, WebAddress, host_and_port
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""A silent connection is probed after a minute and closed after another."""
+"""TCP options that probe a silent connection after a minute, and close it after another minute
+without an answer."""
 
 
 def tune(transport: asyncio.BaseTransport) -> None:
@@ -47,7 +48,7 @@ def is_wildcard(host: str) -> bool:
 
 
 def address_of(host: str) -> str:
-    """Return a socket's address in the form for URLs.
+    """Return the IP address `host` of a socket as it is written in URLs.
 
     The name of the interface is dropped, and an IPv4-mapped IPv6 address becomes an IPv4 address.
     """
@@ -85,9 +86,10 @@ def _there(transport: asyncio.BaseTransport) -> str:
 
 
 async def bind_inet(host: str, port: int, *, reuse_port: bool) -> list[socket.socket]:
-    """Bind a socket for each address that `host` resolves to. Raises OSError.
+    """Bind a socket for each address that `host` resolves to.
 
-    With port 0 only the first address is bound, since each would get a different port.
+    Raises OSError if `host` cannot be resolved or an address cannot be bound. With port 0 only the
+    first address is bound, since each would get a different port.
     """
     found = await asyncio.get_running_loop().getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -117,7 +119,10 @@ def _bind(unbound: socket.socket, address: Any, *, reuse_port: bool) -> None:
 
 
 def bind_unix(path: str, backlog: int) -> socket.socket:
-    """Return a listening socket at `path`, replacing a stale socket file. Raises OSError."""
+    """Return a listening socket at `path`, replacing a stale socket file.
+
+    Raises OSError if the socket cannot be bound to `path`.
+    """
     _remove_stale(path)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -149,7 +154,10 @@ def _remove_stale(path: str) -> None:
 
 
 class UnixSocketFile:
-    """The file of a listening Unix socket, removed on close unless another process replaced it."""
+    """The socket file of a listener, which `remove` deletes.
+
+    A file by which another process has replaced it stays.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -170,7 +178,8 @@ class UnixSocketFile:
 log = logging.getLogger("accord.transports")
 
 ACCEPT_PAUSE_SECONDS: Final = 1.0
-"""Pause in seconds after the system refused to accept a connection, as without free descriptors."""
+"""Pause in seconds after the system could not accept a connection, for example because no file
+descriptors are left."""
 
 
 class _Startable(Protocol):
@@ -186,7 +195,7 @@ _Listener = TypeVar("_Listener", bound=_Startable)
 async def listen(
     address: _Address, options: Options, make: Callable[[_Address], _Listener]
 ) -> _Listener:
-    """Bind sockets at `address`, and return the listener that `make` returns, started.
+    """Bind sockets at `address`; return the listener made by `make`, already started.
 
     `make` gets the address with the real port in place of 0. Raises ConnectError when `address`
     cannot be listened on.
@@ -224,12 +233,12 @@ async def _listen(
 
 
 class Arrivals:
-    """An acceptor of connections on listening sockets, which it owns once it is started.
+    """An acceptor of connections on listening sockets.
 
-    asyncio's own TLS server does not report handshakes in progress or failed ones, and they must
-    count against the limit: a client that never finishes its handshake holds a socket too. So TLS
-    handshakes are made here and counted, and while `has_room` returns False a connection is closed
-    before its handshake.
+    It owns the sockets once it is started. asyncio's own TLS server does not report handshakes in
+    progress or failed ones, and they must count against the limit: a client that never finishes its
+    handshake holds a socket too. So TLS handshakes are made here and counted, and while `has_room`
+    returns False a connection is closed before its handshake.
     """
 
     def __init__(
@@ -323,11 +332,14 @@ def _is_unix(bound: socket.socket) -> bool:
 
 
 LAST_WORDS_SECONDS: Final = 1.0
-"""Time in seconds that clients get to read their last responses."""
+"""Time in seconds that clients have to read their last responses."""
 
 
 async def close_listener(listener: Listener, finish: Awaitable[None]) -> None:
-    """Stop listening, wait for `finish` (running calls are answered), and cut the rest off."""
+    """Stop listening, wait for `finish`, then cut off the remaining connections.
+
+    `finish` answers the running calls. Clients then have `LAST_WORDS_SECONDS` to read the answers.
+    """
     closing = asyncio.ensure_future(listener.close())
     await finish
     _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)

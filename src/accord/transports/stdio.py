@@ -198,7 +198,7 @@ class PipeTransport(asyncio.Transport):
 
 
 def _can_wait(fd: int) -> bool:
-    """Return whether the descriptor may block: pipes and sockets do, regular files never."""
+    """Return whether `fd` is a pipe or a socket: regular files never block."""
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -277,10 +277,10 @@ class StdioTransport(PipeTransport):
 
 
 def _private(standard: int, flags: int) -> int:
-    """Return a descriptor of our own for the stream behind `standard`.
+    """Return a private descriptor for the stream of the descriptor `standard`.
 
-    A terminal is shared with the shell and every program in it, and so is its blocking mode. So
-    it is opened a second time, which shares nothing.
+    A terminal is opened a second time: a duplicate of the descriptor would share its blocking mode
+    with the shell and every other program in the terminal.
     """
     if os.isatty(standard):
         with contextlib.suppress(OSError):

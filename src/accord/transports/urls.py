@@ -18,13 +18,16 @@ _QUERY = re.compile(r"\?[^#]*")
 
 
 def scheme_of(url: str) -> str:
-    """Return the part before the colon in lower case, empty if there is no colon."""
+    """Return the scheme of a URL in lower case; empty if there is no colon."""
     scheme, colon, _ = url.partition(":")
     return scheme.lower() if colon else ""
 
 
 def split(url: str, *, advice: str) -> tuple[SplitResult, int | None]:
-    """Return the parts of a URL and its port. Raises ConnectError with `advice`."""
+    """Return the parts of a URL, and its port if it has one.
+
+    Raises ConnectError, with `advice`, for a malformed host or port.
+    """
     try:
         parts = urlsplit(url)
         return parts, parts.port
@@ -61,8 +64,9 @@ def origin_allowed(
 
     A browser lets any page open a WebSocket to, or post to, any server, so a server has to check
     the page's origin. `allowed` is `Options.origins`; `loopback` is True for requests over the
-    loopback interface. These must address the server as `localhost` or by a loopback address: any
-    other name was made to resolve to this machine by a foreign DNS server (DNS rebinding).
+    loopback interface. Such requests must address the server as `localhost` or by a loopback
+    address: any other name was made to resolve to this machine by a foreign DNS server (DNS
+    rebinding).
     """
     if origin is None:
         return True
@@ -78,10 +82,11 @@ def origin_allowed(
 
 
 def names_server(host: str, *, bound: str, allowed: Collection[str] = ()) -> bool:
-    """Return whether `Host` names the address `bound` that a request reached, or an `allowed` host.
+    """Return whether the `Host` header of a request names the server.
 
-    `*` allows all hosts. All names of the loopback interface are equivalent. A request without the
-    header, which only HTTP/1.0 permits, is accepted.
+    This is the address `bound` that the request reached, or a host in `allowed`; `*` allows all
+    hosts. All names of the loopback interface are equivalent. A request without the header, which
+    only HTTP/1.0 permits, is accepted.
     """
     if not host:
         return True
@@ -148,7 +153,10 @@ class WebAddress(Struct, frozen=True):
 
 
 def parse_web_address(url: str) -> WebAddress:
-    """Return the address that `url` names. Raises a ConnectError that says what is wrong."""
+    """Return the address that `url` names.
+
+    Raises ConnectError, with the reason, for a URL that cannot be used.
+    """
     parts, port = split(url, advice=_WEB_FORMS)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise _bad_web_url(url, "it needs a scheme and a host")
@@ -210,7 +218,10 @@ class UnixAddress(Struct, frozen=True):
 
 
 def parse_stream_address(url: str) -> InetAddress | UnixAddress:
-    """Return the address that `url` names. Raises a ConnectError that says what is wrong."""
+    """Return the address that `url` names.
+
+    Raises ConnectError, with the reason, for a URL that cannot be used.
+    """
     parts, port = split(url, advice=_STREAM_FORMS)
     if parts.query or parts.fragment or parts.username is not None:
         raise _bad_stream_url(url, "it has more than an address")

@@ -1,6 +1,7 @@
-"""From the params of a call to the arguments of a function, for every kind of signature.
+"""Conversion of the params of a call to the arguments of a function.
 
-Each value is decoded by msgspec where it can, else by pydantic. Pure.
+Every kind of signature is supported. Each value is decoded by msgspec where that is possible, else
+by pydantic. Pure.
 """
 
 from __future__ import annotations

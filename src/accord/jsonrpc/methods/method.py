@@ -214,7 +214,7 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     name: str
     function: Callable[..., Any]
     mode: Mode
-    """The way to run it; a method with interceptors is always `async`."""
+    """The way to run the method; one with interceptors is always `async`."""
     deadline: float | None | UnsetType
     """Timeout of a call in seconds, None for no timeout. If UNSET, the limit of the server
     applies."""

@@ -1,7 +1,7 @@
-"""Values of params that msgspec decodes, and the problems of those that are refused. Pure.
+"""Decoding of param values by msgspec, and problems of values that are refused.
 
 Problems name the expected type of a value; msgspec's error messages are translated to them.
-Duplicate members are refused too.
+Duplicate members are refused too. Pure.
 """
 
 from __future__ import annotations

@@ -72,7 +72,10 @@ def method(
 
 
 def declaration_of(function: Any) -> MethodDeclaration | None:
-    """Return the declaration of a function, bound method, or wrapper in a class."""
+    """Return the options with which `method` marked a function; None without a mark.
+
+    The function may also be a bound method, or a wrapper in a class such as a static method.
+    """
     found = getattr(getattr(function, "__func__", function), _ATTRIBUTE, None)
     return found if isinstance(found, MethodDeclaration) else None
 

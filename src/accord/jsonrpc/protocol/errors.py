@@ -1,6 +1,6 @@
-"""The exceptions of the foundation, and the one mapping from an exception to the wire.
+"""The exceptions of JSON-RPC, and their conversion to and from error objects.
 
-Foreign text that goes into a log line is made safe here too. Pure.
+Text from the other end is made safe for log lines here, too. Pure.
 """
 
 from __future__ import annotations

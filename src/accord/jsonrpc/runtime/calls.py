@@ -1,4 +1,4 @@
-"""Outgoing calls: those in flight on a connection, everything that can end one, and batches."""
+"""Outgoing calls: the calls in flight, the events that end a call, and batches."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Call(Struct, eq=False):
         return self._future.done()
 
     def fail(self, error: RpcError) -> None:
-        """End the call with an error: the transport knows that no answer will come."""
+        """Fail the call with `error`, as the transport knows that no answer will come."""
         self._calls.fail(self._pending, error)
 
     def cancel(self) -> None:

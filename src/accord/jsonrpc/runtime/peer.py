@@ -228,7 +228,7 @@ class Peer:
     ) -> Call:
         """Send a call now and return it to be awaited; its id is known at once.
 
-        `call.extend()` gives it its full time again, up to `longest` seconds in all.
+        `call.extend()` restarts its timeout; in all the call lasts `longest` seconds at most.
         """
         self._check_open()
         call, data = self._calls.prepare(

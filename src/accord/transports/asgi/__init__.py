@@ -1,4 +1,4 @@
-"""Endpoints and applications of ours under any ASGI server, alone or inside another application.
+"""Endpoints and applications of Accord under any ASGI server, alone or mounted.
 
     endpoint    `AsgiEndpoint`: a router over HTTP and WebSocket
     web         `WebAsgi`: a `WebApp` of `accord.transports.http.web_app`

@@ -1,7 +1,7 @@
-"""`WebAsgi`: an application of ours under any ASGI server.
+"""`WebAsgi`: a `LivingApp` as an ASGI application.
 
-One timer watches all requests in progress. Under uvicorn, applications are closed before the
-server stops.
+One timer watches all requests in progress. Under uvicorn, applications are closed before the server
+stops.
 """
 
 from __future__ import annotations

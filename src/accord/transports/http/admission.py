@@ -1,4 +1,7 @@
-"""Decides about a request by its head, before any body is read: endpoint, pages, refusals."""
+"""Decisions about requests by their heads, before any body is read.
+
+A request is for the endpoint or for a page, or it is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Bodies of messages: chunked, of known length, or up to the end of the connection. Pure.
+"""Bodies of messages: chunked, of known length, or ended by the connection.
 
-Chunked bodies are read strictly as RFC 9112, section 7.1, defines them.
+Chunked bodies are read strictly as RFC 9112, section 7.1, defines them. Pure.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OpenBody:
 MAX_LINE: Final = 256
 """Maximum length of a line with a chunk's size and extensions."""
 MAX_EXTENSIONS: Final = 4096
-"""Maximum number of bytes of extensions in one body."""
+"""Maximum number of bytes of chunk extensions in one body."""
 MAX_TRAILERS: Final = 4096
 MAX_SMALL_CHUNKS: Final = 4096
 """Maximum number of chunks of a body, in addition to one for every 32 bytes. Decoding a chunk takes

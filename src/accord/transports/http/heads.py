@@ -95,7 +95,7 @@ class WebRequest(Struct, frozen=True, dict=True):
 
     method: str
     path: str
-    """As the client asked for it, percent-decoded."""
+    """The path of the request, percent-decoded."""
     place: str | None
     """The path relative to that of the application: "" at the application's path, with or without a
     slash after it; None for a path that is not below it."""
@@ -138,9 +138,9 @@ def place_below(path: str, root: str) -> str | None:
 
 
 CHUNKED: Final = -1
-"""The length of a body that comes in chunks."""
+"""The value of `length` for a body that comes in chunks."""
 UNTIL_CLOSE: Final = -2
-"""The length of a response body that ends with the connection."""
+"""The value of `length` for the body of a response that ends with the connection."""
 MAX_FIELDS: Final = 100
 
 _REQUEST_LINE = re.compile(
@@ -166,7 +166,7 @@ _ONCE: Final = frozenset(
         "location",
     )
 )
-"""Fields that affect decisions here and may occur only once in a head."""
+"""Header fields that affect decisions of this package, and so may occur only once."""
 _ONCE_IN_RESPONSES: Final = frozenset(name.encode() for name in _ONCE)
 
 
@@ -197,9 +197,10 @@ class ResponseHead(Struct, frozen=True, gc=False):
 def read_request(
     raw: bytes, *, root: str = "", loopback: bool = False, bound: str = ""
 ) -> WebRequest:
-    """Parse the request head `raw`, which ends with its empty line. Raises MalformedError.
+    """Parse the head of a request; `raw` ends with the empty line after the head.
 
-    `root` is where the application is, without a slash at its end.
+    `root` is the path of the application, without a slash at its end. Raises MalformedError for an
+    invalid head.
     """
     line = _REQUEST_LINE.match(raw)
     if line is None:
@@ -239,7 +240,10 @@ def check_fields(pairs: Pairs) -> Fields:
 
 
 def read_response(raw: bytes) -> ResponseHead:
-    """Return the response head `raw`, which ends with its empty line. Raises MalformedError."""
+    """Parse the head of a response; `raw` ends with the empty line after the head.
+
+    Raises MalformedError for an invalid head.
+    """
     line = _STATUS_LINE.match(raw)
     if line is None:
         raise MalformedError("the status line is malformed")
@@ -365,7 +369,10 @@ def _response_length(fields: dict[bytes, bytes], status: int) -> int:
 
 
 def content_length(value: str) -> int:
-    """Return the length in a `Content-Length` field. Raises MalformedError."""
+    """Return the length in a `Content-Length` field.
+
+    Raises MalformedError if it is not a valid length.
+    """
     if _LENGTH.fullmatch(value) is None:
         raise MalformedError("the header field content-length is invalid")
     return int(value)

@@ -1,4 +1,4 @@
-"""Cuts the bytes of a client into requests: bytes in, whole requests or refusals out."""
+"""Parsing of requests: from the bytes of a client to whole requests or refusals."""
 
 from __future__ import annotations
 

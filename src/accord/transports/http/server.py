@@ -171,8 +171,8 @@ class HttpListener:
     async def close(self) -> None:
         """Stop accepting, let running requests be answered, then end.
 
-        Connections end with their listener, so this waits until the last one has ended. Cancelled,
-        it cuts the remaining ones.
+        Connections end with their listener, so this waits until the last one has ended. If this is
+        cancelled, it cuts off the remaining connections.
         """
         await self._arrivals.close()
         await self._site.close()

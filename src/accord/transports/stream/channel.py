@@ -49,7 +49,7 @@ _FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
 _NOTHING = memoryview(b"")
 NO_MEMORY = "too many large messages are being received: this one is skipped, try again later"
 _CHECKS_PER_LIMIT = 4
-"""Number of checks during a timeout: a timeout is exceeded by a quarter at most."""
+"""Number of checks within a time limit, so that a limit is exceeded by a quarter at most."""
 
 
 class StreamSettings(Struct, frozen=True, kw_only=True):
@@ -65,11 +65,11 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
     message_seconds: float | None = None
     """Time limit for the rest of a message after its first byte."""
     linger_seconds: float = 0.0
-    """Time that `close` waits for the other end to close too. Closing a socket while the other end
-    still sends destroys data that was written last but not yet received."""
+    """Seconds that `close` waits for the other end to close too. Closing a socket while the other
+    end still sends destroys data that was written last but not yet received."""
     close_stall_seconds: float | None = None
-    """Time limit without any progress in writing once this end closes; None for the usual limit,
-    `write_stall_seconds`."""
+    """Seconds that writing may make no progress after this end began to close; None for the usual
+    limit, `write_stall_seconds`."""
 
     def framer(self) -> Framer:
         """Return the framer of a new connection."""
@@ -236,7 +236,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._reserve(self._reservation)
 
     def eof_received(self) -> bool:
-        """Handle the end of input; True keeps the connection open for writing."""
+        """Handle the end of input; return True to keep the connection open for writing."""
         self._eof = True
         if self._ending:
             return False
@@ -331,7 +331,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._flush()
 
     def _reserve(self, reservation: Reservation) -> None:
-        """Account for the memory of incoming messages.
+        """Update the reservation of memory for incoming messages.
 
         If the budget is exhausted, drop the incomplete message.
         """
@@ -457,7 +457,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._watch()
 
     def _is_overdue(self, now: float) -> bool:
-        """Return whether the incomplete message has exceeded its time limit, if there is one."""
+        """Return whether an incomplete message has exceeded its time limit."""
         since, seconds = self._arriving_since, self._settings.message_seconds
         if since is None or seconds is None or self._held:
             return False
@@ -503,7 +503,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._close_overdue()
 
     def _left(self) -> int:
-        """Return the number of bytes that have left the transport so far."""
+        """Return the number of bytes that the transport has sent so far."""
         return self._handed - self._transport.get_write_buffer_size()
 
     def _linger(self) -> None:
@@ -522,7 +522,7 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     @property
     def _is_left_alone(self) -> bool:
-        """True if writing made no progress for the whole limit of closing."""
+        """True if writing has made no progress for `close_stall_seconds` of closing."""
         return self._settings.close_stall_seconds is not None and self._left() == self._close_taken
 
     def _close_overdue(self) -> None:
@@ -542,7 +542,10 @@ _buffers: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDict
 
 
 def receive_buffer(loop: asyncio.AbstractEventLoop) -> memoryview:
-    """Return the receive buffer shared by all channels of a loop: an idle channel has none."""
+    """Return the receive buffer that all channels of an event loop share.
+
+    An idle channel needs no buffer of its own.
+    """
     buffer = _buffers.get(loop)
     if buffer is None:
         buffer = _buffers[loop] = memoryview(bytearray(CHUNK))

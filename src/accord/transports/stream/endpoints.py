@@ -17,7 +17,10 @@ from accord.transports.urls import InetAddress, UnixAddress, parse_stream_addres
 
 
 async def open_stream(url: str, options: Options) -> StreamChannel:
-    """Connect to `tcp://host:port`, `tls://host:port` or `unix:///path`. Raises ConnectError."""
+    """Connect to `tcp://host:port`, `tls://host:port` or `unix:///path`.
+
+    Raises ConnectError if that fails.
+    """
     address = parse_stream_address(url)
     settings = StreamSettings(framing=options.framing, limits=options.limits)
     channel = StreamChannel(ChannelInfo(scheme=address.scheme), settings)
@@ -88,9 +91,9 @@ LINGER_SECONDS = 1.0
 
 
 async def listen_stream(url: str, accept: Accept, options: Options) -> StreamListener:
-    """Listen on `tcp://host:port`, `tls://host:port` or `unix:///path`; port 0 picks a free one.
+    """Listen on `tcp://host:port`, `tls://host:port` or `unix:///path`.
 
-    Raises ConnectError.
+    Port 0 picks a free port. Raises ConnectError if the address cannot be listened on.
     """
     return await listen(
         parse_stream_address(url), options, lambda at: StreamListener(at, accept, options)

@@ -36,19 +36,22 @@ from accord.transports.websocket.frames import (
 
 
 class Binary(bytes):
-    """A message received in a binary frame, or to be sent in one; all others are text."""
+    """A message in a binary frame, received or to be sent; other messages are text."""
 
     __slots__ = ()
 
 
 class Framed(bytes):
-    """An encoded frame that is queued among the messages."""
+    """An encoded frame that is queued for sending among the messages."""
 
     __slots__ = ()
 
 
 class WebSocketFramer:
-    """The framing of one connection. `keys` are the masking keys of a client."""
+    """The framing of one WebSocket.
+
+    `keys` yields the masking keys of a client; it is None at a server.
+    """
 
     __slots__ = ("_keys", "_max_bytes", "_reader", "heard")
 
@@ -57,7 +60,7 @@ class WebSocketFramer:
         self._keys = keys
         self._reader = FrameReader(masked=keys is None, max_message_bytes=max_bytes)
         self.heard = True
-        """True if data was received since this was last set to False."""
+        """True if data has arrived since this was last set to False."""
 
     @property
     def pending(self) -> bool:
@@ -65,7 +68,7 @@ class WebSocketFramer:
 
     @property
     def unfinished(self) -> object:
-        """Identity of the incomplete message; None between messages."""
+        """An object that identifies the incomplete message; None between messages."""
         return self._reader.unfinished
 
     @property
@@ -78,8 +81,8 @@ class WebSocketFramer:
     def feed(self, data: bytes) -> list[Piece]:
         """Return the pieces that `data` completes, in order.
 
-        Besides the usual pieces of a framing these can be `Ping` and `Close` frames, which
-        `WebSocketChannel` handles.
+        A piece is a message, an error, or a `Ping` or `Close` frame, which `WebSocketChannel`
+        handles.
         """
         self.heard = True
         pieces: list[Any] = []
@@ -147,7 +150,7 @@ def _violation(event: Violation) -> FramingError:
 log = logging.getLogger("accord.transports")
 
 CLOSE_SECONDS: Final = 5.0
-"""Time limit in seconds for the other end's part of the closing handshake."""
+"""Time in seconds that the other end has for its part of the closing handshake."""
 _ORDERLY: Final = frozenset((CloseCode.NORMAL, CloseCode.GOING_AWAY, CloseCode.NO_STATUS))
 
 
@@ -201,7 +204,10 @@ class WebSocketChannel(StreamChannel):
         """Status code that `close` sends to the other end."""
 
     def adopt(self, transport: asyncio.Transport, early: bytes) -> None:
-        """Take over a connection; `early` is the data that arrived after the handshake."""
+        """Take over a connection after the handshake.
+
+        `early` is data of the WebSocket that arrived together with the handshake.
+        """
         transport.set_protocol(self)
         self.connection_made(transport)
         if early:
@@ -275,7 +281,7 @@ class WebSocketChannel(StreamChannel):
                 super()._handle(piece)
 
     def _await_rest(self, *, is_new: bool) -> None:
-        """Note the start of a message; control frames within it do not extend its time limit."""
+        """Start the time limit of a new message; control frames in it do not extend it."""
         arriving = self._frames.unfinished
         super()._await_rest(is_new=arriving is not self._arriving)
         self._arriving = arriving

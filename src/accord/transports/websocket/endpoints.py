@@ -37,15 +37,15 @@ from accord.transports.websocket.handshake import (
 )
 
 EXCERPT_BYTES: Final = 1_000
-"""Maximum part of a refusal's body that the error contains."""
+"""Maximum length of the part of a refusal's body that is copied to the error."""
 _TRY_AGAIN: Final = frozenset((408, 425, 429))
 
 
 async def open_websocket(url: str, options: Options) -> WebSocketChannel:
     """Open a channel to the server at `url`, such as `wss://example.com/rpc`.
 
-    Raises ConnectError; if the server answered with a status other than 101, its `data` contains
-    the `status` and the beginning of the `body`.
+    Raises ConnectError if that fails; if the server answered with a status other than 101, the
+    error's `data` contains the `status` and the beginning of the `body`.
     """
     address = parse_web_address(url)
     handshake = ClientHandshake(address, options)
@@ -70,7 +70,7 @@ class ClientHandshake(asyncio.Protocol):
         self._opened: asyncio.Future[WebSocketChannel] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> WebSocketChannel:
-        """Connect, shake hands, and return the channel."""
+        """Connect, perform the opening handshake, and return the channel."""
         address, options = self._address, self._options
         request = upgrade_request(
             target=address.target, host=address.authority, key=self._key, headers=options.headers
@@ -128,7 +128,7 @@ class ClientHandshake(asyncio.Protocol):
         return headers.get("sec-websocket-protocol", "")
 
     def _read_body(self, response: Response, data: bytes) -> None:
-        """Keep the part of a refusal's body that goes into the error."""
+        """Collect the beginning of a refusal's body, which becomes part of the error."""
         length = response.headers.get("content-length", "")
         wanted = min(int(length), EXCERPT_BYTES) if length.isdecimal() else EXCERPT_BYTES
         self._body = (self._body + data)[:wanted]
@@ -165,7 +165,7 @@ SPARE_CONNECTIONS: Final = 64
 async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSocketListener:
     """Listen at `url`, such as `ws://127.0.0.1:7000/rpc`; port 0 picks a free one.
 
-    Raises ConnectError.
+    Raises ConnectError if the URL cannot be listened on.
     """
     address = parse_served_address(url)
     return await listen(address, options, lambda at: WebSocketListener(at, accept, options))
@@ -314,7 +314,11 @@ class ServerHandshake(asyncio.BufferedProtocol):
             self._conclude(verdict, opening)
 
     async def _decide(self, verdict: Awaitable[Verdict], opening: _PendingHandshake) -> None:
-        """Wait for the decision on a client; the timer for the head and a disconnect end it."""
+        """Wait for the decision on a client, then accept or refuse the client.
+
+        The decision has no effect once the client has disconnected or the time limit for the
+        request has passed.
+        """
         try:
             found = await verdict
         except Exception:

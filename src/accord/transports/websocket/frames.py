@@ -26,7 +26,7 @@ def mask(payload: Bytes, key: Bytes) -> bytes:
 
 
 def rotate(key: bytes, by: int) -> bytes:
-    """Return the key rotated for a piece that starts `by` bytes into a payload."""
+    """Return the key for masking a piece that starts `by` bytes into a payload."""
     by &= 3
     return key[by:] + key[:by]
 
@@ -50,7 +50,7 @@ def _mask_in_lanes(payload: Bytes, key: Bytes) -> bytes:
 
 
 _XOR = tuple(_mask_as_integers(bytes(range(256)), bytes([key]) * 4) for key in range(256))
-"""Translation table for each key byte."""
+"""For each value of a key byte, the table that masks a byte with it."""
 
 
 class Opcode:
@@ -81,10 +81,12 @@ _MASKED = 0x80
 _WHOLE_TEXT = _FIN | Opcode.TEXT
 _MAX_CONTROL_BYTES = 125
 _MAX_SMALL_FRAGMENTS = 4096
-"""Maximum fragments of a message, plus one for every 32 bytes, as for the chunks of HTTP."""
+"""Maximum number of fragments of a message, in addition to one for every 32 bytes, as for the
+chunks of HTTP."""
 _USUAL_FRAGMENT = 32
 _SENDABLE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
-"""Section 7.4 and its registry: 1004 is reserved, 1005, 1006 and 1015 never travel."""
+"""Codes that a close frame may contain (section 7.4 and its registry): 1004 is reserved, 1005, 1006
+and 1015 are never sent."""
 
 
 class Message(Struct, frozen=True, gc=False):
@@ -98,7 +100,7 @@ class TooLarge(Struct, frozen=True, gc=False):
     """A message above the size limit; none of it is kept, and reading continues."""
 
     size: int
-    """Bytes announced when the limit was exceeded; more fragments may follow."""
+    """Number of bytes announced when the limit was exceeded; further fragments may follow."""
 
 
 class Ping(Struct, frozen=True, gc=False):
@@ -108,7 +110,7 @@ class Ping(Struct, frozen=True, gc=False):
 
 
 class Pong(Struct, frozen=True, gc=False):
-    """A pong: a sign of life of the other end."""
+    """A pong, which shows that the other end is alive."""
 
     data: bytes
 
@@ -121,7 +123,7 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class Violation(Struct, frozen=True, gc=False):
-    """A breach of the protocol, for which the connection is failed with this code."""
+    """A breach of the protocol; the WebSocket is closed with this code and reason."""
 
     code: int
     reason: str
@@ -157,10 +159,10 @@ def close_payload(code: int, reason: str = "") -> bytes:
 
 
 class FrameReader:
-    """The state of one connection's input.
+    """A parser of the input of one WebSocket into events.
 
-    `masked` says whether incoming frames must be masked: they must at a server, and must not
-    at a client. `max_message_bytes` limits the size of a message.
+    `masked` is True at a server, where incoming frames must be masked, and False at a client, where
+    they must not be. `max_message_bytes` limits the size of a message.
     """
 
     __slots__ = ("_closed", "_frame", "_header", "_limit", "_mask_bit", "unfinished")
@@ -171,7 +173,7 @@ class FrameReader:
         self._header = b""
         self._frame: _Frame | None = None
         self.unfinished: _Assembly | None = None
-        """The message of which a header has arrived but not the end."""
+        """The message of which only a part has arrived; None if there is none."""
         self._closed = False
 
     def receive(self, data: Bytes) -> list[Event]:
@@ -192,12 +194,12 @@ class FrameReader:
         return 0 if self.unfinished is None else self.unfinished.held
 
     def skip(self) -> None:
-        """Drop the incomplete message and, silently, the rest of it when it arrives."""
+        """Drop the incomplete message, and the rest of it when it arrives, without an event."""
         if self.unfinished is not None:
             self.unfinished.skip()
 
     def _read(self, data: Bytes, events: list[Event]) -> None:
-        """Read frames, one per turn of the loop.
+        """Read frames, one in each iteration of the loop.
 
         A complete text in one frame, the common case, is handled inline for speed.
         """
@@ -278,7 +280,7 @@ class FrameReader:
         return _Frame(self.unfinished, final=bool(first & _FIN), size=size, key=key)
 
     def _read_payload(self, frame: _Frame, data: Bytes, start: int, events: list[Event]) -> int:
-        """Consume the available part of the payload, and return the position after it."""
+        """Read the part of the payload that has arrived; return the position after it."""
         stop = min(start + frame.left, len(data))
         frame.take(data[start:stop])
         self._frame = frame if frame.left else None
@@ -316,9 +318,10 @@ class _Assembly:
         self._fragments = 0
 
     def announce(self, size: int, limit: int) -> bool:
-        """Add `size` announced bytes, and return whether they exceed `limit` for the first time.
+        """Count `size` more bytes; return whether they exceed `limit` for the first time.
 
-        Raises _ViolationError for too many small fragments.
+        The bytes are those that a frame header announces. Raises _ViolationError for too many small
+        fragments.
         """
         self.size += size
         self._fragments += 1
@@ -335,7 +338,7 @@ class _Assembly:
         return len(self._data)
 
     def skip(self) -> None:
-        """Drop the data, and keep none of the rest."""
+        """Drop the data of the message, and ignore what follows of it."""
         self._skipped = True
         self._data = bytearray()
 
@@ -367,7 +370,7 @@ class _Assembly:
                 return _close(data)
 
     def _check_text(self, piece: bytes, *, final: bool = False) -> None:
-        """Raise as soon as a text turns out not to be UTF-8 (section 8.1)."""
+        """Raise _ViolationError as soon as a text turns out not to be UTF-8 (section 8.1)."""
         if self._decoder is None:
             if piece.isascii():
                 return
@@ -446,4 +449,4 @@ _HEADER_BYTES = tuple(
     2 + {126: 2, 127: 8}.get(second & 0x7F, 0) + (4 if second & _MASKED else 0)
     for second in range(256)
 )
-"""Length of a header by its second byte."""
+"""Length of a frame header, by the value of its second byte."""

@@ -75,7 +75,7 @@ class Response(Struct, frozen=True):
 
 
 class RefusedError(Exception):
-    """The handshake is refused, with a status and a text for the client."""
+    """A refusal of the opening handshake, with a status and a text for the client."""
 
     def __init__(
         self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None
@@ -129,8 +129,9 @@ def accept(
 ) -> tuple[Request, bytes]:
     """Parse a request, and return it with the response that opens a WebSocket.
 
-    No subprotocol is ever selected, which a client that offers some takes as "none of them".
-    Raises `RefusedError`.
+    No subprotocol is ever selected; a client that offers some takes that as "none of them". Raises
+    `RefusedError` for a request that does not open a WebSocket at `path`, and for an origin that is
+    not allowed.
     """
     headers = _read_upgrade(head, path)
     origin = headers.get("origin")
@@ -148,7 +149,10 @@ def accept(
 
 
 def _read_upgrade(raw: bytes, path: str) -> Fields:
-    """Check a request as section 4.2.1 demands, and return its headers."""
+    """Return the headers of a request for a WebSocket.
+
+    Raises `RefusedError` for a request that section 4.2.1 does not permit, and for another path.
+    """
     try:
         head = heads.read_request(raw)
     except heads.MalformedError as error:
@@ -184,7 +188,10 @@ def _read_upgrade(raw: bytes, path: str) -> Fields:
 
 
 def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, str]) -> bytes:
-    """Return a client's request. Raises `ValueError` for headers that cannot be sent."""
+    """Return the bytes of a client's request for a WebSocket.
+
+    Raises `ValueError` for headers that cannot be sent.
+    """
     check_headers(headers, reserved=_OURS)
     fields = {
         "Host": host,
@@ -208,9 +215,10 @@ def read_response(raw: bytes) -> Response:
 
 
 def check_response(response: Response, *, key: str, offered: str = "") -> None:
-    """Check a response as section 4.1 demands. Raises `ValueError`.
+    """Check the response to a client's request as section 4.1 demands.
 
-    `offered` is the `Sec-WebSocket-Protocol` that was sent, if any.
+    Raises `ValueError` if it does not open a WebSocket as requested. `offered` is the
+    `Sec-WebSocket-Protocol` that was sent, if any.
     """
     headers = response.headers
     if response.status != HTTPStatus.SWITCHING_PROTOCOLS:
@@ -226,7 +234,10 @@ def check_response(response: Response, *, key: str, offered: str = "") -> None:
 
 
 def accept_key(key: str) -> str:
-    """Return the `Sec-WebSocket-Accept` for a key, the server's proof (section 4.2.2)."""
+    """Return the `Sec-WebSocket-Accept` for `key`, which a server answers with.
+
+    It proves that the server has read the request (section 4.2.2).
+    """
     digest = hashlib.sha1(f"{key}{_GUID}".encode(), usedforsecurity=False).digest()
     return base64.b64encode(digest).decode()
 
