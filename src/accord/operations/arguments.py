@@ -26,9 +26,9 @@ from accord.operations.logs import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
-"""Maximum length of a name that is repeated to its sender."""
+"""Maximum length of a name sent by a caller that an error repeats."""
 MAX_MESSAGE: Final = 800
-"""Characters read at either end of a message of msgspec."""
+"""Number of characters read at either end of a long error message of msgspec."""
 
 _AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
 _NAMED: Final = re.compile(
@@ -61,7 +61,8 @@ class ArgumentSet:
     def decode(self, body: bytes) -> dict[str, Any]:
         """Decode the arguments in a JSON object.
 
-        Raises MalformedError for invalid JSON, and InvalidError, which names the field.
+        Raises MalformedRequestError for invalid JSON, and InvalidError, which names the field, for
+        invalid arguments.
         """
         try:
             if not body.isascii():
@@ -78,9 +79,9 @@ class ArgumentSet:
         return _checked(values)
 
     def convert(self, values: Mapping[str, Any], *, from_text: bool = False) -> dict[str, Any]:
-        """Convert decoded values to arguments, or words with `from_text`.
+        """Convert values to arguments; with `from_text` the values are words.
 
-        Raises InvalidError, which names the field.
+        Raises InvalidError, which names the field, for invalid arguments.
         """
         try:
             found = msgspec.convert(values, self.type, strict=not from_text)
@@ -97,7 +98,8 @@ class ArgumentSet:
     def _decode_again(self, body: bytes, message: str) -> dict[str, Any]:
         """Decode arguments that msgspec refused, after correcting choices.
 
-        Only arguments with choices are examined. Raises InvalidError.
+        Only arguments with choices are examined. Raises InvalidError for arguments that are still
+        invalid.
         """
         if not self._is_choice(message):
             raise self._refusal(message) from None
@@ -118,9 +120,9 @@ class ArgumentSet:
     def _corrected(
         self, values: Mapping[str, Any], message: str, *, from_text: bool = False
     ) -> dict[str, Any]:
-        """Return the arguments with choices that were spelled differently.
+        """Return corrected values for arguments that spell a choice differently.
 
-        Raises InvalidError.
+        Raises InvalidError for a value that is no choice.
         """
         if not self._is_choice(message):
             return {}
@@ -147,8 +149,9 @@ class ArgumentSet:
 def check_once(text: bytes, where: str = "") -> None:
     """Raise InvalidError for a duplicate member in an object of JSON.
 
-    Readers differ in the one they take, so the audited or approved value might not be the one used.
-    `where` names the argument that holds the text. Errors of msgspec are raised as well.
+    Parsers differ in which duplicate they use, so the audited or approved value might not be the
+    one that takes effect. `where` names the argument that contains the JSON text. Errors of msgspec
+    are raised as well.
     """
     try:
         check_members(text)
@@ -158,14 +161,14 @@ def check_once(text: bytes, where: str = "") -> None:
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
-    """Decode all arguments in a JSON object; see `Part.decode`."""
+    """Decode all arguments in a JSON object; see `ArgumentSet.decode`."""
     return argument_set(operation).decode(body)
 
 
 def convert(
     operation: Operation, values: Mapping[str, Any], *, from_text: bool = False
 ) -> dict[str, Any]:
-    """Convert all arguments from values or words; see `Part.convert`."""
+    """Convert all arguments from values or words; see `ArgumentSet.convert`."""
     return argument_set(operation).convert(values, from_text=from_text)
 
 
@@ -189,7 +192,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_inside(where: str, value: Any) -> None:
-    """Raise InvalidError for a value that contains something unstorable."""
+    """Raise InvalidError for a value that contains something no database can store."""
     if isinstance(value, str):
         if "\0" in value or not (value.isascii() or _is_text(value)):
             raise _unstorable(where)
@@ -204,7 +207,7 @@ def _check_inside(where: str, value: Any) -> None:
 
 
 def _check_contents(where: str, value: Any) -> None:
-    """Raise InvalidError for a container with something unstorable in it."""
+    """Raise InvalidError for a container with something no database can store."""
     if isinstance(value, list | tuple | set | frozenset):
         for index, each in enumerate(value):
             _check_inside(f"{where}/{index}", each)
@@ -233,9 +236,9 @@ def _unstorable(where: str) -> InvalidError:
 
 
 def _message_of(error: msgspec.ValidationError) -> str:
-    """Return the beginning and the end of a message of msgspec.
+    """Return an error message of msgspec, cut in the middle if it is long.
 
-    The message may contain a name of the caller, of any length.
+    The message may quote a name sent by the caller, of any length.
     """
     message = str(error)
     return (
@@ -246,9 +249,9 @@ def _message_of(error: msgspec.ValidationError) -> str:
 
 
 def _refusal(message: str, fields: Iterable[str]) -> InvalidError:
-    """Return the error for a message of msgspec.
+    """Return the InvalidError for an error message of msgspec.
 
-    It names the field; an unknown field is answered with the valid `fields`.
+    It names the field; for an unknown field it lists the valid `fields`.
     """
     place = _AT.fullmatch(message)
     what, where = (place["what"], place["where"]) if place else (message, "")

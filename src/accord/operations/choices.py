@@ -1,8 +1,8 @@
 """Arguments with a fixed set of values, such as a status, and tolerant matching of them.
 
-msgspec compares exactly. A value that it refused is looked up again, ignoring letter case, spaces,
-underscores and hyphens; one that is still unknown is refused with the valid values and the closest
-of them.
+msgspec compares exactly. A value that msgspec refused is looked up again, ignoring letter case,
+spaces, underscores and hyphens. If no valid value matches, the error lists the valid values and
+names the closest.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ T = TypeVar("T")
 MAX_NAMED: Final = 30
 """Maximum number of valid values listed in an error."""
 MAX_REPEATED: Final = 80
-"""Characters of a wrong value that are repeated and compared."""
+"""Maximum number of characters of a wrong value that are compared and repeated in an error."""
 MAX_VISITED: Final = 1_000
-"""Values of one call that are looked up again, so that refusing a long list stays cheap."""
+"""Maximum number of values of one call that are looked up again, which bounds the work."""
 
 _SEPARATORS: Final = re.compile(r"(?<=.)[\s_-]+")
 
@@ -65,9 +65,9 @@ def choices_of_struct(struct: type[Struct]) -> Choices:
 
 
 def equivalent(value: str, valid: Iterable[T]) -> T | None:
-    """Return the one valid value that differs in case and separators only, or None.
+    """Return the valid value that differs from `value` in case and separators only.
 
-    None if there is no such value, or more than one.
+    Returns None if there is no such value, or more than one.
     """
     texts = [each for each in valid if isinstance(each, str)]
     for reduced in (_lower, _letters):
@@ -79,7 +79,7 @@ def equivalent(value: str, valid: Iterable[T]) -> T | None:
 
 
 def corrected(value: Any, choices: Choices, where: str, *, from_text: bool = False) -> Any:
-    """Return `value` with its choices as they are declared, itself if they are.
+    """Return `value` with its choices spelled as declared; itself if none changes.
 
     Raises InvalidError for a value that is no choice. With `from_text` the values are words, and
     `null` may stand for None.
@@ -187,7 +187,7 @@ def _step(name: str) -> str:
 
 
 def _of(annotation: Any, known: dict[type, Choices]) -> Choices:
-    """Return the choices in a type; structs met before are in `known`."""
+    """Return the choices in a type; `known` has those of structs met before."""
     annotation = getattr(annotation, "__value__", annotation)  # the value of a `type X = …` alias
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -223,7 +223,10 @@ def _of_struct(struct: type[Struct], known: dict[type, Choices]) -> Choices:
 
 
 def _of_any(kinds: Sequence[Any], known: dict[type, Choices]) -> Choices:
-    """Return the choices of a union; several object types are left to msgspec."""
+    """Return the choices of a union.
+
+    Choices in objects are included only if a single type of the union is an object.
+    """
     parts = [_of(each, known) for each in kinds if each is not NoneType]
     objects = [each for each in parts if each.is_object]
     alone = objects[0] if len(objects) == 1 else Choices()

@@ -4,8 +4,8 @@ The effective right is role and scope: a token may do what its owner may do, res
 scopes. An operation that knows the owner of a thing checks ownership itself.
 
 An operation that writes runs inside one transaction, with SQLite in the thread that writes, so it
-may wait for its database only. It records every change of an entity as an `Effect`; revisions, the
-audit record, the search index, `dry_run` and listeners all follow from these effects.
+may await nothing but the database. It records every change of an entity as an `Effect`; revisions,
+the audit record, the search index, `dry_run` and listeners all follow from these effects.
 
 Each call needs several ids and times, so they are cheap: random bytes are read from the system in
 batches, since each read is a system call; a forked process reads new ones.
@@ -53,7 +53,7 @@ _ADMINISTRATORS: Final = frozenset[Role]({"Administrator"})
 
 
 class Rule(Struct, frozen=True):
-    """The requirements of one right."""
+    """The roles and the scope that one right requires."""
 
     roles: frozenset[Role]
     scope: Scope | None
@@ -94,7 +94,8 @@ def default_scopes(role: Role) -> frozenset[Scope]:
 
 
 Via: TypeAlias = Literal["token", "session", "local", "system"]
-"""`local` is the command line on the machine itself, `system` is Accord."""
+"""How a caller authenticated: `local` is the command line on the machine itself, `system` is Accord
+itself."""
 Face: TypeAlias = Literal["rest", "rpc", "mcp", "a2a", "cli", "web", "system"]
 
 
@@ -131,7 +132,10 @@ class Caller(Struct, frozen=True, kw_only=True):
         return self.via != "token" or rule.scope in self.scopes
 
     def require(self, right: Right, operation: str) -> None:
-        """Raise ForbiddenError, naming the missing role or scope, without this right."""
+        """Raise ForbiddenError if the caller lacks this right.
+
+        The error names the missing role or scope.
+        """
         if self.may(right):
             return
         rule = RULES[right]
@@ -190,14 +194,14 @@ class Effect(Struct, frozen=True, kw_only=True):
 
     action: Action
     kind: str
-    """Such as `epic`, `relationship`, `user`."""
+    """The kind of the entity, such as `epic`, `relationship`, `user`."""
     id: str
     reference_id: str = ""
-    """What people call it, where it has such a name."""
+    """The reference id by which people call the entity, if it has one."""
     version: int = 0
-    """After it."""
+    """The version of the entity after the change."""
     before: Mapping[str, Any] | None = None
-    """Its fields before, as they are stored; None for what was created. Without secrets."""
+    """The fields before the change, as they are stored; None for a new entity. Without secrets."""
     after: Mapping[str, Any] | None = None
 
 
@@ -213,13 +217,13 @@ class Changed(Struct, kw_only=True):
     """What a write gives; every result of one is of a subclass."""
 
     change_id: str | UnsetType = UNSET
-    """By which it can be undone; set by the runner."""
+    """The id of the change, by which it can be undone; set by the runner."""
     hints: list[Hint] | UnsetType = UNSET
-    """What it may break, or what reads badly; set by the runner where there is something."""
+    """What the write may break, or what reads badly; set by the runner if there is something."""
 
 
 class Database(Protocol):
-    """The database of reading operations; that of writing ones also has `execute`."""
+    """The database as reading operations see it; `Transaction` also has `execute`."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]: ...
 
@@ -265,7 +269,8 @@ class OperationContext:
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
         self.reached: list[str] = []
-        """The systems beyond this installation that act because of it, such as `agents`."""
+        """Names of systems outside this installation that act because of the operation, as
+        `agents`."""
         self.known: dict[str, Any] = {}
         """New entities by id, so that recorders need not read them again.
 
@@ -298,7 +303,7 @@ class OperationContext:
     def acting(self, caller: Caller, *, now: str, new_id: Callable[[], str]) -> Work:
         """Return a context for a part of this run, done as another caller and at another time.
 
-        Its effects and hints belong to this run.
+        The effects and hints of the part belong to this run.
         """
         other = OperationContext(
             self.db,

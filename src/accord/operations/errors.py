@@ -1,7 +1,7 @@
 """Refusals of operations, with their names and codes on each interface, and rate limits.
 
     ServiceError
-    ├── MalformedError          the request cannot be parsed
+    ├── MalformedRequestError   the request cannot be parsed
     ├── InvalidError            a field has an invalid value
     ├── UnauthenticatedError    no valid credentials
     ├── ForbiddenError          the caller lacks permission
@@ -9,7 +9,7 @@
     ├── ConflictError           a rule, a duplicate or children prevent it
     │   └── StaleError          somebody else changed it first
     ├── RateLimitedError        too many calls
-    └── UnavailableError        temporary; the same call may succeed later
+    └── ServiceUnavailableError temporary; the same call may succeed later
 
 `KINDS` is the one table from a kind of error to an HTTP status and a JSON-RPC code.
 """
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 
 class Allowance(Struct, frozen=True):
-    """The number of calls that a caller has left, for header lines."""
+    """The rate limit of a caller and the calls left, for response headers."""
 
     limit: int
     remaining: int
@@ -39,12 +39,12 @@ class Limiter(Protocol):
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
         """Take `cost` from the bucket of each key; return the lowest allowance.
 
-        Raises RateLimitedError, and takes nothing, if one of them has less.
+        Raises RateLimitedError, and takes nothing, if one of the buckets has less.
         """
 
 
 class Kind(Struct, frozen=True):
-    """A kind of error on the wire."""
+    """A kind of error, with its name, title and codes on each interface."""
 
     code: str
     """The name of the kind, for programs."""
@@ -83,7 +83,7 @@ class FieldError(Struct, frozen=True):
 class ServiceError(Exception):
     """A refusal of an operation.
 
-    The message is for the caller, and names the next step.
+    The message is for the caller, and says what to do next.
     """
 
     kind: ClassVar[Kind] = KINDS["conflict"]
@@ -112,7 +112,7 @@ class InvalidError(ServiceError):
     def __init__(self, field: str, detail: str, **data: Any) -> None:
         super().__init__(f"{field}: {detail}" if field else detail, **data)
         self.errors = (FieldError(f"/{field}" if field else "", detail),)
-        """Nested fields are separated by slashes: `items/0/title`."""
+        """The error of the field; a nested field is named with slashes: `items/0/title`."""
 
 
 class UnauthenticatedError(ServiceError):
@@ -144,7 +144,7 @@ class ConflictError(ServiceError):
 
 
 class StaleError(ConflictError):
-    """Somebody else changed it first; `data` has the difference."""
+    """Somebody else changed the entity first; `data` contains the difference."""
 
     kind = KINDS["version_mismatch"]
 

@@ -86,7 +86,7 @@ _SIGNS: Final = (
     *("accord_", "eyj", "$argon2", "private key", "authorization", "cookie", "csrf", "bearer"),
     *("basic", "dpop", "://", "passw", "secret", "token", "key"),
 )
-"""Lower-case strings, one of which occurs in every text that a pattern can match."""
+"""Lower-case strings; every text that a pattern can match contains at least one of them."""
 
 
 def redact(text: str) -> str:
@@ -144,7 +144,7 @@ def _text_of(value: object) -> str:
 
 
 class ServedCaller(Protocol):
-    """A caller in log lines."""
+    """The attributes of a caller that log lines contain."""
 
     @property
     def username(self) -> str: ...
@@ -226,7 +226,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
-    """Return the context of the call, then `extra`."""
+    """Return the log fields of a line: those of the current call, then `extra`."""
     extra = {name: each for name, each in record.__dict__.items() if name not in _KNOWN}
     return {
         f"{name}_" if name in _OWN else name: REDACTED if is_secret(name) else redact_value(each)

@@ -26,7 +26,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     effects: tuple[Effect, ...] = ()
     hints: tuple[Hint, ...] = ()
     replayed: bool = False
-    """True if an earlier call with the same idempotency key was executed instead."""
+    """True if this is the stored result of an earlier call with the same idempotency key."""
     allowance: Allowance | None = None
 
 
@@ -40,7 +40,7 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 class RecordedChange(Struct, frozen=True, kw_only=True):
-    """A write as recorders see it, inside its transaction."""
+    """The change made by a write, as recorders get it inside the transaction."""
 
     id: str
     operation: str
@@ -75,7 +75,7 @@ class Rest(Struct, frozen=True):
 
 
 class Operation(Struct, frozen=True, kw_only=True, eq=False):
-    """One operation."""
+    """A declared operation: its function, parameters, right, routes and abilities."""
 
     name: str
     title: str
@@ -94,7 +94,7 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     It runs before the transaction and may read the database; its result is `work.prepared`.
     """
     prepare_optional: bool = False
-    """True if the function also works without `prepare`, as a step of another operation."""
+    """True if the function also works without `prepare`, when another operation performs it."""
     finish: Finish | None = None
     """The last part of a write, after the commit.
 
@@ -106,32 +106,32 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     cost: int = 1
     """The cost of a call, taken from the token bucket of its caller."""
     tool: bool = True
-    """True if it is an MCP tool."""
+    """True if the operation is offered as an MCP tool."""
     snapshot: bool = False
     """True if all statements of a read must see the same state."""
     destructive: bool | None = None
-    """True if it may delete something; None if its author does not state it."""
+    """True if the operation may delete something; None if its author does not state it."""
     open_world: bool | None = None
-    """True if it reaches other systems, as a run that calls agents does; None if not stated."""
+    """True if the operation reaches other systems, such as agents; None if not stated."""
     idempotent: bool = False
     runs: Callable[[Operation], bool] | None = None
-    """Selects the operations that this one carries out; it has all of their abilities."""
+    """Selects the operations that this one performs, and whose abilities it therefore has."""
     audited: bool = True
     """True if its arguments may be recorded; secrets never are."""
     tag: str = ""
-    """The subject, for documents: `epics`."""
+    """The subject under which documents list the operation, such as `epics`."""
 
 
 class Abilities(Struct, frozen=True):
-    """The declared abilities of an operation; None if its author does not state one."""
+    """The declared abilities of an operation; None for one that its author left open."""
 
     destructive: bool | None
-    """May delete something, including a link or a label of an item.
+    """The operation may delete something, including a link or a label of an item.
 
     An update keeps earlier versions and does not count.
     """
     open_world: bool | None
-    """May make agents or other systems act."""
+    """The operation may make agents or other systems act."""
     idempotent: bool
     """A second call with the same arguments has no further effect."""
 

@@ -104,7 +104,7 @@ class Registry:
         self._operations[operation.name] = operation
 
     def fully_declared(self) -> Registry:
-        """Return the same operations; abilities that an author did not state are False."""
+        """Return a copy in which every ability that an author did not state is False."""
         found = Registry()
         for operation in self:
             found.add(
@@ -163,7 +163,7 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
 class Operations(Registry):
     """The operations of a plugin; each must state its right.
 
-    An operation that states none is refused when the plugin is loaded, rather than offered to
+    An operation that states no right is refused when the plugin is loaded, rather than offered to
     all callers who may read or write.
     """
 

@@ -64,7 +64,7 @@ from accord.store.store import ConstraintError, Store, StoreUnavailableError, Tr
 
 RETENTION: Final = timedelta(hours=24)
 MAX_SWEPT_CALLS: Final = 10
-"""Expired calls removed for each new one, at most."""
+"""Maximum number of expired calls removed with each new one."""
 
 
 SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password", "token"})
@@ -75,20 +75,20 @@ The result of a replayed call lacks them.
 
 
 class EarlierCall(msgspec.Struct, frozen=True):
-    """The stored result of an earlier call."""
+    """The stored result of an earlier call with the same idempotency key."""
 
     result: Any
     change_id: str
 
 
 def request_hash(operation: str, arguments: dict[str, Any]) -> str:
-    """Return a hash that differs between requests with the same key."""
+    """Return a hash by which requests with the same idempotency key are compared."""
     public = _without_secrets(arguments)
     return sha256(msgspec.json.encode([operation, public], order="deterministic")).hexdigest()
 
 
 async def find_earlier_call(work: OperationContext, key: str, hashed: str) -> EarlierCall | None:
-    """Return the result of the earlier call with this key, if any.
+    """Return the result of the earlier call with this idempotency key, if any.
 
     Raises ConflictError if that call had other arguments.
     """
@@ -103,7 +103,7 @@ async def find_earlier_call(work: OperationContext, key: str, hashed: str) -> Ea
 async def store_call(
     work: OperationContext, key: str, hashed: str, change_id: str, result: Any
 ) -> None:
-    """Store the result of a call."""
+    """Store the result of a call under its idempotency key."""
     await work.db.execute(SWEEP_CALLS, _expiry(work), MAX_SWEPT_CALLS)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(
@@ -112,7 +112,7 @@ async def store_call(
 
 
 def _stored_key(key: str) -> str:
-    """Return the stored form of a key: hashed, as callers may choose something secret."""
+    """Return the hash that is stored for a key, as callers may choose a secret as key."""
     return sha256(key.encode()).hexdigest()
 
 
@@ -138,13 +138,13 @@ T = TypeVar("T")
 Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 Recorder: TypeAlias = Callable[[OperationContext, RecordedChange], Awaitable[None]]
 Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
-"""Called after every call, with operation, caller, outcome and duration in seconds."""
+"""A function called after every call, with operation, caller, outcome and duration in seconds."""
 Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
-"""Called after every committed write, with its outcome, caller and operation name."""
+"""A function called after every committed write, with its outcome, caller and operation name."""
 
 
 class InternalOperationError(Exception):
-    """An operation failed by a fault of ours; the caller learns the correlation id only."""
+    """An operation failed by an internal fault; callers get the correlation id only."""
 
     def __init__(self, correlation_id: str) -> None:
         super().__init__(f"internal error, correlation id {correlation_id}")
@@ -163,7 +163,7 @@ class Runner:
     """Runs the operations of a registry on a store."""
 
     strict: ClassVar = False
-    """True if a call fails that exceeds its declared abilities, instead of being logged."""
+    """True if a call that exceeds its declared abilities fails; otherwise it is only logged."""
 
     def __init__(
         self,
@@ -204,10 +204,10 @@ class Runner:
     async def run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
         """Run an operation and return its outcome.
 
-        `arguments` are complete and typed, or a function that returns them: it is called once the
-        caller is allowed to call.
+        `arguments` are complete and typed, or a function that returns them, which is called after
+        the caller's permission was checked.
 
-        Raises ServiceError for a refused call, InternalError for a failed one.
+        Raises ServiceError for a refused call, InternalOperationError for a failed one.
         """
         if self._observe is None:
             return await self._run(operation, arguments, caller)
@@ -271,7 +271,7 @@ class Runner:
     def work(
         self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
     ) -> OperationContext:
-        """Return the context of a function that runs on `db`."""
+        """Return the context for an operation's function that runs on `db`."""
         return OperationContext(
             db,
             caller,
@@ -341,9 +341,10 @@ class Runner:
         key: str | None,
         hashed: str,
     ) -> Outcome:
-        """Run a write in one transaction; with a known idempotency key, return its first outcome.
+        """Run a write in one transaction.
 
-        `hashed` is the hash of the request.
+        If its idempotency key was used before, return the stored outcome instead. `hashed` is the
+        hash of the request.
         """
 
         async def body(transaction: Transaction) -> Outcome:
@@ -411,7 +412,8 @@ class Runner:
     def _check_abilities(self, operation: Operation, work: OperationContext) -> None:
         """Compare the effects of a call with the declared abilities, which clients rely on.
 
-        An operator's call is not refused for a wrong declaration; tests are (`strict`).
+        A wrong declaration is only logged, so that it does not fail a user's call; with `strict`,
+        as in tests, the call fails.
         """
         able = self._abilities.get(operation.name)
         if able is None:
@@ -449,7 +451,7 @@ class Runner:
 
 
 def exceeded_ability(work: OperationContext, able: Abilities) -> str:
-    """Return the undeclared effects of a call; empty if there are none."""
+    """Return a description of undeclared effects of a call; empty if there are none."""
     deleted = sorted({effect.kind for effect in work.effects if effect.action == "deleted"})
     if deleted and able.destructive is False:
         return f"deleted {', '.join(deleted)} without being declared destructive"
@@ -491,7 +493,7 @@ def _targets(effects: Sequence[Effect]) -> str:
 
 
 async def perform(work: Work, operation: str, /, **arguments: Any) -> Any:
-    """Run another operation as a part of this one, and return its result.
+    """Run another operation as a part of the current one, and return its result.
 
     It runs in the same transaction, as the same caller, with its effects in the same record.
     Raises ServiceError as that operation does, ForbiddenError if the caller may not call it, and

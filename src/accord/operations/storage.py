@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 LANE: Final = "operations"
-"""The lane of all writes by operations: one runs after the other, whatever the database."""
+"""The lane of all writes by operations; on every database, writes in a lane run one by one."""
 
 FIND_SETTING: Final = "SELECT value FROM settings WHERE name = $1"
 INSERT_SETTING: Final = "INSERT INTO settings (name, value) VALUES ($1, $2)"

@@ -20,7 +20,7 @@ from accord.operations.errors import KINDS, Kind, ServiceError
 from accord.operations.logs import masked
 
 TYPE: Final = "urn:accord:problem:"
-"""The prefix of problem types; the name of the kind follows."""
+"""The prefix of a problem's `type`, which ends with the name of its kind."""
 
 _INTERNAL: Final = KINDS["internal_error"]
 _RPC_STATUSES: Final = frozenset((401, 403, 429))
@@ -28,7 +28,7 @@ _RPC_STATUSES: Final = frozenset((401, 403, 429))
 _FOR_MODELS: Final = frozenset(
     ("malformed_request", "validation_failed", "not_found", "conflict", "version_mismatch")
 )
-"""Kinds that a model can correct."""
+"""Kinds of errors that a model can correct, such as invalid arguments."""
 _MCP_CASES: Final = {
     "malformed_request": "invalid_params",
     "validation_failed": "invalid_params",
@@ -43,7 +43,7 @@ _MCP_CASES: Final = {
 
 
 def kind_of(error: Exception) -> Kind:
-    """Return the kind of an error; one that is no `ServiceError` is internal."""
+    """Return the kind of an error: internal unless it is a `ServiceError`."""
     return error.kind if isinstance(error, ServiceError) else _INTERNAL
 
 
@@ -60,7 +60,7 @@ def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str
 
 
 def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> dict[str, Any]:
-    """Return the members that every problem has."""
+    """Return the members that every problem document (RFC 9457) has."""
     return {
         "type": TYPE + kind.code,
         "title": kind.title,
@@ -98,10 +98,10 @@ def mcp_error(
     forbidden: int | None = None,
     **data: Any,
 ) -> RpcError:
-    """Return the error of an MCP request in the form of its era.
+    """Return the error of an MCP request, in the form of its protocol era.
 
-    `forbidden` is the code for missing permission in the handshake era, if a server has its own.
-    `data` is added to the data of the error, such as `uri`.
+    `forbidden` is the code for missing permission in the handshake era, if the server has one of
+    its own. `data` adds members to the data of the error, such as `uri`.
     """
     kind = kind_of(error)
     all_data = {**_data(error, kind, correlation_id), **data}
@@ -122,7 +122,7 @@ def message_of(error: Exception) -> str:
 
 
 def fields_of(error: ServiceError) -> list[dict[str, str]]:
-    """Return the errors of single fields."""
+    """Return the errors of single fields as JSON objects."""
     return [
         {"pointer": masked(each.pointer), "detail": masked(each.detail)} for each in error.errors
     ]

@@ -38,13 +38,14 @@ TEXTS: Final = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 200)
 LISTS: Final = (500, 200, 100, 50, 20, 10, 5, 2, 1, 0)
 """Lengths to which lists are cut, tried in this order."""
 TEXTS_OF_PAGES: Final = tuple(length for length in TEXTS if length >= 1_000)
-"""Lengths for texts of pages: a page gets fewer items before it gets shorter texts."""
+"""Lengths to which texts of a page are cut; if none fits, the page gets fewer items."""
 
 
 def fit_result(value: Any, fits: Callable[[Any], bool], *, lists: bool = True) -> Any:
-    """Return the longest cut of `value` that fits; None if nothing does.
+    """Return `value` cut until it fits; None if no cut fits.
 
-    Without `lists` only texts are cut, and not to the shortest lengths.
+    `fits` returns True for a value that is small enough. Texts are cut first, then lists. Without
+    `lists` only texts are cut, and not to the shortest lengths.
     """
     for length in TEXTS if lists else TEXTS_OF_PAGES:
         cut = _cut_texts(value, length)
@@ -85,15 +86,15 @@ def _cut_lists(value: Any, count: int) -> Any:
 
 
 MAX_EFFECTS: Final = 10
-"""Maximum number of effects that a sentence names."""
+"""Maximum number of effects named in the message about a write."""
 MAX_MARKS: Final = 200
 """Characters reserved for the marks around stored text."""
 MAX_CHARACTER_BYTES: Final = 4
-"""The size limit of one character in UTF-8."""
+"""The maximum size of one character in UTF-8, in bytes."""
 MAX_ITEMS: Final = "limit"
-"""The parameter with the maximum number of items of a page."""
+"""The name of the parameter that limits the number of items on a page."""
 MESSAGE: Final = "message"
-"""The member with a sentence about the effects of a write."""
+"""The member of a result with a sentence about the effects of a write."""
 _IN_FIRST_LINE: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
@@ -110,9 +111,9 @@ class TooManyItemsError(Exception):
 
 
 class Results:
-    """The results of one operation.
+    """A converter of one operation's outcomes to tool results.
 
-    `rest` tells a client how to get the whole of a text that was cut.
+    `rest` is a sentence that tells a client how to get the whole of a text that was cut.
     """
 
     def __init__(self, operation: Operation, rest: str) -> None:
@@ -122,7 +123,7 @@ class Results:
         self._how = _advice(names, rest)
 
     def of(self, outcome: Outcome, *, can_have_less: bool = True) -> CallToolResult:
-        """Return the result of a call.
+        """Return the tool result for an outcome.
 
         Raises TooManyItemsError for a result that is too large, if fewer items can be requested.
         """
@@ -196,7 +197,7 @@ class Results:
 
 
 def _fitting(page: dict[str, Any], fits: Callable[[Any], bool]) -> int:
-    """Return a number of items of a page that fits, at least one."""
+    """Return a number of the page's items that fits, at least one."""
     count = len(page["items"]) // 2
     while (
         count > 1
@@ -243,17 +244,17 @@ def _error(result: CallToolResult) -> CallToolResult:
 
 
 def _has_own_text(value: dict[str, Any]) -> bool:
-    """Return True if a result also has its items as a text, such as a tree."""
+    """Return True if a result has its items twice: as a list and as a text."""
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
 
 def _is_tree(value: dict[str, Any]) -> bool:
-    """Return True if items are nested; lines of text are shorter then."""
+    """Return True if items of a result have children."""
     return any(isinstance(each, dict) and "children" in each for each in value["items"])
 
 
 def _structured(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the structured content, without a text of the same items."""
+    """Return the structured content of a result, without a text of the same items."""
     if _has_own_text(value):
         value = {key: each for key, each in value.items() if key != "text"}
     return with_notice(value)
@@ -319,7 +320,7 @@ def _done(effects: Sequence[Effect]) -> str:
 
 
 def _named(kind: str, reference_id: str, id: str) -> str:
-    """Return the name of an effect's entity, without words of its author."""
+    """Return the reference id of an effect's entity, else its kind and id."""
     kind = kind.replace("_", " ")
     return plain_name(reference_id) or f"{kind} {plain_name(id)}".rstrip()
 

@@ -24,15 +24,15 @@ from accord.schema.types import accepts, returns
 
 REFS: Final = "#/$defs/"
 _NAMED_WELL: Final = {DRY_RUN: {"type": "boolean"}, IDEMPOTENCY_KEY: {"type": "string"}}
-"""Parameters of every write whose names need no explanation."""
+"""Short schemas for parameters of every write, whose names need no description."""
 _UNDESCRIBED: Final = frozenset({"expected_version"})
 """Parameters of many operations whose names need no description."""
 _WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
-"""Parameters of lists whose default shows in the first answer."""
+"""Parameters of lists whose defaults are left out: the first result shows them."""
 STATED_LENGTHS: Final = range(256, 10_000)
-"""Limits worth stating: shorter ones are of names, and longer ones are hardly ever reached."""
+"""Maximum lengths that schemas state; lower ones limit names, higher ones are hardly reached."""
 MAX_CHOICES: Final = 8
-"""Sort orders are listed up to this number; more are described by a pattern."""
+"""Maximum number of sort orders listed in a schema; more are described by a pattern."""
 _SCHEMAS_BY_NAME: Final = frozenset(("properties", "$defs"))
 
 
@@ -75,7 +75,7 @@ def _followed(value: Any, bundle: Bundle) -> Any:
 
 
 def _kind_alone(value: Any) -> dict[str, Any]:
-    """Return the type of a member without its contents."""
+    """Return the schema of a member, reduced to its type."""
     short = _with_null(value) if isinstance(value, dict) else {}
     if "type" in short:
         return {"type": short["type"]}
@@ -102,7 +102,10 @@ def _property(parameter: Parameter, bundle: Bundle) -> Any:
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an equivalent schema with fewer words."""
+    """Return a shorter schema with the same meaning.
+
+    Definitions that are small or used once are inlined.
+    """
     definitions = _reachable(schema, schema.pop("$defs", {}))
     used = Counter(_references([schema, *definitions.values()]))
     alone = {name: each for name, each in definitions.items() if used[name] == 1 or _is_small(each)}
@@ -149,7 +152,7 @@ def _shortened(value: Any, inline: dict[str, Any], inside: tuple[str, ...]) -> A
 
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without implied words."""
+    """Return a schema without keywords that a model does not need."""
     if schema.get("maxLength", STATED_LENGTHS.start) not in STATED_LENGTHS:
         del schema["maxLength"]
     for least in ("minLength", "minimum"):
@@ -181,8 +184,8 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
     """Merge `anyOf` of a value and an array of such values into one schema with two types.
 
-    What a value may be is listed for the array only, and described by the tools that write it.
-    The operation refuses other values.
+    The valid values are listed for the items of the array only, and described by the tools that
+    write the value. The operation refuses other values.
     """
     match schema:
         case {"anyOf": [dict() as one, {"type": "array", "items": dict() as item}]} if one == item:

@@ -57,12 +57,12 @@ from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 CALLER: Final = "caller"
-"""The claim with the `Caller`."""
+"""The claim of a principal that contains the `Caller`."""
 ALLOWANCE: Final = "allowance"
-"""The claim with the `Allowance` of the caller, once a call was counted."""
+"""The claim of a principal that contains the caller's `Allowance`, once a call was counted."""
 
 _BEARER: Final = PresentedToken("bearer", "")
-"""How refused tokens were presented, for the challenge."""
+"""The presentation of tokens (bearer) for which refusals contain a challenge."""
 
 
 class TokenAuthenticator(BearerAuth):
@@ -203,13 +203,13 @@ def recorded_client(client: Implementation) -> Implementation:
 
 
 def known_caller(principal: Principal | None) -> Caller | None:
-    """Return the caller that an authenticator stored, if any."""
+    """Return the caller that an authenticator stored in a principal, if any."""
     known = None if principal is None else principal.claims.get(CALLER)
     return known if isinstance(known, Caller) else None
 
 
 def _client(incoming: Incoming, known: Caller) -> str:
-    """Return the name of the client program: its own, else that of its HTTP library."""
+    """Return the client's name: from its MCP client info, else from its user agent."""
     info = incoming.client_info
     if info is not None:
         return client_name(f"{info.name}/{info.version}")
@@ -221,7 +221,7 @@ ArgumentReader: TypeAlias = Callable[[], dict[str, Any]]
 MAX_CHARACTERS: Final = 39_700
 """The limit of all tool definitions, so that no list of tools exceeds 40,000 characters.
 
-Output schemas are included as long as they stay below it.
+Output schemas are included as long as the definitions stay below this limit.
 """
 _NOTHING: Final = b"{}"
 
@@ -235,8 +235,8 @@ def add_tools(
 ) -> None:
     """Add a tool for every operation that is offered to assistants.
 
-    `rest` tells a model how to get the whole of a result that was cut. `forbidden` has codes for
-    missing permission in the handshake era, by tag of the operation.
+    `rest` tells a model how to get the whole of a result that was cut. `forbidden` maps tags of
+    operations to error codes for missing permission in the handshake era.
     """
     tools = [
         OperationTool(operation, runner, rest=rest, forbidden=(forbidden or {}).get(operation.tag))
@@ -290,7 +290,7 @@ class OperationTool(ServedTool):
             return self._results.of_failure(error.correlation_id)
 
     def _given(self, body: bytes) -> dict[str, Any]:
-        """Decode the arguments. Raises InvalidError."""
+        """Decode the arguments of a call. Raises InvalidError for invalid ones."""
         try:
             return self._decode(body)
         except InvalidError:
@@ -342,7 +342,7 @@ def header_data(error: ServiceError) -> dict[str, Any]:
 
 
 def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
-    """Add output schemas to the reading tools, the shortest first, while there is room."""
+    """Add output schemas to reading tools, shortest first, up to `MAX_CHARACTERS`."""
     room = MAX_CHARACTERS - sum(len(encode(tool.definition).decode()) + 1 for tool in tools)
     schemas = [
         (encode(schema).decode(), tool, schema)
@@ -360,8 +360,8 @@ def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
 def _annotations(operation: Operation, able: Abilities) -> ToolAnnotations:
     """Return the annotations of a tool.
 
-    An ability that the operation does not declare is left out: clients then assume that the tool
-    destroys and reaches the whole world (2025-11-25, tools).
+    An ability that the operation does not declare is left out: clients then assume that the tool is
+    destructive and reaches any system (2025-11-25, tools).
     """
     if not operation.writes:
         return ToolAnnotations(

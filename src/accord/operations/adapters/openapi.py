@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document of a registry, made once as bytes.
 
-Schemas come from the types that arguments are read into and results are written from, so the
-document cannot promise anything else. Pure.
+Schemas are made from the types with which arguments are decoded and results encoded, so the
+document matches what the server does. Pure.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _HEADERS: Final = {
 
 
 def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """Return the responses, schemas and headers of problems."""
+    """Return the document's components for problems: responses, schemas and headers."""
     kinds: list[Kind] = [*KINDS.values(), TOO_LARGE, WRONG_TYPE]
     responses = {str(kind.status): _response(kind) for kind in kinds}
     responses["431"] = {
@@ -75,12 +75,12 @@ def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
 
 
 def failure(status: int) -> Json:
-    """Return a reference to the response of a problem."""
+    """Return a reference to the problem response with this status."""
     return {"$ref": f"#/components/responses/{status}"}
 
 
 def headers(*names: str) -> Json:
-    """Return references to headers."""
+    """Return references to the header components with these names."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
@@ -227,7 +227,7 @@ def _parameters(route: RestRoute, bundle: Bundle) -> list[Json]:
 
 
 def _operation_id(route: RestRoute) -> str:
-    """Return a unique id, also for an operation with several routes."""
+    """Return the operation's name as id; its second and later routes add a number."""
     place = route.operation.rest.index(route.rest)
     return route.operation.name if place == 0 else f"{route.operation.name}_{place + 1}"
 
@@ -284,7 +284,7 @@ def _body(route: RestRoute, bundle: Bundle) -> Json:
 
 
 def _whole(route: RestRoute, bundle: Bundle) -> Json:
-    """Return the request body if it is one parameter."""
+    """Return the request body of a route whose body is the value of one parameter."""
     [whole] = [each for each in route.body if each.name == route.rest.whole]
     content: dict[str, Any] = {_JSON: {"schema": _schema(whole, bundle)}}
     content |= {each: {"schema": {"type": "string"}} for each in route.rest.texts}
@@ -302,7 +302,7 @@ def _schema(parameter: Parameter, bundle: Bundle, *, in_words: bool = False) -> 
 
 
 def _without_null(schema: Json) -> Json:
-    """Return the schema of a query parameter; null is expressed by leaving it out."""
+    """Return the schema of a query parameter without null, which is never in a query."""
     if not isinstance(schema, dict) or "anyOf" not in schema:
         return schema
     choices = [each for each in schema["anyOf"] if each != {"type": "null"}]
@@ -351,7 +351,7 @@ def _answer_headers(route: RestRoute) -> list[str]:
 
 
 def _particular(route: RestRoute) -> set[int]:
-    """Return the problems that are specific to some operations."""
+    """Return the statuses of problems that a route can have but not every route has."""
     found = {400, 404}
     if route.takes_body:
         found |= {413, 415}
@@ -421,7 +421,7 @@ def openapi_document(
 
 
 def _routes(registry: Registry, root: str) -> Iterable[RestRoute]:
-    """Yield one route for each verb and path."""
+    """Yield the routes of all operations, one for each verb and path."""
     for operation in registry:
         for rest in operation.rest:
             yield RestRoute(operation, rest, root)

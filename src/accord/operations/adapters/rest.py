@@ -76,9 +76,9 @@ log = logging.getLogger("accord.operations.rest")
 
 ROOT: Final = "/api/v1"
 MAX_IN_FLIGHT: Final = 1_000
-"""Maximum number of requests in flight; further ones are answered 503."""
+"""Maximum number of requests in flight; more are answered 503."""
 MAX_POURING: Final = 2_000
-"""Maximum number of streamed responses in flight; further ones are answered 503."""
+"""Maximum number of streamed responses in flight; more are answered 503."""
 OPENAPI: Final = "openapi.json"
 VERSION_POINTER: Final = f"/{EXPECTED_VERSION}"
 
@@ -97,9 +97,9 @@ _PUBLIC: Final = (
 class RestApp(LivingApp[RestHead]):
     """An application that serves operations below `root`; implements `LivingApp`.
 
-    `trusted_proxies` are networks whose `X-Forwarded-For` is believed. `origins` are web pages of
-    other origins that may send requests; by default none may. `further` are routes besides the
-    operations.
+    `trusted_proxies` are networks of proxies whose `X-Forwarded-For` header is trusted. `origins`
+    are other origins whose web pages may send requests; by default none may. `further` are
+    additional routes that are no operations.
     """
 
     def __init__(

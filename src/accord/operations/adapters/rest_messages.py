@@ -2,9 +2,9 @@
 
 Queries are percent-decoded once, and strictly: invalid UTF-8 is refused, not replaced.
 
-The tag of a GET is the version and a checksum of the whole response, `"3.5f1c2b8e"`: the version
-counts changes of content only, and other parts of the response may change without it. A write is
-compared with the version alone.
+The entity tag of a GET is the version of the entity and a checksum of the whole response, such as
+`"3.5f1c2b8e"`: the version counts changes of content only, and other parts of the response may
+change without a new version. For a write, only the version in the tag is compared.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 WriteBody: TypeAlias = Callable[[Stream], Awaitable[None]]
-"""Writes a streamed body, until it is complete or the client disconnects."""
+"""A function that writes a streamed body until it is complete or the client disconnects."""
 
 
 class RestResponse(Struct, frozen=True):
-    """A response without the header lines that all responses have."""
+    """A response, without the header lines that are added to every response."""
 
     status: int
     headers: bytes = b""
     body: bytes = b""
     pour: WriteBody | None = None
-    """Writes a body that is streamed; `body` is empty then."""
+    """The function that writes a streamed body; `body` is empty then."""
 
 
 def correlation_line(correlation_id: str) -> bytes:
@@ -89,7 +89,7 @@ def allowance_lines(allowance: Allowance | None) -> bytes:
 
 
 def instance_of(path: str) -> str:
-    """Return a path in the form of the `instance` of problems."""
+    """Return a path as the `instance` of a problem, without secrets."""
     return quote(masked(path), safe="/:@!$&'()*+,;=~")
 
 
@@ -140,9 +140,9 @@ def etag_of(version: int, body: bytes) -> str:
 
 
 def expected_version(if_match: str) -> int | None:
-    """Return the version in `If-Match`; None for any.
+    """Return the version in `If-Match`; None for `*`, which accepts every version.
 
-    Raises MalformedError, and StaleError for tags that belong to no version.
+    Raises MalformedRequestError for an invalid header, and StaleError if no tag has a version.
     """
     if if_match.strip(" \t") == "*":
         return None
@@ -159,7 +159,10 @@ def expected_version(if_match: str) -> int | None:
 
 
 def matches_etag(tag: str, if_none_match: str) -> bool:
-    """Return True if the client already has the response with this tag. Raises MalformedError."""
+    """Return True if the client already has the response with this tag.
+
+    Raises MalformedRequestError if `If-None-Match` is invalid.
+    """
     if if_none_match.strip(" \t") == "*":
         return True
     # RFC 9110, section 13.1.2: compared weakly
@@ -175,7 +178,8 @@ def _tags(text: str, name: str) -> list[tuple[str, str, str]]:
 def read_query(query: str, *, known: Set[str], lists: Set[str]) -> dict[str, str | list[str]]:
     """Parse a query; names in `lists` may be repeated, other `known` names may not.
 
-    Raises MalformedError, and InvalidError for unknown names.
+    Raises MalformedRequestError for a query that is not UTF-8, and InvalidError for unknown names
+    and forbidden repetitions.
     """
     words: dict[str, str | list[str]] = {}
     for pair in query.split("&"):
@@ -221,18 +225,18 @@ class Conditions(Struct, frozen=True):
 
 
 class RestHead(Struct, frozen=True):
-    """The head of a request with a known route, before authentication."""
+    """The head of a request whose route was found, before authentication."""
 
     request: WebRequest
     target: RouteTarget
     route_path: str
     """The path with names instead of values, such as `/api/v1/epics/{id}`."""
     values: tuple[str, ...]
-    """The values of the names in the path."""
+    """The values of the parameters in the path."""
     words: RequestWords | None
-    """The values in path and query; None if some are invalid.
+    """The values in path and query, by name; None if some are invalid.
 
-    The error is reported after authentication only.
+    An error in them is reported only after authentication.
     """
     conditions: Conditions
     is_text: bool
@@ -261,7 +265,7 @@ class RouteTarget(Protocol):
         """True if a request is finished even after its client has disconnected."""
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        """Return the values in a path and a query. Raises ServiceError."""
+        """Return the values in a path and a query. Raises ServiceError for invalid ones."""
 
     async def answer(
         self, head: RestHead, credentials: RequestCredentials, body: bytes
@@ -270,7 +274,7 @@ class RouteTarget(Protocol):
 
 
 class Further(Struct, frozen=True):
-    """A route that is no operation."""
+    """An additional route that is no operation."""
 
     verb: Verb
     path: str

@@ -55,14 +55,14 @@ T = TypeVar("T")
 
 
 class MatchedRoute(Struct, Generic[T], frozen=True):
-    """A path with its targets."""
+    """The path of a route that fits a request, with its targets."""
 
     by_verb: Mapping[str, T]
-    """Targets by verb."""
+    """The targets at the path, by verb."""
     values: tuple[str, ...]
-    """The values of the names in the path."""
+    """The values of the parameters in the path."""
     path: str
-    """The path as it was added, such as `/epics/{id}`."""
+    """The path as it was added to the tree, such as `/epics/{id}`."""
 
 
 class _Node(Generic[T]):
@@ -109,7 +109,7 @@ def parameter_name(segment: str) -> str | None:
 
 
 def path_names(path: str) -> tuple[str, ...]:
-    """Return the names in a path."""
+    """Return the names of the parameters in a path."""
     return tuple(name for each in _segments(path) if (name := parameter_name(each)) is not None)
 
 
@@ -182,7 +182,11 @@ class RestRoute:
         self._location = _Template(root + rest.location) if rest.location else None
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        """Return the values in a path and a query. Raises MalformedError and InvalidError."""
+        """Return the values in a path and a query.
+
+        Raises MalformedRequestError for a query that is not UTF-8, and InvalidError for unknown
+        names and forbidden repetitions.
+        """
         words: RequestWords = dict(zip(self.names, values, strict=True))
         if query:
             for name, word in read_query(query, known=self._query_names, lists=self._lists).items():
@@ -194,7 +198,7 @@ class RestRoute:
         return words
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
-        """Return the arguments of the operation. Raises ServiceError."""
+        """Return the arguments of the operation. Raises ServiceError for invalid ones."""
         words = (
             self.read_words(head.values, head.request.query) if head.words is None else head.words
         )
@@ -317,7 +321,10 @@ def _is_list(it: msgspec.inspect.Type) -> bool:
 
 
 def _part(operation: Operation, name: str, parameters: list[Parameter]) -> ArgumentSet:
-    """Return a set of arguments, of which some may be given in a header instead."""
+    """Return the set of the arguments in one part of a request.
+
+    Arguments that may be given in a header instead are optional in the set.
+    """
     open_ones = [_optional(each) if each.name in _IN_HEADERS else each for each in parameters]
     return ArgumentSet(f"{operation.name.title().replace('_', '')}{name}", open_ones)
 
@@ -373,7 +380,7 @@ def _member(result: Any, name: str) -> Any:
 
 
 class _Template:
-    """A path template, filled with members of a result."""
+    """A path template whose parameters are filled with members of a result."""
 
     def __init__(self, path: str) -> None:
         self._parts = [

@@ -3,8 +3,8 @@
     POST            authenticate ─▶ the dispatcher of `accord.jsonrpc` ─▶ responses
     GET below it    openrpc.json, explore
 
-Methods have the names of the operations, and params by name. The state of the context carries the
-caller in, and the allowance or the error back out.
+Methods have the names of the operations, and params by name. The state of the call's context passes
+the caller to the method, and the allowance or the error back.
 
 A single call that lacks permission is answered 403 with the JSON-RPC error in the body; in a
 batch, which has one status for all, only the error states it.
@@ -60,11 +60,11 @@ from accord.transports.http.requests import count_unasked
 from accord.transports.http.web_app import Exchange, LivingApp, Underway
 
 CALLER: Final = "accord.caller"
-"""The key of the caller in a context's state."""
+"""The key of the caller in the state of a call's context."""
 ALLOWANCE: Final = "accord.allowance"
-"""The key of the caller's allowance after a call."""
+"""The key of the caller's allowance in the state of a context, after the call."""
 ERROR: Final = "accord.error"
-"""The key of the error of a refused or failed call."""
+"""The key of the error of a refused or failed call in the state of its context."""
 
 
 def rpc_router(runner: Runner) -> Router:
@@ -157,10 +157,10 @@ class RpcHead(Struct, frozen=True):
 class RpcApp(LivingApp[RpcHead]):
     """An application that serves operations at `path`; implements `LivingApp`.
 
-    `url` is the public URL, for the document. `trusted_proxies` are networks whose
-    `X-Forwarded-For` is believed; `origins` are web pages of other origins that may send requests.
-    `plain_refusals` sends errors for missing permission with status 200, for clients that discard
-    the body of a 403.
+    `url` is the public URL, for the OpenRPC document. `trusted_proxies` are networks of proxies
+    whose `X-Forwarded-For` header is trusted; `origins` are other origins whose web pages may send
+    requests. `plain_refusals` sends errors for missing permission with status 200, for clients that
+    discard the body of a 403.
     """
 
     def __init__(

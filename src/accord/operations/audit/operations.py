@@ -74,10 +74,10 @@ Write: TypeAlias = Callable[[bytes], object]
 async def export_trail(
     store: Store, key: bytes, write: Write, *, format: ExportFormat
 ) -> ChainHead | None:
-    """Write the whole trail from one snapshot; return the head if it is genuine.
+    """Write the whole trail from one snapshot; return its head if that is genuine.
 
-    Sealed records come first, in the order of the chain, then the unsealed ones; `write` gets them
-    in pieces. Raises StoreError.
+    `write` is called with each piece of the export: sealed records in the order of the chain,
+    unsealed records, then the head. Raises StoreError if the database cannot be read.
     """
     chain = Chain(key)
     lines = _json_line if format == "jsonl" else _csv_line

@@ -4,9 +4,9 @@ A record carries the HMAC of its own fields, so nobody can forge one without the
 it a number and chains it to the record before it. The head is the newest seal, with an HMAC of its
 own, so it can be stored anywhere.
 
-Where no effect names the target of a record, it is what was read or what the call named. Targets
-are ids and names that the system gave out, never texts of a caller: an argument that is not spelt
-like an id is left out, as it may be a misplaced secret.
+If no effect names the target of a record, the target is what the call read or named. Targets are
+ids and names that the system issued, never texts of a caller: an argument that is not spelled like
+an id is left out, as it may be a misplaced secret.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from msgspec.structs import asdict, astuple, replace
 Result: TypeAlias = Literal[
     "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
 ]
-"""The result of a call. A `dry_run` changed nothing; its error is the refusal of a real call."""
+"""The result of a call. A `dry_run` changed nothing; its error is that of a real call."""
 """A cancelled write, left by its caller, may still complete; another record then reports it."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """One call. Contains no secrets, and only hashes of texts."""
+    """The audit record of one call. Contains no secrets, and only hashes of texts."""
 
     id: str
     time: str
@@ -70,7 +70,7 @@ class AuditSink(Protocol):
 
 
 def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
-    """Return the hash of the states before or after the effects; empty if there are none."""
+    """Return the hash of the entities before or after a call; empty without any."""
     if not any(value is not None for value in values):
         return ""
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()
@@ -83,13 +83,13 @@ _ID: Final = re.compile(
     r"[A-Za-z]{2,10}-[0-9]{1,10}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 )
 _NAMES: Final = ("reference_id", "username", "id", "name")
-"""Fields that name a thing, the one that people use first."""
+"""Fields that name an entity; the first one present is the name that people use."""
 
 
 def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return the ids named by a call and the subject of its result, with commas.
+    """Return the ids in a call's arguments and the name of its result, with commas.
 
-    An id named by the call is left out if the result has a better name for the same thing.
+    An id in the arguments is left out if the result has a better name for the same entity.
     """
     found = dict.fromkeys(_named_by_arguments(arguments))
     names = list(_names(result))
@@ -129,7 +129,7 @@ _NUL: Final = b"\\u0000"
 
 
 class Seal(Struct, frozen=True):
-    """The position of one record in the chain."""
+    """The number of one record in the chain, with the hashes that link it."""
 
     sequence: int
     record_id: str
@@ -138,7 +138,7 @@ class Seal(Struct, frozen=True):
 
 
 class ChainHead(Struct, frozen=True):
-    """The end of the chain."""
+    """The end of the chain: number and hash of its newest seal."""
 
     __schema_name__: ClassVar[str] = "Head"
 
@@ -197,7 +197,7 @@ class Chain:
         return self._mac(b"value", msgspec.json.encode(data))[:32]
 
     def signed(self, head: ChainHead) -> str:
-        """Return a signed head, as text for `head`."""
+        """Return a head with its HMAC as text, which `head` reads."""
         return msgspec.json.encode(
             _SignedChainHead(head.sequence, head.hash, self._head_mac(head))
         ).decode()
@@ -224,7 +224,8 @@ class Chain:
 def storable(record: Record) -> Record:
     """Return a record that every database accepts.
 
-    Callers may send NUL characters, lone surrogates and fields of any length; all are removed.
+    Callers may send NUL characters and lone surrogates, which are removed, and fields of any
+    length, which are cut.
     """
     try:
         encoded = msgspec.json.encode(record)

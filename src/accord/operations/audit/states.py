@@ -1,8 +1,9 @@
 """Row states: keyed digests of rows without revisions, after each write, and their check.
 
-Effects of the hub are kept as revisions, which the hashes in audit records prove. Users, tokens,
-agents and workflows have none, and effects contain no secrets. So each write of them also stores a
-digest of every column, under the key of the trail: `verify` compares them with the rows.
+Changes of entities of the hub are stored as revisions, which the hashes in audit records prove.
+Users, tokens, agents and workflows have no revisions, and effects contain no secrets. So each write
+to their rows also stores a digest of every column, made with the key of the trail: `verify`
+compares the digests with the rows.
 
 change   rows of a change belong to its audit record, whose `after_hash` is that of the effects
 others   the first run, the adoption of rows of an older release, and a password that is hashed
@@ -37,22 +38,22 @@ from accord.operations.storage import LANE
 from accord.store.store import ReadTransaction, Store, Transaction
 
 ADOPT: Final = "adopt_states"
-"""The operation of the record that adopts the rows of an older release."""
+"""The operation named in the audit record of `StateRecorder.adopt`."""
 ROWS_PER_PAGE: Final = 500
 
 
 class RowState(Struct, frozen=True):
-    """The columns of one row, by name; None if the row is deleted."""
+    """The columns of one row; `values` is None if the row is deleted."""
 
     kind: str
     id: str
     values: Mapping[str, Any] | None
     label: str = ""
-    """The name that people use."""
+    """The name that people use for the entity of the row."""
 
 
 class ProvenRows(Protocol):
-    """Rows that have stored states."""
+    """Rows of one kind of entity whose states are stored for the audit trail."""
 
     @property
     def kind(self) -> str:
@@ -62,7 +63,7 @@ class ProvenRows(Protocol):
         """Return the rows that an effect on `id` may have changed."""
 
     def every(self, db: Database) -> AsyncIterator[RowState]:
-        """Yield all rows."""
+        """Yield the current states of all rows."""
 
 
 class ProvenTable(Struct, frozen=True):
@@ -71,7 +72,8 @@ class ProvenTable(Struct, frozen=True):
     kind: str
     table: str
     columns: tuple[str, ...]
-    """Without columns that change on their own, such as the last-used time of a token."""
+    """The compared columns, without those that change on their own, such as the last-used time of a
+    token."""
     label: str
     key: str = "id"
 
@@ -124,9 +126,9 @@ class StoredState(Struct, frozen=True):
     kind: str
     entity_id: str
     told: str | None
-    """The values before and after its effect, as JSON, if no revision has them."""
+    """The values before and after the row's effect, as JSON, if no revision contains them."""
     digests: str | None
-    """By column, as JSON; None if the row is deleted."""
+    """The digests of the columns by name, as JSON; None if the row is deleted."""
 
 
 class StateRecorder:
@@ -138,16 +140,16 @@ class StateRecorder:
         proven: Sequence[ProvenRows] = ACCOUNT_TABLES,
         elsewhere: frozenset[str] = frozenset(),
     ) -> None:
-        """Create a recorder.
+        """Create a recorder for the states of `proven` rows.
 
-        `elsewhere` are the kinds of effects without revisions.
+        `elsewhere` are the kinds of effects that have no revisions.
         """
         self._chain = Chain(key)
         self._proven = {each.kind: each for each in proven}
         self._elsewhere = elsewhere
 
     async def record(self, work: OperationContext, change: RecordedChange) -> None:
-        """Store the states of rows changed without revisions; a `Recorder`."""
+        """Store the states of changed rows that have no revisions; a `Recorder`."""
         kinds = {effect.kind for effect in work.effects}
         # If only a part of the effects has revisions, the others are stored here, so that the hash
         # of all of them can be recomputed.
@@ -168,13 +170,13 @@ class StateRecorder:
         work.states = len(await self._keep(work.db, change.id, rows))
 
     async def keep(self, db: Transaction, record: Record, states: Iterable[RowState]) -> Record:
-        """Store states for a record without a change; return the record with their proof."""
+        """Store states for a record without a change; return it with their hash."""
         rows = [(place, state, None) for place, state in enumerate(states)]
         macs = await self._keep(db, record.id, rows)
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
 
     async def keep_of(self, db: Transaction, record: Record, *of: tuple[ProvenRows, str]) -> Record:
-        """Store the current states of the named rows; return the record with their proof."""
+        """Store the current states of the named rows; return the record with their hash."""
         states = [state for proven, id in of for state in await proven.of(db, id)]
         return await self.keep(db, record, states)
 
@@ -240,7 +242,7 @@ def digests_of(chain: Chain, state: RowState) -> str:
 
 
 def hash_of_macs(macs: Sequence[str]) -> str:
-    """Return the hash of states that belong to a record without a change."""
+    """Return the hash of the MACs of states that belong to a record without a change."""
     return sha256(msgspec.json.encode(macs)).hexdigest()
 
 
@@ -285,7 +287,7 @@ class StoredStates:
 
 
 class FurtherCheck(Protocol):
-    """A check that needs the stored states as well."""
+    """An additional data check that also needs the stored states."""
 
     async def check(
         self, db: ReadTransaction, evidence: Evidence, stored: StoredStates
@@ -304,8 +306,8 @@ class StateCheck:
     ) -> None:
         """Create a check of the rows in `proven`.
 
-        `operations` are those that change these rows and nothing else; `others` always change them
-        and something else.
+        `operations` are the operations that change only these rows; `others` are those that always
+        change these rows and other data.
         """
         self._proven = proven
         self._operations = operations
@@ -356,7 +358,7 @@ class StateCheck:
         return adopted, older
 
     def _is_proven(self, record: Record, stored: StoredStates) -> bool | None:
-        """Return whether the stored states are those of a record; None for one without states."""
+        """Return True if a record has the stored states; None if it has no states."""
         if not record.change_id:
             return hash_of_macs(stored.macs.get(record.id, [])) == record.after_hash
         states = stored.of_change.get(record.change_id)
@@ -410,6 +412,9 @@ def _compare(evidence: Evidence, state: RowState, stored: StoredState | None) ->
 
 
 def values_of(states: Sequence[StoredState]) -> dict[int, tuple[Any, Any]]:
-    """Return the values before and after each effect without a revision, by place."""
+    """Return the values before and after each effect without a revision.
+
+    The keys are the places of the effects in their change.
+    """
     found = {state.place: state.told for state in states if state.told is not None}
     return {place: tuple(msgspec.json.decode(told)) for place, told in found.items()}

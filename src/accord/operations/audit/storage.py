@@ -146,39 +146,42 @@ LIMIT {{limit}}
 
 
 class EventQuery:
-    """A query of records, with the values of its conditions."""
+    """A query of audit records, with the values of its conditions."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
         self._where = ["1 = 1"]
 
     def match(self, conditions: Mapping[str, Any]) -> None:
-        """Keep records with these values, by filter; None is no condition."""
+        """Select records with these values, by name of the filter; None is no condition."""
         for name, value in conditions.items():
             if value is not None:
                 self._values.append(value)
                 self._where.append(_FILTERS[name].format(len(self._values)))
 
     def without_reads(self, reads: Sequence[str]) -> None:
-        """Leave out successful calls of the operations named in `reads`."""
+        """Exclude successful calls of the operations named in `reads`."""
         first = len(self._values) + 1
         places = ", ".join(f"${first + place}" for place in range(len(reads)))
         self._values += reads
         self._where.append(f"(r.outcome <> 'done' OR r.operation NOT IN ({places}))")
 
     def before(self, time: str, id: str) -> None:
-        """Keep records older than this one."""
+        """Select records older than the one with this time and id."""
         place = len(self._values)
         self._values += (time, id)
         self._where.append(f"(r.time, r.id) < (${place + 1}, ${place + 2})")
 
     def count(self, most: int | None) -> tuple[str, list[Any]]:
-        """Return the statement that counts, up to `most` if given, and its values."""
+        """Return the SQL that counts the records, and its values.
+
+        The count stops at `most`, if given.
+        """
         count = _COUNT if most is None else _COUNT_TO
         return count.format(where=" AND ".join(self._where), most=most), self._values
 
     def page(self, limit: int) -> tuple[str, list[Any]]:
-        """Return the statement that lists the newest records, and its values."""
+        """Return the SQL that lists the newest records, and its values."""
         sql = _LIST.format(where=" AND ".join(self._where), limit=f"${len(self._values) + 1}")
         return sql, [*self._values, limit]
 
@@ -200,11 +203,11 @@ SELECT 1 FROM accord_migrations WHERE part = 'operations' AND name = 'states'
 
 
 def select_row(table: str, columns: Sequence[str], key: str) -> str:
-    """Return the statement that reads the rows of one key."""
+    """Return the SQL that reads the rows with one value of the key."""
     return f"SELECT {', '.join(columns)} FROM {table} WHERE {key} = $1"
 
 
 def select_page(table: str, columns: Sequence[str], key: str, limit: int) -> str:
-    """Return the statement that reads the next rows of a table, in the order of their key."""
+    """Return the SQL that reads the next rows of a table, in the order of the key."""
     select = f"SELECT {', '.join(columns)} FROM {table}"
     return f"{select} WHERE {key} > $1 ORDER BY {key} LIMIT {limit}"

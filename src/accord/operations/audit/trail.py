@@ -4,13 +4,14 @@ write     write a record in the transaction that it describes
 enqueue   keep a record of a call that changed nothing in memory, for at most a second; one task
           writes them in batches and seals pending records
 
-Nothing is dropped: while `MAX_QUEUED` records cannot be written, calls that need another one are
-refused. Only the records in memory are lost when the process is killed.
+Nothing is dropped: while `MAX_QUEUED` records cannot be written, calls that would queue another
+record are refused. Only the records in memory are lost when the process is killed.
 
 Sealing numbers and chains records, in a transaction in the lane `audit`, which one process at a
 time has. The head in the database is trusted only as far as its HMAC and the knowledge of this
-process go. If it was turned back, sealing continues after the known head and leaves a visible gap;
-if it is gone and nothing is known, nothing is sealed, as a new head would hide the loss.
+process go. If it is older than the head known to this process, sealing continues after the known
+head and leaves a visible gap. If it is missing and this process knows no head, nothing is sealed,
+as a new head would hide the loss.
 """
 
 from __future__ import annotations
@@ -79,16 +80,16 @@ def write_head_file(path: Path, chain: Chain, head: ChainHead) -> None:
 
 
 HEAD: Final = "audit_head"
-"""The name of the head in the table of settings."""
+"""The name of the chain's head in the table of settings."""
 MAX_SEALED: Final = 1000
-"""Records sealed in one transaction."""
+"""Maximum number of records sealed in one transaction."""
 
 
 class SealResult(Struct, frozen=True):
     """The result of sealing."""
 
     head: ChainHead | None
-    """None if the head cannot be known."""
+    """The head after sealing; None if no head can be trusted."""
     count: int = 0
     problem: str = ""
     """A description of tampering, if any was detected."""
@@ -120,7 +121,7 @@ async def seal_pending(
 
 
 async def _trusted(transaction: Transaction, chain: Chain, known: ChainHead | None) -> SealResult:
-    """Return the head to continue from."""
+    """Return the head after which sealing continues, and any sign of tampering."""
     rows = await transaction.fetch(READ_HEAD)
     stored = chain.head(rows[0]["value"]) if rows else None
     last = await _last(transaction)
@@ -154,15 +155,15 @@ LANE: Final = "audit"
 FLUSH_SECONDS: Final = 1.0
 """Maximum delay of a queued record."""
 MAX_QUEUED: Final = 20_000
-"""Records that may be queued."""
+"""Maximum number of records in the queue."""
 MAX_BATCH: Final = 500
-"""Records written in one transaction."""
+"""Maximum number of records written in one transaction."""
 SEAL_SECONDS: Final = 30.0
-"""Maximum time that records of other processes, which did not seal them, stay unsealed."""
+"""Maximum time that records stay unsealed if another process wrote but did not seal them."""
 LOG_SECONDS: Final = 10.0
-"""Minimum time between two log lines with the head, the first one counted from the start.
+"""Minimum time between two log lines with the head, and before the first one.
 
-Commands end earlier and log none.
+Commands end before that, and log no head.
 """
 
 
@@ -242,8 +243,8 @@ class AuditTrail:
     def enqueue(self, record: Record) -> None:
         """Queue a record, to be written within a second.
 
-        Raises UnavailableError at the limit of queued records: a call that cannot be recorded is
-        not made.
+        Raises ServiceUnavailableError at the limit of queued records: a call that cannot be
+        recorded is not made.
         """
         if len(self._queued) >= MAX_QUEUED:
             raise ServiceUnavailableError("the audit trail cannot be written at the moment")
@@ -351,9 +352,9 @@ class AuditTrail:
         return await seal_pending(transaction, self._chain, self._store.engine, self._known)
 
     async def _insert(self, transaction: Transaction, batch: Sequence[Record]) -> None:
-        """Insert records, possibly for the second time.
+        """Insert records, some of which may already be stored.
 
-        After a commit with a lost answer it is unknown whether the records were stored.
+        After a commit whose reply was lost, it is unknown whether the records were stored.
         """
         rows = [
             (*msgspec.structs.astuple(record), self._chain.mac(record))

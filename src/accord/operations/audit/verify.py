@@ -31,7 +31,7 @@ PAGE: Final = 1000
 MAX_FINDINGS: Final = 1000
 """Maximum number of reported findings; more would not help to judge a damaged trail."""
 SEAL_WITHIN: Final = timedelta(minutes=1)
-"""The age from which a record without a seal is a finding."""
+"""The age from which an unsealed record is reported as a finding."""
 
 _BEFORE_ALL: Final = -(2**63)
 _WRONG_TYPE: Final = (TypeError, ValueError, AttributeError, KeyError, msgspec.MsgspecError)
@@ -57,10 +57,10 @@ class AuditFinding(Struct, frozen=True):
 
     fault: AuditFault
     where: str
-    """A sequence number, several, the id of a record, or what is meant in the data."""
+    """A sequence number, several of them, the id of a record, or the name of the data."""
     detail: str
     kind: str = ""
-    """In the data: the kind of the entity, such as requirement or user."""
+    """For a finding in the data: the kind of the entity, such as requirement or user."""
     id: str = ""
     field: str = ""
 
@@ -71,15 +71,15 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
     __schema_name__: ClassVar[str] = "Report"
 
     sealed: int
-    """Records in the chain."""
+    """The number of records in the chain."""
     pending: int
-    """Records that are about to be sealed."""
+    """The number of records that will be sealed soon."""
     head: ChainHead | None
     findings: tuple[AuditFinding, ...]
     compared: int = 0
-    """Rows of data that were compared with the trail."""
+    """The number of rows of data that were compared with the trail."""
     unproven: tuple[str, ...] = ()
-    """Values without proof or contradiction, as an older release recorded too little."""
+    """Values that are neither proven nor contradicted, as an older release recorded too little."""
 
     @property
     def is_intact(self) -> bool:
@@ -92,7 +92,7 @@ class Evidence:
     def __init__(self, chain: Chain, found: Callable[[AuditFinding], None]) -> None:
         self.chain = chain
         self.records: list[Record] = []
-        """The genuine records chosen by `keeps`, in the order of the chain."""
+        """The genuine records chosen by `DataCheck.keeps`, in the order of the chain."""
         self.compared = 0
         self.unproven: dict[str, None] = {}
         self.found = found
@@ -112,7 +112,7 @@ class Evidence:
         self.found(AuditFinding(fault, name, detail, kind, id, field))
 
     async def attempt(self, check: Awaitable[None]) -> None:
-        """Await a check; a value of a wrong type is a finding and ends it."""
+        """Await a check; a value of a wrong type ends it and is reported as a finding."""
         try:
             await check
         except _WRONG_TYPE as error:
@@ -289,7 +289,10 @@ class _Verification:
             self._found("removed", row["record_id"], "a record is gone that had no seal yet")
 
     async def _look_for_hidden(self) -> None:
-        """Compare counts: SQLite stores rows with keys that no page of a query returns."""
+        """Compare the numbers of counted rows and of rows read; report hidden rows.
+
+        SQLite can store rows with keys that no page of a query returns.
+        """
         [row] = await self._db.fetch(COUNTS)
         hidden = (row["seals"] - self._seals, row["records"] - self._sealed - self._unsealed)
         if any(hidden) and not self._findings:

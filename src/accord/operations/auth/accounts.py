@@ -45,7 +45,7 @@ from accord.telemetry.metrics import Exposition
 MAX_PASSWORD: Final = 256
 MAX_CLIENT: Final = 200
 MAX_DELAYED: Final = 200
-"""How many sign-in attempts may be delayed at once."""
+"""Maximum number of sign-in attempts that are delayed at once."""
 FAILED_COST: Final = 10
 """The cost of a request with an invalid token, taken from the bucket of its address."""
 
@@ -62,7 +62,7 @@ class SignInError(ServiceError):
 class Accounts:
     """The accounts of one installation.
 
-    Close it at the end, so that pending writes are not lost.
+    Call `close` at the end, so that pending writes are not lost.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Accounts:
         self._sessions_seen = LastUseWriter(store, storage.TOUCH_SESSION, lane=LANE, now=now)
 
     async def close(self) -> None:
-        """Write pending notes, and shut down the threads."""
+        """Write pending last-used times and records, and shut down the password threads."""
         await self.flush()
         if self.failed_attempts is not None:
             self.failed_attempts.flush()
@@ -119,7 +119,7 @@ class Accounts:
 
         Raises UnauthenticatedError, always with the same message; ForbiddenError for a page's
         request without its CSRF token; RateLimitedError after too many failures from one address;
-        UnavailableError if the database cannot be read.
+        ServiceUnavailableError if the database cannot be read.
         """
         try:
             return await self._known(credentials)
@@ -134,7 +134,7 @@ class Accounts:
     def caller_now(self, credentials: RequestCredentials) -> Caller | None:
         """Return the caller of a valid token without waiting, or None.
 
-        None means that `caller` must be awaited; it also reports the errors.
+        None means that `caller` must be awaited, which also raises the errors.
         """
         token = credentials.token
         if credentials.by_cookie or token_kind(token) != "pat":
@@ -168,7 +168,7 @@ class Accounts:
         self._failed("authenticate", reason, credentials)
 
     def wrong_own_password(self, caller: Caller) -> None:
-        """Record a wrong current password, given in a session to change it."""
+        """Record a wrong current password from a signed-in user who wants to change it."""
         origin = _client_credentials(
             caller.face, caller.client, caller.address, caller.correlation_id
         )
@@ -240,9 +240,10 @@ class Accounts:
         correlation_id: str = "",
         previous: RequestCredentials | None = None,
     ) -> SignedIn:
-        """Begin a session with a new token, and end the `previous` one of the browser.
+        """Begin a session with a new token, and end the browser's `previous` session.
 
-        Raises SignInError, RateLimitedError after several wrong passwords, UnavailableError.
+        Raises SignInError for an unknown username or a wrong password, RateLimitedError after
+        several wrong passwords, and ServiceUnavailableError if the attempt cannot be processed now.
         """
         origin = _client_credentials(face, client, address, correlation_id)
         name = username_key(username)[:64]
@@ -263,7 +264,7 @@ class Accounts:
         return signed_in
 
     async def sign_out(self, credentials: RequestCredentials, caller: Caller) -> None:
-        """End the session of these credentials, if there is one."""
+        """End the session that these credentials belong to, if there is one."""
         if token_kind(credentials.token) != "ses":
             return
         hashed = token_hash(credentials.token, self._session_key)
@@ -275,11 +276,11 @@ class Accounts:
         await self._store.transact(work, lane=LANE)
 
     def session_id(self, credentials: RequestCredentials) -> str:
-        """Return the id of the session of these credentials, as its owner sees it."""
+        """Return the public id of the session that these credentials belong to."""
         return storage.session_id(token_hash(credentials.token, self._session_key))
 
     def csrf_token(self, credentials: RequestCredentials) -> str:
-        """Return the CSRF token of the session of these credentials."""
+        """Return the CSRF token of the session that these credentials belong to."""
         return storage.csrf_token(credentials.token, self._csrf_key)
 
     async def _pace(self, name: str, address: str, origin: RequestCredentials) -> None:
@@ -365,7 +366,7 @@ class Accounts:
     # The first run
 
     async def first_run(self) -> FirstRun | None:
-        """Create the first administrator; None if there has been one.
+        """Create the first administrator; return None if there has been one before.
 
         The password and the token are known to nobody else.
         """
@@ -450,7 +451,7 @@ class Accounts:
     async def _proven(
         self, transaction: Transaction, record: Record, *of: tuple[ProvenRows, str]
     ) -> Record:
-        """Return the record with proofs of the current state of rows without effects."""
+        """Store the current states of rows; return the record with their hash."""
         if self._states is None:
             return record
         return await self._states.keep_of(transaction, record, *of)
@@ -477,14 +478,17 @@ def _owner_of(row: Row | None) -> tuple[str, str]:
 
 
 def _failure_reason(row: Row | None) -> str:
-    """Return the reason of a failed sign-in for the record; the caller does not learn it."""
+    """Return the reason of a failed sign-in for the audit record.
+
+    The caller does not learn the reason.
+    """
     if row is None:
         return "unknown_user"
     return "wrong_password" if row["active"] else "inactive"
 
 
 class _InvalidCredentialsError(Exception):
-    """Invalid credentials; `row` belongs to their account, if it is known."""
+    """Credentials that are invalid; `row` is the token or session found, if any."""
 
     def __init__(self, reason: str, row: Row | None) -> None:
         super().__init__(reason)
@@ -495,7 +499,7 @@ class _InvalidCredentialsError(Exception):
 def _client_credentials(
     face: Face, client: str, address: str, correlation_id: str
 ) -> RequestCredentials:
-    """Return where a request came from that presents no credentials."""
+    """Return credentials that contain only the origin of a request."""
     return RequestCredentials(
         face=face, client=client[:MAX_CLIENT], address=address, correlation_id=correlation_id
     )

@@ -1,15 +1,15 @@
 """Failed authentications: delays after wrong passwords, and their audit records.
 
-After five wrong passwords for one name from one address, that address waits before its next attempt
-at that name, twice as long after each further one; the same holds, later, for an address that tries
-many names. Wrong passwords for a name from all addresses together only delay answers by a second or
-two, so nobody can lock somebody else out.
+After five wrong passwords for one name from one address, that address must wait before its next
+attempt at that name, twice as long after each further wrong password; the same applies to an
+address after twenty wrong passwords for any names. Wrong passwords for a name from all addresses
+together only delay answers by a second or two, so nobody can lock somebody else out.
 
 `Attempts` is pure; `SignInAttempts` applies it to one attempt after another, in a lane of its own,
 by the clock of the database.
 
 `FailedAttempts` writes audit records and log lines at a bounded rate. In each window of one minute,
-the first ten of a kind (operation, reason, way, person, address) are recorded one by one, and at
+the first ten of a kind (operation, reason, adapter, user, address) are recorded one by one, and at
 most a thousand of all kinds. Further ones are only counted; at the end of the window one record and
 one log line per kind state the number. So a process writes at most some 2,000 records and lines a
 minute under any flood, and the number of attempts is still recorded.
@@ -40,10 +40,9 @@ from accord.operations.errors import ServiceUnavailableError
 from accord.store.store import DATABASE_CLOCK, Store, Transaction
 
 FREE_ATTEMPTS: Final = 5
-"""Wrong passwords without a penalty, for one name from one address, or for one name."""
+"""Wrong passwords without a penalty for one name, from one address or from all."""
 FREE_ATTEMPTS_OF_ADDRESS: Final = 20
-"""Wrong passwords without a penalty for one address and all names: many people may share an
-address."""
+"""Wrong passwords without a penalty for all names from one address, which many people may share."""
 MAX_WAIT: Final = 60.0
 MAX_DELAY: Final = 2.0
 FORGET_SECONDS: Final = 900.0
@@ -56,9 +55,9 @@ class SignInDelay(Struct, frozen=True):
     """The decision about one sign-in attempt."""
 
     wait: float = 0.0
-    """Refuse the attempt; retry after this many seconds."""
+    """If positive, the attempt is refused; it may be repeated after this many seconds."""
     delay: float = 0.0
-    """Delay the answer by this many seconds."""
+    """The seconds by which the answer is delayed."""
 
 
 class FailureCount(Struct, frozen=True):
@@ -69,12 +68,12 @@ class FailureCount(Struct, frozen=True):
 
 
 def attempt_keys(name: str, address: str) -> tuple[AttemptKey, AttemptKey, AttemptKey]:
-    """Return the keys that an attempt is counted under."""
+    """Return the three keys under which an attempt is counted."""
     return ("both", name, address), ("name", name, ""), ("address", "", address)
 
 
 class Attempts:
-    """Wrong passwords of the last 15 minutes; `failures` are the known ones."""
+    """Counts of wrong passwords in the last 15 minutes; `failures` has those so far."""
 
     def __init__(self, failures: dict[AttemptKey, FailureCount] | None = None) -> None:
         self.failures = {} if failures is None else failures
@@ -82,7 +81,7 @@ class Attempts:
     def begin(self, name: str, address: str, now: float) -> SignInDelay:
         """Decide on an attempt, and count it as failed unless it is refused.
 
-        A successful attempt is uncounted later, so simultaneous attempts are counted too.
+        After a success, `succeeded` resets the count, so simultaneous attempts are counted too.
         """
         pair, of_name, of_address = attempt_keys(name, address)
         wait = max(
@@ -129,13 +128,13 @@ T = TypeVar("T")
 
 SIGN_IN_LANE: Final = "sign-ins"
 MAX_SWEPT: Final = 20
-"""Expired failures removed with each attempt, at most."""
+"""Maximum number of expired failures removed with each attempt."""
 
 
 class SignInAttempts:
     """Sign-in attempts of all processes, counted in the database.
 
-    `secret` hides names, as a mistyped name may be a password.
+    `secret` is the key by which stored names are hashed, as a mistyped name may be a password.
     """
 
     def __init__(self, store: Store, secret: bytes) -> None:
@@ -189,14 +188,14 @@ log = logging.getLogger("accord.accounts")
 
 WINDOW_SECONDS: Final = 60.0
 MAX_OF_KIND: Final = 10
-"""Records of one kind in one window."""
+"""Maximum number of records of one kind in one window."""
 MAX_OF_ALL: Final = 1_000
-"""Records of all kinds in one window."""
+"""Maximum number of records of all kinds in one window."""
 MAX_KINDS: Final = 1_000
-"""Kinds counted separately in one window; further ones are counted by reason alone."""
+"""Maximum number of kinds counted separately in one window; others are counted by reason alone."""
 
 _AttemptKind = tuple[str, ...]
-"""Operation, reason, and the identity, way and origin of an attempt, as far as they are known."""
+"""Operation, reason and, if known, adapter, user, token, target and address of an attempt."""
 
 
 class _AttemptCount(Struct):
@@ -207,7 +206,10 @@ class _AttemptCount(Struct):
 
 
 class FailedAttempts:
-    """Failed authentications of one process, on their way to the trail and the log."""
+    """A rate-limited writer of failed authentications of one process.
+
+    It writes to the audit trail and the log.
+    """
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 MAX_PLACES: Final = 4_096
-"""Maximum number of cached origins: address and https, by connection and proxy headers."""
+"""Maximum number of cached origins: client address and use of https, by connection and headers."""
 MAX_TRACE: Final = 64
 """Maximum length of a traceparent; in the current version it has 55 characters."""
 
@@ -44,7 +44,7 @@ class RequestAuthenticator:
     """Authentication of the requests of one adapter."""
 
     def __init__(self, accounts: Accounts, face: Face, addresses: Addresses | None = None) -> None:
-        """`addresses` knows the trusted proxies; None for none."""
+        """Create an authenticator; `addresses` has the trusted proxies, by default none."""
         self.accounts = accounts
         self._face: Face = face
         # Clients of MCP authenticate with tokens alone, never with the cookie of a page.
@@ -80,7 +80,7 @@ class RequestAuthenticator:
     def caller_now(self, credentials: RequestCredentials) -> Caller | None:
         """Return the caller with a valid token without waiting, or None.
 
-        None means that `caller` must be awaited; it also reports the errors.
+        None means that `caller` must be awaited, which also raises the errors.
         """
         accounts = self.accounts
         return accounts.caller_now(credentials) if accounts.may_know_now else None
@@ -89,7 +89,7 @@ class RequestAuthenticator:
         """Return the caller with these credentials.
 
         Raises UnauthenticatedError, ForbiddenError for a missing CSRF token, RateLimitedError and
-        UnavailableError; see `Accounts.caller`.
+        ServiceUnavailableError; see `Accounts.caller`.
         """
         caller = await self.accounts.caller(credentials)
         trace = current_traceparent()
@@ -104,7 +104,7 @@ class RequestAuthenticator:
     ) -> SignedIn:
         """Begin a session of the client that sent a request, and end its previous one.
 
-        Raises SignInError, RateLimitedError and UnavailableError; see `Accounts.sign_in`.
+        Raises SignInError, RateLimitedError and ServiceUnavailableError; see `Accounts.sign_in`.
         """
         return await self.accounts.sign_in(
             username,
@@ -118,12 +118,12 @@ class RequestAuthenticator:
 
 
 def correlation_id_of(request: WebRequest) -> str:
-    """Return the correlation id of a request: its client's, or a new one."""
+    """Return the correlation id of a request: the one its client sent, or a new one."""
     return request.once(_sent_correlation_id) or new_correlation_id()
 
 
 def _sent_traceparent(fields: Mapping[str, str]) -> str:
-    """Return the span that a request belongs to according to its client; else an empty string."""
+    """Return the `traceparent` that a client sent, if valid; else an empty string."""
     trace = fields.get("traceparent", "")
     return trace if trace and _TRACEPARENT.fullmatch(trace) and len(trace) <= MAX_TRACE else ""
 

@@ -8,12 +8,13 @@ Browsers send cookies on their own, also with requests that other sites cause. A
 changes something and comes with a cookie must therefore repeat, in a header that only our own pages
 can set, a token of the session (CSRF).
 
-`X-Forwarded-For` can be written by anybody. It is trusted as far as trusted proxies wrote it: from
-its end, up to the first address that is not one of theirs.
+`X-Forwarded-For` can be written by anybody. It is read from its end, up to the first address that
+is not a trusted proxy's; that address is the client's.
 
 On PostgreSQL, look-ups of many requests share one statement. A request that arrives during a read
-waits for the next one, so it sees every change made before it arrived. The last use costs a request
-one dictionary look-up; it is written in batches, for each token at most once a minute.
+waits for the next one, so it sees every change made before it arrived. Recording the last use of a
+token costs a request one dictionary look-up; last-used times are written in batches, for each token
+at most once a minute.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ TokenKind: TypeAlias = Literal["pat", "ses"]
 RANDOM_LENGTH: Final = 30
 CHECKSUM_LENGTH: Final = 6
 SHOWN_LENGTH: Final = 4
-"""Random characters shown in lists of tokens."""
+"""The number of a token's random characters that lists of tokens show."""
 
 MAX_TOKEN_DAYS: Final = 365
 DEFAULT_TOKEN_DAYS: Final = 90
-"""Lifetimes of access tokens."""
+"""The lifetime of access tokens in days, if none is given."""
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
@@ -78,16 +79,17 @@ def token_hash(token: str, key: bytes) -> str:
 
 
 def _checksum(text: str) -> str:
-    """Return the CRC32 in base 62, in 6 characters."""
+    """Return the CRC32 of a text in base 62, in 6 characters."""
     rest, last = divmod(crc32(text.encode()), len(_PAIRS))
     first, middle = divmod(rest, len(_PAIRS))
     return _PAIRS[first] + _PAIRS[middle] + _PAIRS[last]
 
 
 class BatchedLookup:
-    """Batched look-ups by hash, with one statement for each engine.
+    """A look-up of rows by hash, which reads the rows of many requests at once.
 
-    The rows have a column `hash`. Belongs to one event loop.
+    `statements` has the SQL for each engine, whose rows have a column `hash`. Belongs to one event
+    loop.
     """
 
     def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
@@ -163,7 +165,7 @@ MAX_NOTED: Final = 10_000
 class LastUseWriter:
     """Writes last-used times of one process in batches.
 
-    `statement` writes one: `$1` is the id, `$2` the time.
+    `statement` writes one time: `$1` is the id, `$2` the time.
     """
 
     def __init__(self, store: Store, statement: str, *, lane: str, now: Callable[[], str]) -> None:
@@ -172,13 +174,13 @@ class LastUseWriter:
         self._lane = lane
         self._now = now
         self._noted: dict[str, float] = {}
-        """Time of the last note of each id, by the clock of the loop, oldest first."""
+        """The time of the last recorded use of each id, by the clock of the loop, oldest first."""
         self._pending: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, id: str) -> None:
-        """Note that something was used just now."""
+        """Record that the token or session with this id was used just now."""
         loop = asyncio.get_running_loop()
         time = loop.time()
         if time - self._noted.get(id, -EVERY_SECONDS) < EVERY_SECONDS:
@@ -195,7 +197,7 @@ class LastUseWriter:
             self._timer = loop.call_later(BATCH_SECONDS, self._begin)
 
     async def flush(self) -> None:
-        """Write all notes now, on request or at the end of the process."""
+        """Write all recorded times now, on request or at the end of the process."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -236,13 +238,13 @@ MAX_HOPS: Final = 16
 class Addresses:
     """The trusted proxies of one installation, and the client addresses behind them.
 
-    Raises ValueError for text that is no network.
+    Raises ValueError if a text in `trusted` is no network.
     """
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
         self._trusted = [ip_network(each, strict=False) for each in trusted]
         self.has_proxies = bool(self._trusted)
-        """True if the headers of some proxies are believed."""
+        """True if there are trusted proxies, whose headers are read."""
 
     def client(self, peer: str, fields: Mapping[str, str]) -> str:
         """Return the address of the client that sent a request.
@@ -300,7 +302,7 @@ def _address(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
 
 COOKIE: Final = "accord_session"
 SECURE_COOKIE: Final = "__Host-accord_session"
-"""The name over https: no other host, and nobody without https, can set such a cookie."""
+"""The cookie's name over https: only this host, and only over https, can set such a cookie."""
 CSRF_HEADER: Final = "x-csrf-token"
 
 SESSION_DAYS: Final = 30
@@ -309,13 +311,13 @@ SESSION_SECONDS: Final = SESSION_DAYS * 24 * 60 * 60
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_TOKEN: Final = 256
-"""Longer texts cannot be tokens, and are not examined."""
+"""Maximum length of a text that may be a token; longer texts are not examined."""
 
 _BEARER: Final = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)
 
 
 class RequestCredentials(Struct, frozen=True, kw_only=True):
-    """The credentials presented by a request, and where it came from."""
+    """The credentials presented by a request, and the origin of the request."""
 
     bearer: str = ""
     cookie: str = ""
@@ -331,7 +333,7 @@ class RequestCredentials(Struct, frozen=True, kw_only=True):
     address: str = ""
     correlation_id: str = ""
     traceparent: str = ""
-    """The span that the request belongs to, if its client says one."""
+    """The span that the request belongs to, if its client sent one."""
 
     def __repr__(self) -> str:
         presented = [name for name in ("bearer", "cookie", "csrf") if getattr(self, name)]
@@ -351,7 +353,7 @@ def credentials_in(
 ) -> RequestCredentials:
     """Read the credentials from header fields with lower-case names.
 
-    `secure` is True for https, also if only a proxy in front of us speaks it.
+    `secure` is True for https, also if only a proxy in front of this server uses https.
     """
     return RequestCredentials(
         bearer=bearer_in(fields),
@@ -362,9 +364,9 @@ def credentials_in(
 
 
 def bearer_in(fields: Mapping[str, str]) -> str:
-    """Read the bearer token; any other `Authorization` counts as a token, valid or not.
+    """Return the bearer token; any `Authorization` value counts as a token.
 
-    It must not fall back to the cookie: the client meant to use it.
+    A request with this header must not fall back to the cookie: the client meant to use the header.
     """
     authorization = fields.get("authorization", "")
     found = _BEARER.fullmatch(authorization)
@@ -389,7 +391,7 @@ def expired_cookie(*, secure: bool) -> str:
 
 
 def _cookie(header: str, name: str) -> str:
-    """Return the first cookie of this name (RFC 6265, section 4.2.1)."""
+    """Return the value of the first cookie with this name (RFC 6265, section 4.2.1)."""
     for pair in header.split(";")[:100]:
         key, equals, value = pair.strip(" \t").partition("=")
         if equals and key == name:

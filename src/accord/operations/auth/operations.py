@@ -1,7 +1,7 @@
 """Operations on users, tokens and login sessions, on every adapter but MCP.
 
-Users are never deleted, so their work keeps its author. Tokens need a login session: no token
-creates tokens. Signing in and out are not operations: see `Accounts`.
+Users are never deleted, so their work keeps its author. Creating a token needs a login session: no
+token can create tokens. Signing in and out are not operations: see `Accounts`.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ async def set_password(work: OperationContext, *, id: UserReference, password: P
 async def _verify_own_password(
     work: OperationContext, arguments: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """Return the verified hash, and the hash of the new password."""
+    """Verify the current password; return its hash and that of the new password."""
     accounts = work.service(Accounts)
     passwords = accounts.passwords
     row = await storage.require_user_row(work.db, work.caller.user_id)
@@ -309,7 +309,7 @@ async def sign_out_everywhere(work: OperationContext) -> SessionsEnded:
 Days: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_TOKEN_DAYS, description="In days.")]
 
 _FIRST_PAGE: Final = ("9999", "")
-"""A cursor before every token."""
+"""The cursor before the first token, for the first page."""
 
 
 @operations.write(
@@ -403,9 +403,10 @@ async def revoke_token(
 
 
 async def _token_owner(work: OperationContext, user: str | None) -> Row:
-    """Return the user whose tokens are meant: the caller unless `user` is given.
+    """Return the user whose tokens are requested: the caller, unless `user` is given.
 
-    Raises NotFoundError, and ForbiddenError for callers who may not know which users exist.
+    Raises InvalidError if a caller without an account gives no user, and for an unknown user
+    NotFoundError to administrators, ForbiddenError to others.
     """
     if user is None and not work.caller.user_id:
         raise InvalidError("user", "is required: whose token is it?")
@@ -449,7 +450,7 @@ def _checked_scopes(scopes: list[Scope] | None, role: Role) -> frozenset[Scope]:
 async def _make_room(work: OperationContext, owner: Row, name: str) -> None:
     """Raise ConflictError for a name in use, or at the limit of usable tokens.
 
-    An expired token is revoked, which frees its name.
+    An expired token with the name is revoked, which frees the name.
     """
     for row in await work.db.fetch(storage.TOKEN_BY_NAME, owner["id"], name):
         if row["expires_at"] > work.now:

@@ -1,7 +1,7 @@
 """Passwords: Argon2id, in a few threads of its own.
 
-Each hash takes 19 MiB and tens of milliseconds on purpose. Only so many are computed at once and
-only so many wait, however many try to sign in, so that nobody exhausts the machine that way.
+Each hash takes 19 MiB and tens of milliseconds on purpose. The number of hashes that are computed
+at once, and of those that wait, is limited, so that sign-in attempts cannot exhaust the machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ THREADS: Final = 2
 MAX_WAITING: Final = 64
 
 _ALPHABET: Final = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without characters that are easily confused."""
+"""The characters of random passwords, without those that are easily confused."""
 
 
 class Passwords:
@@ -56,9 +56,9 @@ class Passwords:
         )
 
     async def hash(self, password: str) -> str:
-        """Return the hash to store.
+        """Return the hash of a password, to be stored.
 
-        Raises UnavailableError while too many hashes wait.
+        Raises ServiceUnavailableError while too many hashes wait.
         """
         hashed: str = await self._run(partial(self._hasher.hash, password))
         return hashed
@@ -66,8 +66,8 @@ class Passwords:
     async def verify(self, password: str, hashed: str) -> bool:
         """Return True if `hashed` belongs to this password.
 
-        An empty hash (an unknown user) never matches, and takes just as long. Raises
-        UnavailableError while too many hashes wait.
+        An empty hash (an unknown user) never matches, and takes just as long to verify. Raises
+        ServiceUnavailableError while too many hashes wait.
         """
         verified: bool = await self._run(
             partial(self._verify, password, hashed or _unmatchable_hash())
@@ -75,7 +75,7 @@ class Passwords:
         return verified
 
     def is_outdated(self, hashed: str) -> bool:
-        """Return True for a hash that was made with other parameters than the current."""
+        """Return True for a hash that was not made with the current parameters."""
         return self._hasher.check_needs_rehash(hashed)
 
     def close(self) -> None:

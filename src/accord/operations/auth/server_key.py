@@ -33,14 +33,14 @@ SETTING: Final = "server_key_fingerprint"
 class ServerKeyError(Exception):
     """The key is missing, unreadable or does not belong to the database.
 
-    The message tells the next step.
+    The message says what to do next.
     """
 
 
 class ServerKey:
     """A key from which others are derived (HKDF).
 
-    It does not know its origin or the use of the derived keys.
+    It knows neither where it was loaded from nor what the derived keys are for.
     """
 
     __slots__ = ("_derived", "_root")
@@ -54,7 +54,7 @@ class ServerKey:
         return f"ServerKey({self.fingerprint})"
 
     def derive(self, purpose: str) -> bytes:
-        """Derive 32 bytes for one purpose, which reveal nothing about other purposes."""
+        """Derive 32 bytes for one purpose, which reveal nothing about other derived keys."""
         found = self._derived.get(purpose)
         if found is None:
             # RFC 5869, section 2.3: expand; one block is enough
@@ -70,7 +70,7 @@ class ServerKey:
     async def check(self, store: Store) -> None:
         """Check that the database belongs to this key; bind a new database to it.
 
-        Raises ServerKeyError.
+        Raises ServerKeyError if the database belongs to another key.
         """
 
         async def work(transaction: Transaction) -> str:

@@ -79,7 +79,7 @@ TOKEN_REVOKED_AT: Final = "SELECT revoked_at FROM tokens WHERE id = $1"
 TOUCH_TOKEN: Final = "UPDATE tokens SET last_used_at = $2 WHERE id = $1"
 
 MAX_USABLE_TOKENS: Final = 100
-"""Usable tokens per user."""
+"""Maximum number of usable tokens per user."""
 
 
 def token_of(row: Row) -> AccessToken:
@@ -108,7 +108,7 @@ def scopes_in(text: str) -> list[Scope]:
 
 
 def token_effect_fields(token: AccessToken) -> dict[str, object]:
-    """Return the fields of a token that effects report."""
+    """Return the fields of a token that effects contain."""
     return {
         "name": token.name,
         "user": token.user,
@@ -119,7 +119,7 @@ def token_effect_fields(token: AccessToken) -> dict[str, object]:
 
 
 def days_after(now: str, days: float) -> str:
-    """Return the stored form of a time some days after another."""
+    """Return a time some days after `now`, in its stored form."""
     then = datetime.fromisoformat(now) + timedelta(days=days)
     return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -212,7 +212,7 @@ def user_of(row: Row) -> User:
 
 
 def user_effect_fields(user: User) -> dict[str, Any]:
-    """Return the fields of a user that effects report."""
+    """Return the fields of a user that effects contain."""
     return {
         "username": user.username,
         "email": user.email,
@@ -246,7 +246,7 @@ async def insert_user(
 ) -> User:
     """Create a user, whose name must be free.
 
-    A password given here is temporary, as somebody else chose it.
+    A password given here is temporary, as the user did not choose it.
     """
     temporary = int(bool(hashed))
     await db.execute(
@@ -301,7 +301,7 @@ WHERE key IN (SELECT key FROM sign_in_failures WHERE last < $1 ORDER BY last LIM
 IDLE_HOURS: Final = 12
 SESSION_ID_LENGTH: Final = 16
 MAX_SESSIONS_OF_USER: Final = 50
-"""Sessions per user; the one seen least recently makes room."""
+"""Maximum number of sessions per user; a new one replaces the one seen least recently."""
 
 
 def csrf_token(token: str, key: bytes) -> str:
@@ -326,7 +326,7 @@ def session_of(row: Row) -> LoginSession:
 
 
 def idle_since(now: str) -> str:
-    """Return the time that a session must have been seen after to be alive."""
+    """Return the time since which a live session must have been used."""
     return days_after(now, -IDLE_HOURS / 24)
 
 
@@ -342,7 +342,7 @@ async def insert_session(
 
 
 MAX_IDS: Final = 500
-"""Ids in one statement, at most."""
+"""Maximum number of ids in one statement."""
 
 
 class RevokedCallers:
@@ -356,7 +356,7 @@ class RevokedCallers:
 
 
 async def find_revoked(db: Database, callers: Iterable[Caller | None]) -> RevokedCallers:
-    """Return the callers among `callers` that are revoked or deactivated."""
+    """Return the callers whose token is revoked or whose user is deactivated."""
     known = [caller for caller in callers if caller is not None]
     tokens = await _ids_among(
         db, REVOKED_TOKENS, {each.token_id for each in known if each.token_id}
@@ -381,7 +381,7 @@ FIRST_RUN_SETTING: Final = "first_run"
 
 
 async def needs_first_run(db: Database) -> bool:
-    """Return True until a first administrator has existed."""
+    """Return True if there has never been an administrator."""
     return not await db.fetch(FIND_SETTING, FIRST_RUN_SETTING) and not await db.fetch(
         ANY_ADMINISTRATOR
     )

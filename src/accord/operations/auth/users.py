@@ -1,6 +1,6 @@
 """Users, tokens and login sessions as values, and the rules for names and passwords.
 
-Secrets appear in no `repr`. Leaked passwords that are guessed first are kept as sorted digests in
+Secrets appear in no `repr`. The most common leaked passwords are stored as sorted digests in
 `common_passwords.bin`.
 """
 
@@ -20,7 +20,7 @@ from accord.operations.errors import InvalidError
 
 COMMON_PASSWORDS_FILE: Final = "common_passwords.bin"
 DIGEST_SIZE: Final = 5
-"""Bytes of each digest: one in eighty million other passwords is refused by chance."""
+"""Bytes of each digest; by chance, one in eighty million other passwords is refused too."""
 
 
 def password_digest(password: str) -> bytes:
@@ -53,9 +53,9 @@ GUESSABLE_WORDS: Final = (
     "admin",
     "password",
 )
-"""Words that a guess at a password of this system begins with."""
+"""Words with which guessed passwords of this system begin."""
 MIN_OTHER_CHARACTERS: Final = 5
-"""Minimum number of letters or digits in a password apart from such words."""
+"""Minimum number of letters or digits in a password besides guessable words."""
 
 Username: TypeAlias = Annotated[
     str,
@@ -136,7 +136,7 @@ def _is_guessable(password: str, username: str) -> bool:
 
 
 def check_token_name(name: str) -> None:
-    """Raise InvalidError for a name that is not printable or has outer blanks."""
+    """Raise InvalidError for a name that is not printable, or begins or ends blank."""
     if not name.isprintable() or name != name.strip():
         raise InvalidError("name", "must be printable, without blanks at its ends")
 
@@ -148,7 +148,7 @@ class User(Changed, kw_only=True):
     role: Role
     active: bool
     temporary_password: bool
-    """Whether somebody else chose the password; pages ask for another one at each sign-in."""
+    """True if somebody else chose the password; pages ask for another one at each sign-in."""
     version: int
     created_at: str
     updated_at: str
@@ -161,7 +161,7 @@ class AccessToken(Changed, kw_only=True):
     name: str
     user: str
     prefix: str
-    """How it begins."""
+    """The first characters of the token."""
     last_four: str
     scopes: list[Scope]
     created_at: str
@@ -172,7 +172,7 @@ class AccessToken(Changed, kw_only=True):
 
 class NewToken(AccessToken, kw_only=True):
     token: str | UnsetType = UNSET
-    """The token itself, which is shown this once."""
+    """The token itself, which is returned only once, when it is created."""
 
     def __repr__(self) -> str:
         return f"NewToken({self.id!r}, {self.name!r}, {self.user!r}, …)"
@@ -181,7 +181,7 @@ class NewToken(AccessToken, kw_only=True):
 class LoginSession(Changed, kw_only=True):
     id: str
     client: str
-    """What the browser or program calls itself."""
+    """The name of the browser or program, as it calls itself."""
     address: str
     created_at: str
     seen_at: str

@@ -6,8 +6,8 @@ kept; the least recently used one is dropped, and is full when used again.
 Buckets in the database are shared by all processes that use it. One statement takes from one bucket
 or refuses, without a lock held by us. On PostgreSQL the time is that of the database, so machines
 need not agree on it. For frequent callers, a process takes some calls in advance, a small part of
-the bucket, and counts their next calls without the database. What they do not use within a second
-is lost, so no caller ever gets more than the limit.
+the bucket, and counts their next calls without the database. Advance calls not used within a second
+are lost, so no caller ever gets more than the limit.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class MemoryLimiter:
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
         """Take `cost` from the bucket of each key; return the lowest allowance.
 
-        Raises RateLimitedError, and takes nothing, if one of them has less.
+        Raises RateLimitedError, and takes nothing, if one of the buckets has less.
         """
         now = self._clock()
         bucket = self._bucket
@@ -160,9 +160,9 @@ class _BucketState:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.at = float("-inf")
-        """The time of the last statement."""
+        """The time of the last statement about the bucket."""
         self.missing = 0.0
-        """The seconds until the bucket was full, at that time."""
+        """The seconds that the bucket needed to be full, at the time of the last statement."""
         self.ahead = 0
         """Calls taken in advance and not used yet."""
 
@@ -176,7 +176,7 @@ class StoreLimiter:
     def __init__(
         self, store: Store, rate: float, burst: int, *, clock: Callable[[], float] | None = None
     ) -> None:
-        """`clock` is used instead of the database's."""
+        """Create a limiter; a given `clock` replaces that of the database."""
         self._store = store
         self._bucket = checked_bucket(rate, burst)
         self._most_ahead = burst // ADVANCE_FRACTION
@@ -196,7 +196,8 @@ class StoreLimiter:
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
         """Take `cost` from the bucket of each key; return the lowest allowance.
 
-        Raises StoreError, and RateLimitedError, taking nothing, if one of them has less.
+        Raises StoreError if the database fails. Raises RateLimitedError, and takes nothing, if one
+        of the buckets has less.
         """
         await self._sweep()
         if cost > self._bucket.burst:
@@ -215,7 +216,10 @@ class StoreLimiter:
         return self._bucket.allowance(emptiest, 0.0)
 
     async def _take_one(self, key: str, cost: int) -> float | None:
-        """Return the seconds until the bucket is full afterwards, None if it has less."""
+        """Take `cost` from one bucket; return the seconds until the bucket is full.
+
+        Returns None, and takes nothing, if the bucket has less.
+        """
         known = self._of(key)
         # One call of a caller at a time asks the database; the next ones may find an advance.
         async with known.lock:

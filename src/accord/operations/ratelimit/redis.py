@@ -64,7 +64,8 @@ _HASH: Final = sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
 _MICROSECONDS: Final = 1_000_000
 
 _Arguments: TypeAlias = tuple[int | str, ...]
-"""Number of keys, keys, and the microseconds that the call needs and that a full bucket holds."""
+"""The script's arguments: the number of keys, the keys, and two amounts in microseconds: the cost
+of the call, and the size of a full bucket."""
 
 log = logging.getLogger("accord.rates")
 
@@ -88,7 +89,7 @@ class RedisLimiter:
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
         """Take `cost` from the bucket of each key; return the lowest allowance.
 
-        Raises RateLimitedError, and takes nothing, if one of them has less.
+        Raises RateLimitedError, and takes nothing, if one of the buckets has less.
         """
         needed = round(cost / self._bucket.rate * _MICROSECONDS)
         window = round(self._bucket.window * _MICROSECONDS)
@@ -121,7 +122,7 @@ class _Check(NamedTuple):
 
 
 class _CheckQueue:
-    """Checks on their way to Redis: sent in batches, over one connection.
+    """A queue of checks, sent to Redis in batches over one connection.
 
     One task sends and reads, and only while checks wait. So cancelling a caller leaves no reply
     unread on the connection, and there is at most one attempt to connect.
@@ -137,9 +138,10 @@ class _CheckQueue:
         self._sending: asyncio.Task[None] | None = None
 
     async def run(self, arguments: _Arguments) -> tuple[bool, float]:
-        """Run the script; return whether it took, and seconds until the emptiest bucket is full.
+        """Run the script; return whether it took the cost from all buckets.
 
-        Raises RedisUnavailableError.
+        Also returns the seconds until the emptiest bucket is full. Raises RedisUnavailableError if
+        Redis cannot be reached or too many checks wait.
         """
         loop = asyncio.get_running_loop()
         is_sending = self._sending is not None and not self._sending.done()
@@ -210,7 +212,10 @@ class _CheckQueue:
         self._sent = []
 
     async def _exchange(self, command: tuple[str, str], batch: list[_Check]) -> list[_Check]:
-        """Send a command for each check and read the replies; return those without the script."""
+        """Send a command for each check and read the replies.
+
+        Returns the checks that failed because Redis did not have the script.
+        """
         assert self._replies is not None
         self._replies.unread_bytes = MAX_REPLY_BYTES
         connection = self._connection
