@@ -19,7 +19,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 
 class _OldPaths:
-    """Finds modules that moved, once all other finders found nothing."""
+    """A finder of modules that moved, used after all other finders found nothing."""
 
     @staticmethod
     def find_spec(fullname: str, _path: Any = None, _target: Any = None) -> Any:

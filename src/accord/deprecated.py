@@ -152,11 +152,11 @@ RENAMED: Final[Mapping[str, str]] = {
     "accord.transports.web_address:parse": "accord.transports.urls:parse_web_address",
     "accord.transports.web_address:parse_served": "accord.transports.urls:parse_served_address",
 }
-"""Names of moved modules with another new home, as `module:name`."""
+"""Names whose new home differs from that of their module in `MOVED`, as `module:name`."""
 
 
 def find_spec(fullname: str) -> ModuleSpec | None:
-    """Return a spec for a moved module, or a package that had moved modules."""
+    """Return a spec for a moved module or a package that had moved modules, else None."""
     is_package = any(old.startswith(f"{fullname}.") for old in MOVED)
     if fullname not in MOVED and not is_package:
         return None
@@ -165,10 +165,10 @@ def find_spec(fullname: str) -> ModuleSpec | None:
 
 
 class MovedModuleLoader:
-    """Makes the modules of `MOVED`."""
+    """A loader that creates the modules of `MOVED`."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module that stands for the old path."""
+        """Return the module that represents the old path."""
         return MovedModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:

@@ -30,7 +30,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
 
     group: Group
     name: str
-    """Unique in its group: the URL scheme, the step type, the format."""
+    """The name, unique in its group: a URL scheme, a step type or a format."""
     value: str
     """The object to load, such as `accord_mail:mail`."""
     distribution: str
@@ -42,7 +42,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
     def load(self) -> Any:
         """Import and return the plugin's object.
 
-        Raises PluginError, whatever its code raises.
+        Raises PluginError for every exception that the plugin's code raises.
         """
         from importlib.metadata import EntryPoint
 
@@ -84,7 +84,7 @@ def names_in(group: Group) -> list[str]:
 def find(group: Group, name: str) -> Plugin | None:
     """Return the plugin of that name, or None.
 
-    Raises PluginError if there are two.
+    Raises PluginError if two plugins of the group have the name.
     """
     there = [each for each in installed() if each.group == group and each.name == name]
     if len(there) > 1:

@@ -1,9 +1,9 @@
-"""What plugins may import: all of it stays as it is within a major version.
+"""The names that plugins may import; they stay compatible within a major version.
 
-    operations   Operations, Rest, Work, Changed, perform, and the errors that callers are told
+    operations   Operations, Rest, Work, Changed, perform, and the errors for callers
     transports   Transport, Channel, Receiver, Listener, Options, open_channel, listen_channel
     steps        step_type, StepTask, StepFailedError, Retry
-    importers    Format, Project and what is in it, Numbered, Origin, NotKept, Fault, FormatError
+    importers    Format, Project and its parts, Numbered, Origin, NotKept, Fault, FormatError
 
 A plugin is an entry point in one of the groups of `accord.entry_points`. The names are loaded when
 they are first used.

@@ -1,12 +1,12 @@
-"""The same peers for programs without an event loop.
+"""Blocking peers, for programs without an event loop.
 
     from accord.sync import connect
 
     with connect("tcp://127.0.0.1:7000") as peer:
         print(peer.call("add", [1, 2]))
 
-A background thread runs one event loop for all such connections. Every method here may be
-called from any thread but that one; handlers of the router and observers run on it.
+A background thread runs one event loop for all such connections. Every method here may be called
+from any thread except the background thread, which runs the router's handlers and the observers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class SyncCall:
-    """An outgoing call. `result` blocks until it is answered."""
+    """An outgoing call. `result` blocks until the call is answered."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -48,7 +48,7 @@ class SyncCall:
 
     @property
     def done(self) -> bool:
-        """True once the call was answered, has failed or was given up."""
+        """True once the call was answered, has failed or was cancelled."""
         return self._call.done
 
     @overload
@@ -67,16 +67,16 @@ class SyncCall:
     def future(self, into: Any = Any) -> Future[Any]:
         """Return a future of the result, for `concurrent.futures.wait` and the like.
 
-        Cancelling the future gives up the call.
+        Cancelling the future cancels the call.
         """
         return _start(self._call.result(into))
 
     def cancel(self) -> None:
-        """Give up the call; threads that wait for it get a `CancelledError`."""
+        """Cancel the call; threads that wait for its result get a `CancelledError`."""
         _do(self._call.cancel)
 
     def extend(self) -> None:
-        """Restart the call's timeout: the other end has shown that it is working on it."""
+        """Restart the call's timeout, as the other end has shown that it works on it."""
         _do(self._call.extend)
 
     def fail(self, error: RpcError) -> None:
@@ -103,15 +103,15 @@ class SyncBatch:
     def call(
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
     ) -> SyncCall:
-        """Add a call and return it; its result is available after the batch was sent."""
+        """Add a call to the batch; its result is available after the batch was sent."""
         return SyncCall(_do(lambda: self._batch.call(method, params, timeout=timeout)))
 
     def notify(self, method: str, params: Any = UNSET) -> None:
-        """Add a notification."""
+        """Add a notification to the batch."""
         _do(lambda: self._batch.notify(method, params))
 
     def send(self) -> None:
-        """Send the collected messages and wait until every call is settled."""
+        """Send the collected messages; wait until every call is answered or has failed."""
         _wait(self._batch.send())
 
     def __enter__(self) -> SyncBatch:
@@ -127,7 +127,7 @@ class SyncBatch:
 
 
 class SyncPeer:
-    """A peer whose calls block. Shared members behave as those of `Peer`."""
+    """A peer whose calls block. Members that `Peer` also has behave as they do there."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -164,7 +164,7 @@ class SyncPeer:
     def observe(self, observer: StateObserver) -> Callable[[], None]:
         """Call `observer(state, error)` at every change of state, in the background thread.
 
-        Returns a function that stops it.
+        Returns a function that stops the observation.
         """
         stop = _do(lambda: self._peer.observe(observer))
         return lambda: _do(stop)

@@ -1,8 +1,8 @@
 """Composition of the system: operations, recorders, data checks, and additions of plugins.
 
 A package that is installed is trusted code. The setting `plugins` names the distributions that may
-add something; additions cannot replace what exists. A plugin that cannot be used is reported in
-the log and by `accord plugin list`, and stops a server, except for formats:
+add something; additions cannot replace what exists. A plugin that cannot be used is reported in the
+log and by `accord plugin list`. A server then does not start, unless the plugin is an importer:
 
     operations   clients and workflows rely on them
     steps        runs would fail at them, one after another
@@ -56,13 +56,16 @@ from accord.workflows.triggers.events import trigger
 
 RECORDERS: Final[tuple[Recorder, ...]] = (record, index, add_hints, announce, trigger)
 PROVEN_TABLES: Final = (*ACCOUNT_TABLES, *WORKFLOWS_PROVEN, *HUB_PROVEN)
-"""Tables without revisions, which are compared with recorded states of their rows."""
+"""Tables whose rows have no revisions, and are compared with their stored states."""
 EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *FOREIGN_KINDS))
-"""The kinds of everything that operations change; they name the events."""
+"""The kinds of all entities that operations change; names of events begin with them."""
 
 
 def all_operations(formats: Formats | None = None, further: Registry | None = None) -> Registry:
-    """Return the registry of all operations, with other `formats` and `further` ones."""
+    """Return the registry of all operations.
+
+    `formats` are the exchange formats of the hub, `further` the operations of plugins.
+    """
     registry = Registry()
     for part in (
         hub_operations(formats),
@@ -76,7 +79,7 @@ def all_operations(formats: Formats | None = None, further: Registry | None = No
 
 
 def state_keeper(key: bytes) -> StateRecorder:
-    """Return the keeper of proven states; `key` is that of the audit trail."""
+    """Return the recorder of row states; `key` is that of the audit trail."""
     return StateRecorder(key, PROVEN_TABLES, FOREIGN_KINDS)
 
 
@@ -123,7 +126,7 @@ class Plugins(Struct, frozen=True, kw_only=True):
     formats: Formats
     states: tuple[PluginState, ...]
     missing: tuple[str, ...]
-    """Distributions in the setting that have no plugin."""
+    """Distributions named in the setting `plugins` that have no plugin."""
 
     def require(self) -> None:
         """Raise PluginError if a plugin that must not be left out cannot be used."""
@@ -136,7 +139,7 @@ class Plugins(Struct, frozen=True, kw_only=True):
 
 
 def load_plugins(allowed: Iterable[str], *, transports: bool = False) -> Plugins:
-    """Load the plugins of these distributions; `*` is all.
+    """Load the plugins of these distributions; `*` means all.
 
     Plugins that cannot be used are logged, once for each process. `transports` loads transports
     too, which only a report on plugins needs.
@@ -176,7 +179,7 @@ def _is_allowed(plugin: Plugin, allowed: Sequence[str]) -> bool:
 
 
 class _PluginLoader:
-    """A collector of the additions of plugins."""
+    """A collector of everything that plugins add."""
 
     def __init__(self) -> None:
         self.operations = Registry()
@@ -243,7 +246,10 @@ class _PluginLoader:
 
 
 def _operation_problem(operation: Operation, before: Registry) -> str:
-    """Return the reason why an operation cannot be added to earlier ones; empty if it can."""
+    """Return the reason why a plugin's operation cannot be added; empty if it can.
+
+    `before` has the operations that were added earlier.
+    """
     if before.get(operation.name) is not None:
         return "there is one of that name"
     if operation.right not in RULES:

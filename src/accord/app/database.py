@@ -1,6 +1,6 @@
 """The database of an installation: its migrations, the lock of its data directory, its metrics.
 
-With SQLite one server uses a data directory, and none while it is restored.
+With SQLite, only one server can use a data directory, and none while it is being restored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class InUseError(Exception):
 
 @contextmanager
 def lock_data_directory(data: Path) -> Iterator[None]:
-    """Hold the lock of an existing data directory. Raises InUseError."""
+    """Hold the lock of an existing data directory.
+
+    Raises InUseError if a server holds it.
+    """
     import fcntl  # POSIX only
 
     # The kernel releases the lock when a process dies, so a crash leaves no stale lock. The file is

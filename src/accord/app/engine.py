@@ -1,8 +1,8 @@
 """The engine that executes runs: a bus, executors that decide, workers that call agents.
 
-`accord serve` has all of it, `accord executor` and `accord bridge` have one part each. The bus
-starts first and stops last. To stop, a component takes no more work and lets work in flight
-finish; the rest is released at once, for other processes.
+`accord serve` runs all three, `accord executor` and `accord bridge` run the bus with one of the
+others. The bus starts first and stops last. To stop, a component takes no more work and lets work
+in flight finish; the rest is released at once, for other processes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Engine(Struct, frozen=True):
 async def open_engine(
     settings: Settings, runtime: Runtime, *, role: Role = "both", spans: SpanMakers | None = None
 ) -> AsyncIterator[Engine]:
-    """Execute runs. Raises EngineError and StoreError."""
+    """Start the components that execute runs, and stop them at the end.
+
+    `role` selects the components. Raises EngineError for unusable settings, and StoreError.
+    """
     async with AsyncExitStack() as stack:
         builder = _EngineBuilder(settings, runtime, stack, spans)
         bus = await builder.bus(role)
@@ -140,7 +143,7 @@ class _EngineBuilder:
         self.counts.append(executor.metrics.write)
 
     async def callers(self) -> dict[Kind, TaskCaller]:
-        """Return the task callers of a bridge."""
+        """Start the task callers of a bridge; return them by kind of task."""
         policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
         spans = self.outgoing
         agents = AgentCache(self._store)

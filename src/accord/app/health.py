@@ -54,7 +54,7 @@ class LoopLatency:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Measure the running loop."""
+        """Measure the delays of the running event loop inside the `with` block."""
         loop = asyncio.get_running_loop()
         due = loop.time() + TICK_SECONDS
         timer: asyncio.TimerHandle
@@ -126,7 +126,7 @@ def _boot_time() -> float:
 log = logging.getLogger("accord.app")
 
 WORKER_TIMEOUT_SECONDS: Final = 2.0
-"""Timeout of one worker."""
+"""Seconds after which a worker that does not send its metrics is left out."""
 MAX_METRICS_BYTES: Final = 64 * 1024 * 1024
 WORKER_LABEL: Final = "worker"
 WORKER_UP: Final = "accord_worker_up"
@@ -143,12 +143,12 @@ class WorkerSocket(Struct, frozen=True):
     number: int
 
     def socket(self, number: int) -> Path:
-        """Return the socket path of a worker."""
+        """Return the path of the socket of the worker with this number."""
         return self.folder / f"{number}.sock"
 
 
 class WorkerMetrics:
-    """Metrics of all workers, as one of them sees them. Belongs to one event loop."""
+    """The metrics of all workers, gathered by one of them. Belongs to one event loop."""
 
     def __init__(self, worker: WorkerSocket, own: Callable[[], Families]) -> None:
         self._worker = worker
@@ -157,7 +157,7 @@ class WorkerMetrics:
     async def gather(self, page: Exposition) -> None:
         """Write the metrics of all workers, each with its number.
 
-        Workers that do not answer are missing.
+        Metrics of workers that do not answer are left out.
         """
         numbers = sorted(int(each.stem) for each in self._worker.folder.glob("*.sock"))
         answers = await asyncio.gather(*(self._fetch(number) for number in numbers))
@@ -222,7 +222,7 @@ _NO_STORE: Final = b"cache-control: no-store\r\n"
 _METRICS_TYPE: Final = f"content-type: {MEDIA_TYPE}\r\n".encode()
 
 WriteMetrics = Callable[[Exposition], None]
-"""Writes the metrics of a part of the system."""
+"""A function that writes the metrics of a part of the system."""
 
 
 class HealthEndpoints(WebApp[str]):
@@ -246,7 +246,7 @@ class HealthEndpoints(WebApp[str]):
         self._backlog = backlog
         self._underway = Underway()
         self.workers: WorkerMetrics | None = None
-        """The other workers at the same port."""
+        """The metrics of all workers that share the port; None for a single process."""
         self.stopping = False
         """True once the process is about to stop, and is not ready for more work."""
 

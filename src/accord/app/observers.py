@@ -139,7 +139,7 @@ class SpanMakers:
     def operation(
         self, operation: Operation, caller: Caller, result: Result, seconds: float
     ) -> None:
-        """Record a span of an operation within the current one."""
+        """Record the span of an operation within the current span."""
         attributes = {
             "accord.operation": operation.name,
             "accord.face": caller.face,
@@ -184,9 +184,9 @@ REQUEST_BUCKETS: Final = (
     10.0,
 )
 CLIENT_GONE: Final = "gone"
-"""The status of a request whose client disconnected before the response."""
+"""The status counted for a request whose client disconnected before the response."""
 FACES_WITHOUT_SPANS: Final = ("mcp", "rpc", "probes")
-"""Faces whose requests get no span: their calls have spans, or are of no interest."""
+"""Faces whose requests get no span: calls over MCP and RPC have spans, health checks need none."""
 
 
 @runtime_checkable

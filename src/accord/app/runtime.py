@@ -1,7 +1,8 @@
 """The opened installation without a server: store, runner, accounts, audit trail, plugins.
 
-Commands on the machine itself use it, also while a server runs. Access to the data directory, or
-to the URL of the database and the key, is full access; every call is audited.
+Commands on the machine itself open the installation this way, also while a server runs. Access to
+the data directory, or to the URL of the database and the key, is full access; every call is
+audited.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ ADDRESS_ADVICE: Final = (
 def agent_addresses(settings: Settings) -> AddressPolicy:
     """Return the address policy of the settings.
 
-    `allow_agents` holds host names, addresses and networks, told apart by their form.
+    `allow_agents` holds host names, addresses and networks, distinguished by their form.
     """
     networks = tuple(each for each in settings.allow_agents if _is_network(each))
     hosts = frozenset(
@@ -89,7 +90,7 @@ RUN_ARCHIVE_FOLDER: Final = "archive"
 
 
 def run_retention(settings: Settings, store: Store) -> Retention:
-    """Return the archiver, or remover, of old runs."""
+    """Return the component that archives or removes old runs, as the settings say."""
     archive = Path(settings.data) / RUN_ARCHIVE_FOLDER if settings.old_runs == "archive" else None
     return Retention(store, keep_days=settings.keep_runs_days, archive=archive)
 
@@ -113,7 +114,7 @@ class Runtime(Struct, frozen=True):
     plugins: Plugins
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
-        """Run an operation. Raises ServiceError and InternalError."""
+        """Run an operation. Raises ServiceError and InternalOperationError."""
         found = self.runner.registry[operation]
         caller = replace(LOCAL, client=_system_user(), correlation_id=uuid4().hex)
         return await self.runner.run(found, lambda: convert(found, arguments), caller)
@@ -194,7 +195,10 @@ def server_key(settings: Settings) -> ServerKey:
 
 
 def _head_file(settings: Settings) -> Path:
-    """Return the path of the audit trail's head, out of reach of database users."""
+    """Return the path of the file with the audit trail's head.
+
+    Database users cannot reach the file.
+    """
     data = Path(settings.data)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return data / HEAD_FILE

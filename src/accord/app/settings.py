@@ -20,7 +20,7 @@ from msgspec.structs import fields
 PREFIX: Final = "ACCORD_"
 CONFIG: Final = f"{PREFIX}CONFIG"
 FILE: Final = "accord.toml"
-"""The file that is read from the data directory if no other file is named."""
+"""The settings file in the data directory, read if no other file is named."""
 
 Source: TypeAlias = str
 """The source of a value, for people: `--port`, `ACCORD_PORT`, a file, `default`."""
@@ -214,7 +214,7 @@ NO_FLAG: Final = frozenset({"secret_key"})
 
 
 class SettingValue(Struct, frozen=True):
-    """One setting, for people."""
+    """One setting with its description, default, value and source."""
 
     name: str
     about: str
@@ -258,9 +258,9 @@ def resolve(
     *,
     config: str | None = None,
 ) -> ResolvedSettings:
-    """Return the settings from all sources. `flags` has those given on the command line.
+    """Return the settings from all sources.
 
-    Raises SettingsError.
+    `flags` has those given on the command line. Raises SettingsError for an invalid setting.
     """
     environ = os.environ if environ is None else environ
     names = [each.name for each in fields(Settings)]
@@ -303,9 +303,9 @@ def _converted(values: Mapping[str, Any]) -> Settings:
 
 
 def _corrected(values: Mapping[str, Any], raw: Mapping[str, tuple[Any, Source]]) -> Settings:
-    """Return the settings with choices such as `INFO` as they are declared.
+    """Return the settings with choices spelled as declared, such as `info` for `INFO`.
 
-    Raises SettingsError.
+    Raises SettingsError for an invalid value.
     """
     from accord.operations.choices import choices_of_struct, corrected
     from accord.operations.errors import InvalidError

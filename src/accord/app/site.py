@@ -1,7 +1,7 @@
 """One site of several applications, each at its own path; its response headers and certificate.
 
-The longest path that fits decides. Each application sees requests as if it were alone. Headers
-that an application sets itself take precedence.
+A request goes to the application with the longest path that fits. Each application sees requests as
+if it were the only one. Headers that an application sets itself take precedence.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CertificateError(Exception):
 
 
 def answer_headers(settings: Settings) -> dict[str, str]:
-    """Return the header fields that are added to every response without them."""
+    """Return the header fields to add to every response that does not set them itself."""
     if settings.tls_certificate or settings.public_url.lower().startswith("https://"):
         return RESPONSE_HEADERS | HTTPS_HEADERS
     return RESPONSE_HEADERS
@@ -67,7 +67,7 @@ def _no_password() -> str:
 
 
 OTHER_FACE: Final = "other"
-"""The name under which requests of no particular face are counted."""
+"""The name under which requests to paths without a face of their own are counted."""
 
 
 @runtime_checkable
@@ -89,7 +89,7 @@ class RoutedHead(Struct, frozen=True):
 
 
 class SystemSite(LivingApp[RoutedHead]):
-    """Applications by their paths; implements `LivingApp`."""
+    """Applications, each at its own path; implements `LivingApp`."""
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ FACES: Final = {
     RPC: "rpc",
     **{f"/{place}": "probes" for place in HEALTH_PATHS},
 }
-"""The names under which requests are counted, by path."""
+"""The names under which requests are counted in metrics, by path."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -376,7 +376,7 @@ def _limiter(settings: Settings, store: Store) -> Limiter | None:
 
 
 def _check_rate_store(settings: Settings) -> None:
-    """Raise StartError if `rate_store` cannot be used, before there is a database."""
+    """Raise StartError if the setting `rate_store` is unusable; needs no database."""
     if settings.rate_limit and settings.rate_store not in ("auto", "memory", "database"):
         _redis_limiter(settings.rate_store, 1, 1)
 
@@ -419,7 +419,7 @@ def _options(settings: Settings, reuse_port: bool) -> Options:
 
 
 def _hosts(settings: Settings) -> tuple[str, ...] | None:
-    """Return the allowed host names, or None if only the server's own are allowed."""
+    """Return the allowed host names; None if only the server's own are allowed."""
     public = urlsplit(settings.public_url).hostname
     named = (*settings.allowed_hosts, *((public,) if public else ()))
     return (*named, settings.host, *LOOPBACK) if named else None

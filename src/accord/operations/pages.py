@@ -35,7 +35,7 @@ def cursor_after(*keys: str | float) -> str:
 def cursor_keys(cursor: str, kind: type[T]) -> T:
     """Return the sort keys in a cursor, such as `tuple[str, str]`.
 
-    Raises InvalidError for a forged or damaged cursor.
+    Raises InvalidError for an invalid cursor.
     """
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))

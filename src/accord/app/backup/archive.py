@@ -1,12 +1,12 @@
 """The backup file: a tar file compressed by gzip, with its manifest as the first member.
 
-Any tar program can unpack one. A file that is read is not trusted: a header must be the one that
-the manifest announces, a plain file of that size, or the whole backup is refused. Nothing is
-unpacked to a name that the file chooses, and no more than the manifest says.
+Any tar program can unpack a backup. A file that is read is not trusted: each header must be that of
+a plain file with the name and size in the manifest, or the whole backup is refused. Only names that
+backups of Accord have are unpacked, and no more bytes than the manifest states.
 
-The manifest's `seal` is a hash of the rest of it, and its bytes are exactly those that writing it
-again would give, so no byte of it can change unnoticed. It does not authenticate the writer:
-whoever can write to a backup can write another one.
+The manifest's `seal` is a hash of the rest of the manifest, whose bytes must be exactly those that
+encoding it again gives, so a change of any byte is detected. The seal does not authenticate the
+writer: anyone who can write to a backup can replace it by another valid one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key_fingerprint: str
     """The fingerprint of the server key that the database belongs to."""
     migrations: dict[str, dict[int, str]]
-    """The numbers and names of the migrations of each part."""
+    """The names of the applied migrations, by part and number."""
     members: tuple[Member, ...]
     seal: str = ""
 
@@ -103,7 +103,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 def decode_manifest(data: bytes) -> Manifest:
     """Return a manifest.
 
-    Raises DamagedBackupError, or BackupError for one of a later format.
+    Raises DamagedBackupError for an invalid manifest, and BackupError for one of a later format.
     """
     try:
         about = msgspec.json.decode(data, type=_ManifestFormat)
@@ -123,7 +123,7 @@ def decode_manifest(data: bytes) -> Manifest:
 
 
 def _check_members(manifest: Manifest) -> None:
-    """Refuse members that no backup of Accord has."""
+    """Raise DamagedBackupError if the members are not those of a backup of Accord."""
     names = [each.name for each in manifest.members]
     wrong = [name for name in names if not _MEMBER_NAMES.fullmatch(name)]
     if wrong:
@@ -145,18 +145,18 @@ PIECE_BYTES: Final = 1024 * 1024
 FILE_MODE: Final = 0o600
 GZIP_LEVEL: Final = 6
 ARCHIVE_END: Final = bytes(2 * BLOCK_BYTES)
-"""Two blocks of zeros end a tar file."""
+"""The two blocks of zeros that end a tar file."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of bytes done and of all bytes."""
+"""A function called with the number of bytes done and of all bytes."""
 
 
 def no_progress(done: int, total: int) -> None:
-    """Ignore progress."""
+    """Do nothing: the progress is not reported."""
 
 
 def measure_file(name: str, path: Path) -> Member:
-    """Return a file as a member."""
+    """Return the member for a file, with the size and hash of the file."""
     found, size = sha256(), 0
     with path.open("rb") as file:
         for piece in _pieces(file):
@@ -210,7 +210,8 @@ class Archive:
     def unpack(self, folder: Path | None, *, progress: Progress = no_progress) -> None:
         """Read all members, and write them into `folder` if there is one.
 
-        Raises DamagedBackupError if anything differs from the manifest, and OSError.
+        Raises DamagedBackupError if anything differs from the manifest, and OSError if a file
+        cannot be read or written.
         """
         done = 0
         for member in self.manifest.members:
@@ -280,7 +281,10 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open a backup and read its manifest. Raises BackupError and OSError."""
+    """Open a backup and read its manifest.
+
+    Raises BackupError if the file is no usable backup, and OSError if it cannot be read.
+    """
     with path.open("rb") as raw, gzip.GzipFile(fileobj=raw, mode="rb") as file:
         yield Archive(file, path)
 

@@ -1,11 +1,12 @@
 """Backup of an installation, whose server may be running.
 
-The order matters. The head of the audit trail is read before the database, which can only be
-ahead of it; archived runs are copied after the database, since a run is in a file before it leaves
-the database. So nothing is missing, and a run that was archived just then is there twice.
+The order matters. The head of the audit trail is read before the database, so the database can only
+be ahead of the head. Archived runs are copied after the database, since a run is written to a file
+before it is removed from the database. So nothing is missing; a run that is archived during the
+backup is in it twice.
 
-pg_dump and pg_restore must be of a version that fits the server. The password is in their
-environment, not in their command line.
+pg_dump and pg_restore must be of a version that fits the server. They get the database password in
+their environment, not on their command line.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class DatabaseFacts(Struct, frozen=True):
 async def read_database_facts(db: ReadTransaction, engine: Engine) -> DatabaseFacts:
     """Return the facts for the manifest.
 
-    Raises BackupError for a database that is not Accord's, and StoreError.
+    Raises BackupError for a database that is not Accord's, and StoreError if it cannot be read or
+    is still being created.
     """
     if not await db.fetch(EXISTS[engine]):
         raise BackupError("the database is empty: there is nothing to back up")
@@ -81,7 +83,7 @@ async def read_database_facts(db: ReadTransaction, engine: Engine) -> DatabaseFa
 
 
 StagedFiles = dict[str, Path]
-"""The files of a backup, by their names in it."""
+"""Copied files that go into a backup, by their names in the backup."""
 
 
 class BackupResult(Struct, frozen=True):
@@ -101,9 +103,9 @@ async def take_backup(
     with_key: bool = True,
     progress: Progress = no_progress,
 ) -> BackupResult:
-    """Write a backup to the file `target`, or to a file named by the time in that folder.
+    """Write a backup to `target`: a file, or a folder for a file named by the time.
 
-    It is there completely or not at all, and only its owner can read it. Raises BackupError,
+    The file appears only once it is complete, and only its owner can read it. Raises BackupError,
     StoreError and OSError.
     """
     now = datetime.now(UTC)
@@ -198,7 +200,7 @@ def _database_path(url: str) -> Path:
 
 
 def _stage_key(settings: Settings, folder: Path, found: DatabaseFacts) -> StagedFiles:
-    """Stage the server key, which must be the database's."""
+    """Copy the server key, which must be the database's, into the staging folder."""
     target = folder / manifests.KEY_MEMBER
     if settings.is_shared:
         _write_private(target, settings.secret_key.encode())
@@ -224,7 +226,7 @@ def _check_key(make: Callable[[], ServerKey], found: DatabaseFacts) -> None:
 
 
 def _stage_settings(file: Path | None, folder: Path, *, with_key: bool) -> StagedFiles:
-    """Stage the settings file, unless it holds a key to be left out."""
+    """Copy the settings file, unless it contains a key and `with_key` is false."""
     if file is None or not file.is_file():
         return {}
     if not with_key and "secret_key" in tomllib.loads(file.read_text(encoding="utf-8")):
@@ -258,7 +260,7 @@ def _end_of_lines(path: Path) -> int:
 
 
 def _stage_file(source: Path, folder: Path, name: str) -> StagedFiles:
-    """Copy a file, if it exists."""
+    """Copy a file into the staging folder, if the file exists."""
     target = folder / name
     try:
         with source.open("rb") as file:
@@ -277,7 +279,7 @@ def _write_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _folder_beside(target: Path) -> Iterator[Path]:
-    """Provide a temporary private folder on the same disk."""
+    """Provide a temporary private folder beside `target`, on the same disk."""
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         yield folder
@@ -286,7 +288,7 @@ def _folder_beside(target: Path) -> Iterator[Path]:
 
 
 def _sync(folder: Path) -> None:
-    """Flush the names in a folder to the disk."""
+    """Write the directory entries of a folder to the disk."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -305,7 +307,7 @@ _VERSION: Final = re.compile(r"\(PostgreSQL\) (\d+)")
 async def dump_postgres(url: str, target: Path, *, schema: str, snapshot: str, major: int) -> None:
     """Dump a schema as of `snapshot`, in the custom format of pg_dump.
 
-    Raises BackupError.
+    Raises BackupError if pg_dump is missing, too old or fails.
     """
     await _run_program(
         _program("pg_dump", major),
@@ -316,7 +318,10 @@ async def dump_postgres(url: str, target: Path, *, schema: str, snapshot: str, m
 
 
 async def load_postgres(url: str, source: Path, *, schema: str, major: int) -> None:
-    """Load a dump into an empty schema, in one transaction. Raises BackupError."""
+    """Load a dump into an empty schema, in one transaction.
+
+    Raises BackupError if pg_restore is missing, too old or fails.
+    """
     await _run_program(
         _program("pg_restore", major),
         url,
@@ -326,7 +331,10 @@ async def load_postgres(url: str, source: Path, *, schema: str, major: int) -> N
 
 
 def _program(name: str, major: int) -> str:
-    """Return a program that works with a server of this version. Raises BackupError."""
+    """Return a program that works with a server of this version.
+
+    Raises BackupError if there is none.
+    """
     advice = f"install it (Debian and Ubuntu: apt install postgresql-client-{major})"
     exact = DEBIAN_PROGRAM.format(major=major, program=name)
     found = exact if os.access(exact, os.X_OK) else shutil.which(name)

@@ -61,12 +61,12 @@ from accord.store.catalog import (
 from accord.store.store import Transaction
 
 ASIDE_PREFIX: Final = "before-restore-"
-"""The prefix of folders with the files that were there before a restore."""
+"""The prefix of folders into which a restore moves the files that were there before."""
 STAGE_PREFIX: Final = ".restore-"
 
 
 class DataDirectory:
-    """A locked data directory; `stage` is a folder in it for new files."""
+    """A locked data directory; new files are written to its folder `stage`."""
 
     def __init__(self, path: Path, stage: Path, *, fingerprint: str, force: bool) -> None:
         self.stage = stage
@@ -83,12 +83,15 @@ class DataDirectory:
 
     @property
     def has_key(self) -> bool:
-        """Return True if the key that the backup needs is there."""
+        """Return True if the directory already contains the key that the backup needs."""
         key = self.path / KEY_FILE
         return key.exists() and key not in self._old
 
     def settle(self) -> Path | None:
-        """Move everything to its place; return the folder with the old files."""
+        """Move old files aside and new files into the directory.
+
+        Returns the folder with the old files, if there are any.
+        """
         aside = self._move_aside() if self._old else None
         for new in self.stage.iterdir():
             new.rename(self.path / new.name)
@@ -111,8 +114,8 @@ class DataDirectory:
 def claim_data_directory(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDirectory]:
     """Lock a data directory for a backup whose key has this fingerprint.
 
-    Unless it is settled, nothing is left behind. Raises BackupError if a server uses it, or if
-    it is not empty and `force` is not given.
+    Unless `settle` is called, no new file stays. Raises BackupError if a server uses the directory,
+    or if it is not empty and `force` is not given.
     """
     existed = path.exists()
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -149,7 +152,7 @@ def _fingerprint(path: Path) -> str:
 
 
 SECRET_FILE: Final = "secret-key"
-"""The file with the server key, for an operator to put into the environment."""
+"""The file into which the server key is written, for an operator to put into the environment."""
 RENAMED_SETTINGS: Final = "accord.toml.restored"
 SPACE_FACTOR: Final = 1.1
 """The free disk space needed, as a multiple of the size of the backup."""
@@ -161,16 +164,19 @@ class RestoreResult(Struct, frozen=True, kw_only=True):
     manifest: Manifest
     data: str
     migrated: list[str]
-    """Migrations that were run."""
+    """The migrations that were run after the restore."""
     audit: VerificationReport
     moved: list[str]
-    """The new place of the files or the schema that were there before."""
+    """The new places of the files, or new name of the schema, that were there before."""
     notes: list[str]
     """Remaining tasks for the operator."""
 
 
 async def check_backup(path: Path, *, progress: Progress = no_progress) -> Manifest:
-    """Read a whole backup without restoring it. Raises BackupError and OSError."""
+    """Read a whole backup without restoring it.
+
+    Raises BackupError if the backup is damaged or unusable, and OSError if it cannot be read.
+    """
     with open_archive(path) as archive:
         await asyncio.to_thread(partial(archive.unpack, None, progress=progress))
         return archive.manifest
@@ -181,7 +187,8 @@ async def restore(
 ) -> RestoreResult:
     """Restore the backup `path` to the installation that `settings` name.
 
-    An existing one is moved aside with `force`. Raises BackupError, StoreError and OSError.
+    An existing installation is refused, or moved aside with `force`. Raises BackupError, StoreError
+    and OSError.
     """
     with open_archive(path) as archive:
         manifest = archive.manifest
@@ -256,7 +263,7 @@ def _settle(
 async def _finish(
     store: Store, key: ServerKey, place: DataDirectory
 ) -> tuple[list[str], VerificationReport]:
-    """Migrate a database, seal records that were pending, and verify the trail."""
+    """Migrate a restored database, seal pending records, and verify the audit trail."""
     migrated = []
     for part, folder in MIGRATIONS.items():
         pending = pending_migrations(
@@ -339,7 +346,10 @@ def _matching_key(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
 
 
 def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory) -> list[str]:
-    """Rename settings that name another database, so a server does not use that one."""
+    """Rename restored settings that name another database, so no server uses it.
+
+    Returns notes for the operator.
+    """
     if not manifest.has(manifests.SETTINGS_MEMBER):
         return []
     staged = place.stage / manifests.SETTINGS_MEMBER
@@ -365,7 +375,7 @@ class PostgresTarget(Struct, frozen=True):
     store: Store
     schema: str
     from_major: int
-    """The PostgreSQL version of the backup."""
+    """The major version of PostgreSQL from which the backup was taken."""
 
     async def major(self) -> int:
         [row] = await self.store.fetch(SERVER_MAJOR)
@@ -373,7 +383,10 @@ class PostgresTarget(Struct, frozen=True):
         return major
 
     async def check(self, *, force: bool) -> bool:
-        """Return True if there are tables to move aside. Raises BackupError."""
+        """Return True if there are tables to move aside.
+
+        Raises BackupError if the backup cannot be restored into this schema.
+        """
         major = await self.major()
         if major < self.from_major:
             raise BackupError(
@@ -408,9 +421,10 @@ class PostgresTarget(Struct, frozen=True):
 
 @asynccontextmanager
 async def empty_schema(place: PostgresTarget, *, force: bool) -> AsyncIterator[str]:
-    """Provide an empty schema while it is filled; yield the old one's new name, if any.
+    """Provide an empty schema to restore into; yield the new name of the old schema.
 
-    A failure restores the old one. Raises BackupError and StoreError.
+    The name is empty if there are no tables to move aside. A failure restores the old schema.
+    Raises BackupError and StoreError.
     """
     if not await place.check(force=force):
         yield ""

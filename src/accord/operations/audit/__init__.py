@@ -1,4 +1,4 @@
-"""The audit trail: who did what, when and from where, so that changes to it are detected.
+"""The audit trail: who did what, when and from where, with detection of tampering.
 
 record      records: fields, targets, authentication codes
 storage     SQL of the trail

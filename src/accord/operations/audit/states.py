@@ -132,7 +132,7 @@ class StoredState(Struct, frozen=True):
 
 
 class StateRecorder:
-    """Stores the states of changed rows together with the audit record."""
+    """A recorder that stores the states of changed rows with the audit record."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class StateRecorder:
         work.states = len(await self._keep(work.db, change.id, rows))
 
     async def keep(self, db: Transaction, record: Record, states: Iterable[RowState]) -> Record:
-        """Store states for a record without a change; return it with their hash."""
+        """Store states for a record without a change; return the record with their hash."""
         rows = [(place, state, None) for place, state in enumerate(states)]
         macs = await self._keep(db, record.id, rows)
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))

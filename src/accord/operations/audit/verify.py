@@ -87,7 +87,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """The evidence of a verified trail, for comparing data with it."""
+    """The records of a verified trail, with which data is compared."""
 
     def __init__(self, chain: Chain, found: Callable[[AuditFinding], None]) -> None:
         self.chain = chain
