@@ -119,7 +119,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
 
 
 class Plugins(Struct, frozen=True, kw_only=True):
-    """All additions by plugins."""
+    """The additions of all plugins, and the state of each plugin."""
 
     operations: Registry
     steps: StepTypes

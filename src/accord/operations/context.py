@@ -177,11 +177,11 @@ def client_name(text: str) -> str:
 
 
 LOCAL: Final = Caller(user_id="", username="local", role="Administrator", via="local", face="cli")
-"""A user with access to the data directory on the machine itself, who has full access anyway."""
+"""The caller of commands on the machine itself: access to the data directory is full access."""
 SYSTEM: Final = Caller(
     user_id="", username="accord", role="Administrator", via="system", face="system"
 )
-"""Accord itself: the first start, and scheduled work."""
+"""The caller of work that Accord does without a user: the first start, and scheduled work."""
 
 
 T = TypeVar("T")

@@ -125,7 +125,10 @@ class Registry:
 
 
 def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Operation:
-    """Return the operation of a function. Raises RegistrationError if it cannot be one."""
+    """Return the operation of a function.
+
+    Raises RegistrationError if the function cannot be an operation.
+    """
     name = function.__name__
     if not iscoroutinefunction(function) or not function.__doc__:
         raise RegistrationError(f"operation {name!r} must be an async function with a docstring")

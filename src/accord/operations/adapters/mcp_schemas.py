@@ -214,7 +214,7 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(value: Any, keys: tuple[str, ...]) -> Any:
-    """Return a schema without some of its keywords."""
+    """Return a schema without these keywords, also in nested schemas."""
     if isinstance(value, list):
         return [_without(each, keys) for each in value]
     if not isinstance(value, dict):

@@ -84,7 +84,7 @@ class RouteTree(Generic[T]):
     def add(self, verb: str, path: str, target: T) -> None:
         """Add a `target` for `verb` at `path`, such as `/epics/{id}`.
 
-        Raises RegistrationError if there is one already.
+        Raises RegistrationError if the path already has a target for the verb.
         """
         node = self._root
         for segment in _segments(path):

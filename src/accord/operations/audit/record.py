@@ -138,7 +138,7 @@ class Seal(Struct, frozen=True):
 
 
 class ChainHead(Struct, frozen=True):
-    """The end of the chain: number and hash of its newest seal."""
+    """The end of the chain."""
 
     __schema_name__: ClassVar[str] = "Head"
 

@@ -336,8 +336,8 @@ class StateCheck:
     def _check_records(self, evidence: Evidence, stored: StoredStates) -> tuple[bool, set[str]]:
         """Compare records with their states.
 
-        Return whether the rows of an older release, or of an empty database, were adopted; and the
-        targets of records that a server of an older release wrote next to this one.
+        Return whether a record adopts existing rows (see `StateRecorder.adopt`), and the targets of
+        records that a server of an older release wrote after the adoption.
         """
         adopted, older = False, set[str]()
         for record in evidence.records:

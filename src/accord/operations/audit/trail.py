@@ -60,7 +60,7 @@ HEAD_FILE_NAME: Final = "audit-head"
 
 
 def read_head_file(path: Path, chain: Chain) -> ChainHead | None:
-    """Return the head in the file; None without a file or a genuine head in it."""
+    """Return the head in the file; None if there is no file, or no genuine head in it."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -72,7 +72,7 @@ def read_head_file(path: Path, chain: Chain) -> ChainHead | None:
 
 
 def write_head_file(path: Path, chain: Chain, head: ChainHead) -> None:
-    """Replace the file atomically: a crash leaves the old one or the new one."""
+    """Replace the head file atomically: a crash leaves the old file or the new one."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(chain.signed(head) + "\n")
@@ -153,7 +153,7 @@ async def _last(transaction: Transaction) -> int:
 
 LANE: Final = "audit"
 FLUSH_SECONDS: Final = 1.0
-"""Maximum delay of a queued record."""
+"""Maximum time that a record waits in the queue."""
 MAX_QUEUED: Final = 20_000
 """Maximum number of records in the queue."""
 MAX_BATCH: Final = 500

@@ -96,9 +96,10 @@ async def stored_fingerprint(db: Database) -> str | None:
 
 
 def load_key(data: Path | None, environ: Mapping[str, str]) -> ServerKey:
-    """Load the key from the directory `data`, or create it.
+    """Load the key from the directory `data`, or create it there.
 
-    Without a directory, load it from the environment. Raises ServerKeyError.
+    Without a directory, load the key from the environment. Raises ServerKeyError if it is missing
+    there or cannot be read.
     """
     return _from_environment(environ) if data is None else _from_file(data / KEY_FILE)
 

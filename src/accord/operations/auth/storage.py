@@ -233,7 +233,10 @@ async def find_user_row(db: Database, name: str) -> Row | None:
 
 
 async def require_user_row(db: Database, name: str) -> Row:
-    """Return the row of a username or id; raise NotFoundError with the known names."""
+    """Return the row of a username or id.
+
+    Raises NotFoundError, which lists all usernames, for an unknown user.
+    """
     row = await find_user_row(db, name)
     if row is None:
         names = [each["username"] for each in await db.fetch(LIST_USERNAMES)]
