@@ -24,7 +24,7 @@ from accord.cli.exits import OUTPUT_CLOSED, WRONG_USAGE, UsageError, exit_code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `accord` with these arguments (default: those of the process). Return the exit code."""
+    """Run `accord` with `argv` (default: `sys.argv[1:]`) and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     command, others = split_command(arguments)
     try:
@@ -47,7 +47,10 @@ def _run_top(arguments: list[str]) -> int:
 
 
 def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[str]) -> int:
-    """Print help where no command is named. Raises `UsageError` for an unknown command."""
+    """Print help for a command line that names no command, and return the exit code.
+
+    Raises `UsageError` if the command line names an unknown command.
+    """
     is_group = bool(known)
     if len(words) > is_group:
         raise _unknown(words, known)
@@ -62,7 +65,7 @@ def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[
 
 
 def _unknown(words: list[str], known: list[str]) -> UsageError:
-    """Return the error for words that are no command, with the likely command as advice."""
+    """Return the error for an unknown command, with similar commands as advice."""
     typed = " ".join(words) if known else words[0]
     meant = similar_commands(words)
     if meant:
@@ -80,7 +83,7 @@ def _run_command(command: str, arguments: list[str]) -> int:
 
 
 def _explain(error: Exception, command: str | None, arguments: list[str]) -> int:
-    """Print what went wrong and what to do next. Return the exit code."""
+    """Print an error with advice on what to do next. Return the exit code."""
     if exit_code(error) == OUTPUT_CLOSED:
         # What is still buffered would fail again when the interpreter flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`accord agent`: check an agent, serve one for trials, and list those in the older format."""
+"""`accord agent`: check an agent, run a demo agent, list agents in the plain format."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ examples:
 
 
 class AgentFormat(Struct, frozen=True):
-    """An agent, and the format that it is called in."""
+    """A registered agent, with the wire format used to call it."""
 
     name: str
     url: str

@@ -217,7 +217,7 @@ examples:
 
 
 class MigrationState(Struct, frozen=True):
-    """A migration of one part, and whether the database has it."""
+    """A database migration of one part of Accord; `applied` says if the database has it."""
 
     part: str
     number: int
@@ -240,19 +240,22 @@ def _run_status(arguments: argparse.Namespace) -> int:
 
 
 class Readable(Protocol):
-    """A database that can be read: a store, or a SQLite file that is opened read-only."""
+    """A database opened for reading: a store, or a SQLite file opened read-only."""
 
     engine: Engine
 
     async def applied(self, part: str) -> dict[int, str]:
-        """Return the names of the applied migrations of a part, by number."""
+        """Return the names of the applied migrations of a part of Accord, by number."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Return the rows of one statement. Raises StoreError."""
+        """Return the rows of one SQL statement. Raises StoreError if it fails."""
 
 
 async def migrations_of(store: Readable) -> list[MigrationState]:
-    """Return all migrations of this release. Raises StoreError for a database of a newer one."""
+    """Return all migrations of this release, marked as applied or pending.
+
+    Raises StoreError if the database has other migrations than this release.
+    """
     found = []
     for part, folder in MIGRATIONS.items():
         known = migrations(folder, store.engine)
@@ -473,7 +476,10 @@ async def _export_trail(
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Create a file that only its owner can read. Raises `UsageError` if it exists."""
+    """Create a file that only its owner can read.
+
+    Raises `UsageError` if the file exists or cannot be created.
+    """
     try:
         return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:

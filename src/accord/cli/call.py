@@ -131,7 +131,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Call:
-    """A call as the command line describes it; wrong usage is raised before anything is sent."""
+    """The call, notification or batch that the command line describes.
+
+    The constructor raises `UsageError` for wrong usage, before anything is sent.
+    """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._url: str = arguments.url
@@ -213,7 +216,7 @@ class _Call:
 
 
 def _answer(item: BatchItem, outcome: Raw | RpcError) -> Success | Failure:
-    """Return a JSON-RPC response with the id from the file."""
+    """Return the outcome of a batch item as a JSON-RPC response with the item's id."""
     id: Any = item.id
     if isinstance(outcome, RpcError):
         return Failure(id, error_object(outcome))
@@ -232,7 +235,7 @@ def _show(direction: str, data: bytes) -> None:
 
 
 async def _unless(trouble: asyncio.Future[RpcError], work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, but raise the error in `trouble` if that comes first."""
+    """Return the result of `work`, or raise the error of `trouble` if it is set first."""
     task = asyncio.get_running_loop().create_task(work)
     either: set[asyncio.Future[Any]] = {task, trouble}
     try:
@@ -269,7 +272,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _router(answers: list[str]) -> Router:
-    """Return a router whose methods return fixed values, whatever their params."""
+    """Return a router for `--answer METHOD=JSON`: each method returns its fixed value."""
     router = Router()
     for text in answers:
         name, equals, written = text.partition("=")
@@ -312,12 +315,13 @@ _decode_id = msgspec.json.Decoder(int | float | str | None).decode
 
 
 def read_batch(data: bytes) -> list[BatchItem]:
-    """Return the messages in a file, in their order. Raises `UsageError`.
+    """Return the messages of a batch file, in order.
 
-    A file has one of two forms. A JSON array holds messages as JSON-RPC writes them: with `id` they
-    are calls, without it notifications; `jsonrpc` may be left out. Otherwise each line is a call,
-    `METHOD PARAMS`, with params as on the command line; empty lines and lines that begin with `#`
-    are skipped.
+    A file has one of two forms. A JSON array holds messages as JSON-RPC writes them: messages with
+    an `id` are calls, messages without are notifications; `jsonrpc` may be left out. Otherwise each
+    line is a call, `METHOD PARAMS`, with params as on the command line; empty lines and lines that
+    begin with `#` are skipped. Raises `UsageError` for a file without messages or with an invalid
+    one.
     """
     items = _read_array(data) if data.lstrip().startswith(b"[") else _read_lines(data)
     if not items:
@@ -377,14 +381,14 @@ def _no_stdin() -> bytes:
 
 
 Show = Callable[[str, bytes], None]
-"""Receives the direction of a message, `-->` or `<--`, and the message."""
+"""A function that shows a message: it takes the direction, `-->` or `<--`, and the message."""
 
 
 class WireLogChannel:
-    """A channel between a peer and its transport that shows every message.
+    """A wrapper of a channel that shows every message sent or received.
 
-    It also notices errors that a peer reports to no caller, because they belong to no call: an
-    error without an id, a refused message, a notification that was not delivered.
+    It also puts the first error that belongs to no call into `trouble`: an error response without
+    an id, a received message that was refused, or a notification that was not delivered.
     """
 
     def __init__(self, channel: Channel, show: Show | None = None) -> None:
@@ -392,7 +396,7 @@ class WireLogChannel:
         self._show = show
         self._receiver: Receiver | None = None
         self.trouble: asyncio.Future[RpcError] = asyncio.get_running_loop().create_future()
-        """The first error that no call gets."""
+        """The first error that belongs to no call."""
 
     # As a channel
 

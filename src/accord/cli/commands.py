@@ -1,8 +1,8 @@
 """The table of all commands, and the command line as argparse trees.
 
 There is one tree for `accord` and one for each command. Only the tree of the command that runs is
-built, and its module imported: no command pays for the imports of another. A command's module has
-it in its own table `COMMANDS`.
+built, and only its module is imported: no command pays for the imports of another. Each module
+defines its commands in a table `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ _TABLE: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "completion": ("completion", "print a completion script for your shell"),
     },
 }
-"""Each heading of `accord --help` with its commands, in the order of use: their modules, and what
-each is for."""
+"""The commands by heading of `accord --help`, in the order of use. Each command has its module and
+a description."""
 
 SECTIONS: Final = {
     title: {name: about for name, (_, about) in section.items()}
@@ -94,12 +94,12 @@ SECTIONS: Final = {
 }
 COMMANDS: Final = {name: about for section in SECTIONS.values() for name, about in section.items()}
 MODULES: Final = {name: module for each in _TABLE.values() for name, (module, _) in each.items()}
-"""The module of `accord.cli` that each command is in."""
+"""The module of `accord.cli` that implements each command."""
 GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " in name))
 """The first words of two-word commands."""
 
 _FORMER: Final = {"agents migration": "agent migration"}
-"""Command names of earlier releases, which scripts may still use."""
+"""The current names of commands by the names of earlier releases, which scripts may still use."""
 _NAMES_ELSEWHERE: Final = {
     **dict.fromkeys(("start", "run", "up", "init", "server", "web", "setup"), "serve"),
     **dict.fromkeys(("status", "check", "health", "diagnose"), "doctor"),
@@ -108,11 +108,11 @@ _NAMES_ELSEWHERE: Final = {
     "help": "--help",
     "version": "--version",
 }
-"""Names that other programs use for our commands."""
+"""Command names of other programs, with the words of `accord` to suggest instead."""
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the command that the arguments begin with, or None, and the remaining arguments."""
+    """Return the command at the start of the arguments, or None, and the other arguments."""
     for length in (1, 2):
         words = " ".join(arguments[:length])
         name = _FORMER.get(words, words)
@@ -122,12 +122,12 @@ def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def in_group(group: str) -> list[str]:
-    """Return the commands that begin with the word `group`."""
+    """Return the two-word commands that begin with the word `group`."""
     return [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 
 def similar_commands(words: Sequence[str]) -> list[str]:
-    """Return the commands that are close to these words, which are no command."""
+    """Return the commands to suggest for words that name no command."""
     from difflib import get_close_matches
 
     first, typed = words[0], " ".join(words[:2])
@@ -167,7 +167,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` with a message of one line."""
+    """An argument parser whose errors raise `UsageError`, with a message of one line."""
 
     def __init__(self, prog: str, **options: str) -> None:
         super().__init__(
@@ -180,7 +180,11 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="show this help and exit")
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Add an argument. Choices match without regard to letter case, as in operations."""
+        """Add an argument or flag.
+
+        Choices match without regard to letter case, spaces, underscores and hyphens, as in
+        operations.
+        """
         choices = options.get("choices")
         if choices is not None and "type" not in options:
             options["type"] = lambda word: _matching_choice(word, tuple(choices))
@@ -188,14 +192,14 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def actions(self) -> Sequence[argparse.Action]:
-        """All arguments and flags."""
+        """All arguments and flags of the parser."""
         return self._actions
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, advice=self._flag_advice(message))
 
     def _flag_advice(self, message: str) -> str | None:
-        """Return advice for an unknown flag: the closest known flag."""
+        """Suggest the closest known flag if the error is about an unknown one."""
         from difflib import get_close_matches
 
         if not message.startswith(UNKNOWN):
@@ -222,7 +226,7 @@ def _matching_choice(word: str, choices: tuple[str, ...]) -> str:
 
 
 def top_parser() -> Parser:
-    """Return the parser of `accord` itself, used only where no command is named."""
+    """Return the parser of `accord` itself, for a command line without a command."""
     commands = "\n\n".join(f"{title}:\n{_listed(section)}" for title, section in SECTIONS.items())
     parser = Parser(
         "accord",
@@ -236,7 +240,7 @@ def top_parser() -> Parser:
 
 
 def group_parser(group: str) -> Parser:
-    """Return the parser of the first word of a group, used where no second word is named."""
+    """Return the parser for the first word of two-word commands, given without a second."""
     parser = Parser(
         f"accord {group}",
         usage=f"accord {group} COMMAND …",

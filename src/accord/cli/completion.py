@@ -1,6 +1,6 @@
-"""`accord completion`: a script that makes a shell complete the command line of `accord`.
+"""`accord completion`: print a script that completes command lines of `accord` in a shell.
 
-The scripts are written from the argparse trees, so that no flag is forgotten.
+The scripts are generated from the argparse trees, so they contain every flag.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Flag(Struct, frozen=True):
     names: tuple[str, ...]
     help: str
     value: str | None = None
-    """The name of its value; None for a flag without one."""
+    """The name of the flag's value in the help; None for a flag without a value."""
     choices: tuple[str, ...] = ()
 
     @property
@@ -54,7 +54,7 @@ class CommandWord(Struct, frozen=True):
     """A command, its flags and the choices of its first argument."""
 
     name: str
-    """Its last word: `lint` of `openrpc lint`."""
+    """The last word of the command: `lint` for `openrpc lint`."""
     help: str
     flags: tuple[Flag, ...]
     first: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class CommandWord(Struct, frozen=True):
 
 
 class GroupWord(Struct, frozen=True):
-    """Commands that begin with the same word."""
+    """The first word of two-word commands, with those commands."""
 
     name: str
     commands: tuple[CommandWord, ...]
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _words() -> list[CommandWord | GroupWord]:
-    """Return the words that a command line can begin with."""
+    """Return the first words of all commands, each with what may follow the word."""
     found: dict[str, CommandWord | GroupWord] = {}
     for name in ALL_COMMANDS:
         word = name.split()[0]
@@ -141,7 +141,10 @@ def _bash() -> Iterator[str]:
 
 
 def _bash_case(place: int, words: Sequence[CommandWord | GroupWord]) -> Iterator[str]:
-    """Suggest what follows the word at `place`, which is one of `words`."""
+    """Yield the bash code that completes what follows the word at index `place`.
+
+    `words` are the commands and groups that may stand at this index.
+    """
     yield f"case ${{COMP_WORDS[{place}]}} in"
     for word in words:
         yield f"{word.name})"
@@ -206,7 +209,7 @@ def _zsh() -> Iterator[str]:
 
 
 def _zsh_words(words: Sequence[CommandWord | GroupWord], flags: tuple[Flag, ...]) -> Iterator[str]:
-    """Suggest `words` and flags, and what follows each word."""
+    """Yield the zsh code that completes `words`, `flags` and what follows each word."""
     yield "if (( CURRENT == 2 )); then"
     yield "    local -a commands=("
     for word in words:
@@ -318,7 +321,7 @@ def _fish_flag(condition: str, flag: Flag) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Quote `text` for all three shells. It must not contain a backslash, for fish."""
+    """Quote `text` for bash, zsh and fish. For fish, it must not contain a backslash."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

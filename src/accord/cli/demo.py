@@ -208,7 +208,7 @@ _READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {
 
 
 def add_limit_flags(parser: argparse.ArgumentParser) -> None:
-    """Add a flag for each field of `Limits` and `ServerLimits`, with its docstring as help."""
+    """Add a flag for each field of `Limits` and `ServerLimits`; field docs are the help."""
     for title, struct in _GROUPS.items():
         group = parser.add_argument_group(title)
         explained = _docstrings(struct)
@@ -224,7 +224,7 @@ def add_limit_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
-    """Return the limits that the flags give, with defaults for the others."""
+    """Return the limits given by flags, with the default of every limit without a flag."""
     values = vars(arguments)
     connection, server = (
         struct(
@@ -244,7 +244,7 @@ def _help(explanation: str, field: FieldInfo) -> str:
 
 
 def _docstrings(struct: type) -> dict[str, str]:
-    """Return the docstrings below the fields of a struct, by field."""
+    """Return the docs of the fields of a struct, read from its source, by field."""
     [definition] = ast.parse(inspect.getsource(struct)).body
     assert isinstance(definition, ast.ClassDef)
     explained: dict[str, str] = {}
@@ -262,7 +262,7 @@ def _docstrings(struct: type) -> dict[str, str]:
 
 
 LONGEST_SLEEP: Final = 86_400
-"""Seconds; no client needs a day, and timers overflow at some point."""
+"""The longest sleep in seconds: no client needs a day, and timers overflow at some point."""
 
 Number: TypeAlias = int | float
 _NULL: Final = Raw(b"null")
@@ -336,7 +336,10 @@ async def call_back(method: str, context: Context, params: Raw = _NULL) -> Any:
 
 
 def _finite(calculate: Callable[[], Number]) -> Number:
-    """Return a number that JSON can represent. Raises `InvalidParamsError`."""
+    """Return the result of `calculate`.
+
+    Raises `InvalidParamsError` if JSON cannot represent the number.
+    """
     try:
         number = calculate()
     except OverflowError:  # an integer that is too large to be added to a fraction

@@ -1,6 +1,6 @@
-"""Error output of commands: one line with the next step for people, an object for programs.
+"""Error output of commands: one line with advice for people, JSON for programs.
 
-Errors without advice of their own get it from the tables here.
+The tables here have the advice for errors that contain none.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ NOT_FOUND: Final = {
         "accord workflow list --runs shows which there are",
     ),
 }
-"""Advice for "not found", by command: how to list what exists."""
+"""Advice for "not found" errors, by command: how to list the existing objects."""
 CANNOT_REACH: Final = "check that it runs and that the URL is right"
 UNAUTHENTICATED: Final = -32051
 
 
 class ErrorReport(Struct, frozen=True, omit_defaults=True):
-    """An error for programs."""
+    """An error as printed in JSON, for programs."""
 
     code: int | str
-    """A JSON-RPC error code, or a name."""
+    """A JSON-RPC error code, or the name of the error."""
     message: str
     data: Any | UnsetType = UNSET
     advice: str | UnsetType = UNSET
-    """The next step."""
+    """What to do next."""
 
 
 def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
-    """Print what went wrong and what to do next. Return the exit code."""
+    """Print an error with advice on what to do next. Return the exit code."""
     complaint = error_report(error, command)
     if as_json:
         print_json({"error": complaint})
@@ -70,7 +70,7 @@ def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
 
 
 def error_report(error: Exception, command: str | None) -> ErrorReport:
-    """Return the report of any exception."""
+    """Return an exception as an `ErrorReport`, with advice that fits the command."""
     if extra := missing_extra(error):
         program = f"accord {command}" if command else "accord"
         message = f"{program} needs the extra {extra}: {missing_module(error)} is not installed"
@@ -103,7 +103,7 @@ def error_report(error: Exception, command: str | None) -> ErrorReport:
 
 
 def _of_call(error: RpcError, command: str) -> ErrorReport:
-    """Return the report of a failed call: the error response, or the transport error."""
+    """Return the report of a failed JSON-RPC call: an error response or transport error."""
     data = UNSET if error.data is None else error.data
     if not isinstance(error, TransportError):
         advice = _sign_in(command) if error.code == UNAUTHENTICATED else UNSET

@@ -1,6 +1,6 @@
-"""Exit codes of `accord`, and the optional dependencies whose absence leads to one.
+"""Exit codes of `accord`, and the extras: optional packages that commands may need.
 
-`accord --help` loads this module: it imports nothing slow, not even msgspec.
+`accord --help` loads this module, so it imports nothing slow, not even msgspec.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ class UsageError(Exception):
     def __init__(self, message: str, *, advice: str | None = None) -> None:
         super().__init__(message)
         self.advice = advice
-        """The next step. None refers to the help of the command, "" is for messages that say it."""
+        """What to do next. None refers to the help of the command; "" adds nothing to the
+        message."""
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of an exception, for scripts."""
+    """Return the exit code for an exception."""
     if isinstance(error, UsageError) or is_about_a_file(error) or is_unavailable(error):
         return WRONG_USAGE
     if isinstance(error, KeyboardInterrupt):
@@ -57,7 +58,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def is_about_a_file(error: BaseException) -> bool:
-    """Return whether the error is about an unusable file or folder: not a fault of accord."""
+    """Return whether the error is an OSError about a file or folder, which is no bug."""
     return isinstance(error, OSError) and error.filename is not None
 
 
@@ -86,11 +87,11 @@ class Extra(NamedTuple):  # `accord --help` loads this module, and does without 
     modules: tuple[str, ...]
     use: str
     is_needed: bool = False
-    """True if `accord serve` needs it."""
+    """True if `accord serve` needs the extra."""
 
     @property
     def is_installed(self) -> bool:
-        """Return whether its modules can be found, without importing them."""
+        """Return whether all packages of the extra can be found, without importing them."""
         return all(find_spec(module) is not None for module in self.modules)
 
 
@@ -112,15 +113,15 @@ POSIX_MODULES: Final = frozenset({"fcntl", "resource"})
 
 
 def missing_extra(error: BaseException) -> str | None:
-    """Return the extra whose module could not be imported, None if the error is another one."""
+    """Return the extra that a failed import needs, None for any other error."""
     module = missing_module(error)
     return next((name for name in EXTRAS if module in EXTRAS[name].modules), None)
 
 
 def missing_module(error: BaseException) -> str:
-    """Return the package that could not be imported; "" if the error is another one.
+    """Return the package that could not be imported; "" for any other error.
 
-    The failed import may be the cause of an error, such as that of a database without its driver.
+    The failed import may also be the cause of `error`, as with a database without its driver.
     """
     for each in (error, error.__cause__):
         if isinstance(each, ModuleNotFoundError) and each.name is not None:
@@ -129,12 +130,12 @@ def missing_module(error: BaseException) -> str:
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return whether an import failed for an extra that is missing, or for the system."""
+    """Return whether an import failed for lack of an extra or of a POSIX system."""
     return missing_extra(error) is not None or needs_posix(error)
 
 
 def needs_posix(error: BaseException) -> bool:
-    """Return whether an import failed because the system is not a POSIX one."""
+    """Return whether an import failed because it needs a POSIX system."""
     return isinstance(error, ModuleNotFoundError) and error.name in POSIX_MODULES
 
 

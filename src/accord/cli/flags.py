@@ -23,7 +23,7 @@ from accord.transports.urls import shown
 
 
 def duration(text: str) -> float | None:
-    """Parse seconds above zero, or None for `none`."""
+    """Parse a number of seconds above 0; `none` gives None."""
     return None if text == "none" else seconds(text, "a number of seconds above 0, or none")
 
 
@@ -48,7 +48,7 @@ def count(text: str, wanted: str = "a number, 0 or more") -> int:
 
 
 def size(text: str) -> int | None:
-    """Parse a number, or None for `unlimited` or 0."""
+    """Parse a number; `unlimited` and 0 give None."""
     return None if text == "unlimited" else count(text, "a number, or unlimited") or None
 
 
@@ -67,7 +67,10 @@ def add_web_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def header(text: str) -> tuple[str, str]:
-    """Parse a header into its name and value. Raises `UsageError`."""
+    """Parse a header into its name and value.
+
+    Raises `UsageError` if the text is not of the form `Name: value`.
+    """
     name, colon, content = text.partition(":")
     if not colon or not name.strip():
         raise UsageError(f"--header {text!r} is not of the form 'Name: value'")
@@ -78,9 +81,9 @@ def header(text: str) -> tuple[str, str]:
 
 
 STREAM_SCHEMES: Final = frozenset({"stdio", "tcp", "tls", "unix"})
-"""Byte streams, which need framing."""
+"""URL schemes of byte streams, in which messages need framing."""
 WEB_SCHEMES: Final = frozenset({"ws", "wss", "http", "https"})
-"""Connections that begin with an HTTP request."""
+"""URL schemes of connections that begin with an HTTP request."""
 SECURE_SCHEMES: Final = frozenset({"tls", "wss", "https"})
 TCP_SCHEMES: Final = frozenset({"tcp", "tls"}) | WEB_SCHEMES
 ALL_SCHEMES: Final = STREAM_SCHEMES | WEB_SCHEMES
@@ -88,7 +91,10 @@ _PLACE: Final = re.compile(r"[\w.-]+:\d{1,5}(/[\w./-]*)?")
 
 
 def read_scheme(url: str | None) -> str:
-    """Return the scheme of a URL that other processes can reach. Raises `UsageError`."""
+    """Return the scheme of a URL of a transport.
+
+    Raises `UsageError` if the URL is missing or malformed, or if its scheme is unknown.
+    """
     if url is None:
         raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
     try:
@@ -105,14 +111,14 @@ def read_scheme(url: str | None) -> str:
 
 
 def _with_scheme(url: str) -> str | None:
-    """Return advice for a HOST:PORT without a scheme."""
+    """Suggest adding a scheme to a text such as HOST:PORT; return None for other texts."""
     if not _PLACE.fullmatch(url):
         return None
     return f"begin it with one, as in tcp://{url} or http://{url}"
 
 
 def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> None:
-    """Raise `UsageError` for a flag that would be ignored."""
+    """Raise `UsageError` for a flag that has no effect with the scheme of the URL."""
     if given and scheme not in fits:
         known = ", ".join(sorted(fits))
         raise UsageError(f"{flag} has no meaning for {scheme} (it is for {known})")
@@ -122,9 +128,9 @@ def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> 
 
 
 def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
-    """Return the TLS context of a client; None to trust what the system trusts.
+    """Return the TLS context of a client; None to use the system's trusted certificates.
 
-    Raises `UsageError`.
+    Raises `UsageError` if the certificates in the file `ca` cannot be used.
     """
     if insecure:
         context = ssl.create_default_context()
@@ -140,9 +146,9 @@ def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
 
 
 def server_tls(cert: Path, key: Path | None) -> ssl.SSLContext:
-    """Return the TLS context of a server; the key may be in the certificate's file.
+    """Return the TLS context of a server; the file `cert` may also contain the key.
 
-    Raises `UsageError`.
+    Raises `UsageError` if a file cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
@@ -168,11 +174,13 @@ _decode_structured = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 
 
 def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | UnsetType:
-    """Return the params that these arguments give, UNSET for none. Raises `UsageError`.
+    """Return the params that command-line arguments give, UNSET if there are no arguments.
 
-    One array or object is the params; otherwise each argument is a value by position, or all are
-    `name=value`. A single `-` reads `read_stdin`. Values that are JSON are sent as written,
-    to the last digit, but without spaces and newlines between their parts; others are strings.
+    A single argument that is a JSON array or object is the params, and a single `-` reads them by
+    `read_stdin`. Otherwise the arguments are values by position, or all of them are `name=value`.
+    Values that are JSON are sent as written, to the last digit, but without spaces and newlines
+    between their parts; other values are strings. Raises `UsageError` for arguments of any other
+    form.
     """
     if not words:
         return UNSET
@@ -194,7 +202,10 @@ def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | 
 
 
 def value(word: str) -> Raw:
-    """Return `word` itself if it is JSON, otherwise as a JSON string."""
+    """Return `word` itself if it is JSON, otherwise `word` as a JSON string.
+
+    Raises `UsageError` if the JSON nests too deep.
+    """
     data = _utf8(word)
     try:
         check_nesting(data)
@@ -206,7 +217,10 @@ def value(word: str) -> Raw:
 
 
 def structured(data: bytes, subject: str) -> Raw:
-    """Return `data`, a JSON array or object. Raises `UsageError` that names `what`."""
+    """Return `data` if it is a JSON array or object, on one line.
+
+    Raises `UsageError` for other data; `subject` names the data in the message.
+    """
     try:
         data.decode()
         check_nesting(data)

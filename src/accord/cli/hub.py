@@ -169,7 +169,7 @@ def _run_import(arguments: argparse.Namespace) -> int:
 
 
 def _importing(progress: Progress) -> Callable[..., Awaitable[ImportReport]]:
-    """Return the function of the operation, with progress."""
+    """Return the function of the import operation, changed to report progress."""
 
     async def function(work: Any, **arguments: Any) -> ImportReport:
         from accord.hub.operations.exchange import import_text
@@ -180,7 +180,7 @@ def _importing(progress: Progress) -> Callable[..., Awaitable[ImportReport]]:
 
 
 def formats() -> list[str]:
-    """Return our own formats and those of plugins."""
+    """Return the names of all import formats, including those of plugins."""
     from accord.entry_points import names_in
 
     return [*OUR_FORMATS, *names_in("accord.importers")]
@@ -218,7 +218,7 @@ def _content(file: str) -> str:
 
 
 def _print_rows(rows: list[ImportRow]) -> None:
-    """Print errors and notes of rows, each text once."""
+    """Print the errors and notes on imported rows, each text once."""
     places_by_text: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):
@@ -298,7 +298,10 @@ def _write_export(export: Export, arguments: argparse.Namespace) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write the file atomically: a reader never sees half of it."""
+    """Write a file atomically: readers see the old content or the new one.
+
+    Raises `UsageError` if the file cannot be written.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
@@ -372,7 +375,10 @@ async def _do(local: Runtime, name: str, arguments: argparse.Namespace) -> int:
 
 
 def _find_operation(registry: Registry, name: str) -> Operation:
-    """Return an operation by its name. Raises `UsageError` with close names."""
+    """Return the operation of this name.
+
+    Raises `UsageError`, with similar names as advice, if there is no such operation.
+    """
     operation = registry.get(name) or registry.get(name.replace("-", "_"))
     if operation is not None:
         return operation

@@ -1,7 +1,7 @@
-"""The installation that a command works on: its settings as flags, and access without a server.
+"""The installation that a command works on: its settings as flags, and local access.
 
-Also the commands that show settings and plugins. Imports stay few: asyncio and the store are loaded
-when a command opens the installation.
+Also the commands that show settings and plugins. There are few imports: asyncio and the store are
+imported when a command opens the installation.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> None:
-    """Add flags for all settings that may have one, or for those named."""
+    """Add a flag for each of the named settings, by default for all that may have one."""
     selected = None if names is None else set(names)
     for each in fields(Settings):
         name = each.name
@@ -62,7 +62,10 @@ def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> Non
 
 
 def settings_from(arguments: argparse.Namespace) -> ResolvedSettings:
-    """Return the settings of the flags, the environment and the file. Raises `UsageError`."""
+    """Return the settings from flags, environment variables and the settings file.
+
+    Raises `UsageError` if a setting is invalid.
+    """
     flags = {
         each.name: value
         for each in fields(Settings)
@@ -85,26 +88,32 @@ WHERE: Final = "accord serve makes one, or say with --data where it is"
 
 
 def existing(arguments: argparse.Namespace) -> Settings:
-    """Return the settings of an installation. Raises `UsageError` where there is none."""
+    """Return the settings of an installation. Raises `UsageError` if it does not exist."""
     settings = settings_from(arguments).settings
     check_there(settings)
     return settings
 
 
 def is_there(settings: Settings) -> bool:
-    """Return whether there may be an installation: with SQLite, whether its file exists."""
+    """Return whether the database of an installation may exist.
+
+    A SQLite file must exist; for any other database nothing is checked.
+    """
     url = settings.database_url
     return not url.startswith("sqlite:") or Path(unquote(urlsplit(url).path)).is_file()
 
 
 def check_there(settings: Settings) -> None:
-    """Raise `UsageError` where there is no installation."""
+    """Raise `UsageError` if the installation does not exist."""
     if not is_there(settings):
         raise UsageError(f"there is no installation in {settings.data}", advice=WHERE)
 
 
 def audit_key(settings: Settings) -> bytes:
-    """Return the key of the audit trail. Raises `UsageError`."""
+    """Return the key of the audit trail.
+
+    Raises `UsageError` if the server key is missing or cannot be used.
+    """
     from accord.app.runtime import AUDIT_PURPOSE, server_key
     from accord.operations.auth.server_key import KEY_FILE, ServerKeyError
 
@@ -122,12 +131,12 @@ def audit_key(settings: Settings) -> bytes:
 
 
 def add_local_flags(parser: Parser, *more: str) -> None:
-    """Add the flags that locate the installation, and those of further settings."""
+    """Add the flags that locate the installation, and flags for the settings `more`."""
     add_setting_flags(parser, ("data", "database", *more))
 
 
 async def all_pages(local: Runtime, operation: str, **arguments: Any) -> list[Any]:
-    """Return all items of an operation that lists, page by page."""
+    """Return all items of a list operation, fetched page by page."""
     found: list[Any] = []
     cursor = None
     while True:
@@ -141,9 +150,9 @@ async def all_pages(local: Runtime, operation: str, **arguments: Any) -> list[An
 def run_local(
     arguments: argparse.Namespace, use: Callable[[Runtime], Awaitable[int]], *, new: bool = False
 ) -> int:
-    """Open the installation and run `use` with it. Return its exit code.
+    """Open the installation, run `use` with it, and return the exit code of `use`.
 
-    Where there is no installation, `new` creates one; otherwise that is wrong usage, because a
+    If there is no installation, `new` creates one. Without `new`, `UsageError` is raised, because a
     mistyped folder must not become a second installation.
     """
     import asyncio
@@ -176,7 +185,7 @@ def run_local(
 
 
 def add_as_flag(parser: Parser) -> None:
-    """Add the flag that names the caller."""
+    """Add the flag `--as`, which names the user that operations run as."""
     parser.add_argument(
         "--as",
         dest="person",
@@ -186,9 +195,10 @@ def add_as_flag(parser: Parser) -> None:
 
 
 async def caller_named(local: Runtime, name: str | None) -> Caller:
-    """Return a caller with every right who acts as this person.
+    """Return a caller with all rights who acts as the user `name`.
 
-    Raises UsageError where there is no person at all, and ServiceError.
+    Without a name, the first administrator is used. Raises UsageError if there is no administrator,
+    and ServiceError if there is no user of this name.
     """
     from accord.operations.auth.storage import FIRST_ADMINISTRATOR
     from accord.operations.context import LOCAL, new_correlation_id
@@ -208,7 +218,7 @@ async def caller_named(local: Runtime, name: str | None) -> Caller:
 
 
 async def run_as(local: Runtime, caller: Caller, operation: str, **arguments: Any) -> Outcome:
-    """Run an operation as `caller`. Raises ServiceError."""
+    """Run an operation as `caller`. Raises ServiceError if the operation fails."""
     from accord.operations.arguments import convert
 
     found = local.runner.registry[operation]
@@ -251,7 +261,7 @@ def _run_config(arguments: argparse.Namespace) -> int:
 
 
 def _written(value: object) -> str:
-    """Return the value as the settings file would have it."""
+    """Return a value as it is written in the settings file."""
     return msgspec.json.encode(value).decode()
 
 

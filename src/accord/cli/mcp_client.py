@@ -85,7 +85,7 @@ def add_target(parser: Parser) -> None:
 
 
 def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]]) -> int:
-    """Connect to the server and run `use`. Return its exit code."""
+    """Connect to the MCP server, run `use` with the client, and return its exit code."""
     level = logging.DEBUG if arguments.debug else logging.CRITICAL
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     client = _client(arguments)
@@ -123,7 +123,10 @@ def _client(arguments: argparse.Namespace) -> Client:
 
 
 def read_target(text: str | None) -> str | list[str]:
-    """Return the URL or the command to connect to. Raises `UsageError`."""
+    """Return the URL of an MCP server, or the command that starts one.
+
+    Raises `UsageError` if the text is empty or is no valid URL, command or Python file.
+    """
     if not text:
         raise UsageError("a TARGET is missing: a URL, a command or a Python file")
     if "://" in text.split(maxsplit=1)[0]:
@@ -265,22 +268,22 @@ class _Page(Struct, frozen=True):
 
 
 class ComponentKind(Struct, frozen=True):
-    """A kind of component that servers list."""
+    """A kind of MCP component: tools, resources, resource templates or prompts."""
 
     name: str
-    """The word for people."""
+    """The name in the output."""
     member: str
-    """The member of the list's result."""
+    """The member of a list result that contains the components."""
     method: str
     feature: str
-    """The capability that servers declare for it."""
+    """The capability by which servers declare that they have such components."""
     show: Callable[[Raw], str]
 
 
 async def catalogue(client: Client, kinds: list[ComponentKind]) -> dict[str, list[Raw]]:
     """Return the components of these kinds, exactly as the server sends them.
 
-    Kinds that the server does not declare are empty.
+    The list of a kind is empty if the server does not declare the capability for it.
     """
     found = {}
     for kind in kinds:
@@ -303,7 +306,7 @@ async def _listed(client: Client, kind: ComponentKind) -> list[Raw]:
 
 
 def shown_items(found: dict[str, list[Raw]]) -> Iterator[str]:
-    """Return the lines of a catalogue for people."""
+    """Yield the lines that show the components of a server to people."""
     for kind in KINDS.values():
         items = found.get(kind.member)
         if items:
@@ -397,7 +400,10 @@ def _run_call(arguments: argparse.Namespace) -> int:
 
 
 def read_arguments(words: list[str]) -> Raw | UnsetType:
-    """Return the arguments of a tool as a JSON object. Raises `UsageError`."""
+    """Return the arguments of a tool as a JSON object.
+
+    Raises `UsageError` if they are neither NAME=VALUE nor one JSON object.
+    """
     params = read_params(words, sys.stdin.buffer.read)
     if params is not UNSET and not bytes(params).startswith(b"{"):
         raise UsageError("arguments have names: write them as NAME=VALUE, or as one JSON object")
@@ -428,7 +434,7 @@ def _print_result(result: ToolResult[Raw]) -> None:
 
 
 def _repeats(result: ToolResult[Raw], structured: bytes) -> bool:
-    """Return whether the text only repeats the structured content as JSON."""
+    """Return whether a tool's text only repeats its structured content as JSON."""
     match result.content:
         case [TextContent(text=text)] if text.lstrip().startswith(("{", "[")):
             return _same(text.encode(), structured)
@@ -529,7 +535,10 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
 
 
 def _prompt_arguments(words: list[str]) -> dict[str, str] | None:
-    """Return the arguments of a prompt. They are strings, even those that look like numbers."""
+    """Return the arguments of a prompt as strings, even those that look like numbers.
+
+    Raises `UsageError` if they are neither NAME=VALUE nor one JSON object of strings.
+    """
     if not words:
         return None
     if len(words) == 1 and words[0].lstrip().startswith("{"):
@@ -573,12 +582,12 @@ def shown_resource(contents: ResourceContents) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Return text of several lines with its other control characters escaped."""
+    """Return text with its control characters escaped, except for newlines and tabs."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def decoded(blob: str) -> bytes | None:
-    """Return the bytes of a blob, None if it is not base64."""
+    """Return the decoded bytes of a blob, None if the blob is not base64."""
     try:
         return b64decode(blob, validate=True)
     except (Base64Error, ValueError):

@@ -1,4 +1,4 @@
-"""`accord mcp run` and `accord mcp install`: serve MCP servers, add them to settings."""
+"""`accord mcp run` and `accord mcp install`: serve an MCP server, add one to a client."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from accord.transports.stdio import StandardStreams
 
 
 ACCORD: Final = (sys.executable, "-m", "accord")
-"""This program, as a command."""
+"""The command that runs `accord` with this Python."""
 _UNNAMED: Final = "accord_mcp_file"
-"""The module name of a file whose own name is taken."""
+"""The module name of a server's file if another module has the name of the file."""
 
 
 class ServerFile(Struct, frozen=True):
-    """A Python file, and the name of the server in it, or ""."""
+    """A Python file, and the name of the MCP server in it, empty if none was given."""
 
     path: Path
     name: str = ""
 
     @staticmethod
     def read(text: str | None) -> ServerFile:
-        """Parse FILE or FILE:NAME. Raises `UsageError`."""
+        """Parse FILE or FILE:NAME. Raises `UsageError` if there is no such file."""
         if not text:
             raise UsageError("a FILE is missing, such as server.py or server.py:NAME")
         file, colon, name = text.rpartition(":")
@@ -70,7 +70,11 @@ class ServerFile(Struct, frozen=True):
 
 
 def load_server(file: ServerFile) -> Server:
-    """Run a file as a module and return its server. Raises `UsageError`."""
+    """Run a file as a module and return its MCP server.
+
+    Raises `UsageError` if the file cannot be run, if it has no such server, or if it has several
+    servers and no name was given.
+    """
     module = _run_file(file.path)
     shown = file.path.name
     if file.name:
@@ -90,9 +94,9 @@ def load_server(file: ServerFile) -> Server:
 
 @contextmanager
 def messages_only() -> Iterator[None]:
-    """Keep stdin and stdout for messages while a file runs, which may print or read anything.
+    """Keep stdin and stdout for MCP messages while a server's file is run in the block.
 
-    Raises `ConnectError` where they are closed.
+    The file may print or read anything. Raises `ConnectError` if stdin or stdout is closed.
     """
     streams = StandardStreams()
     os.close(streams.reading)
@@ -139,7 +143,10 @@ def _server_named(module: ModuleType, name: str, shown: str) -> Server:
 
 
 def _servers(module: ModuleType) -> dict[str, Server]:
-    """Return the servers among the variables of a module, each by its first name."""
+    """Return the servers among the variables of a module, by name.
+
+    A server with several names is listed once, under the first of them.
+    """
     found: dict[str, Server] = {}
     for name, value in vars(module).items():
         if isinstance(value, Server) and not any(value is each for each in found.values()):
@@ -249,7 +256,11 @@ def _serve(server: Server, url: str, store: str | None, arguments: argparse.Name
 
 @contextmanager
 def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
-    """Yield the URL of the store that processes share, None for a single process."""
+    """Yield the URL of the store for state that worker processes share.
+
+    That is `--store`, or a temporary SQLite file. It is None for a single process without
+    `--store`.
+    """
     if arguments.store is not None:
         _try_store(arguments.store)
         yield arguments.store
@@ -261,7 +272,10 @@ def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
 
 
 def _try_store(url: str) -> None:
-    """Open and close a store, to fail early. Raises `UsageError`."""
+    """Open and close the store of `--store`, to fail before anything is served.
+
+    Raises `UsageError` if the store cannot be opened.
+    """
 
     async def open_and_close() -> None:
         async with open_store(url):
@@ -290,7 +304,10 @@ def _announce(server: Server, url: str, *, as_json: bool) -> None:
 
 
 def _http_url(place: str) -> str:
-    """Return the URL of HOST:PORT/PATH. Raises `UsageError`."""
+    """Return the URL for the value HOST:PORT/PATH of `--http`.
+
+    Raises `UsageError` for a value of another form.
+    """
     url = place if "://" in place else f"http://{place}"
     try:
         parts = urlsplit(url)
@@ -445,7 +462,10 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _server_name(chosen: str | None, own: str) -> str:
-    """Return a server name that all clients accept."""
+    """Return a server name that all MCP clients accept.
+
+    Raises `UsageError` if the name chosen by the user is not such a name.
+    """
     if chosen is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
     if not _NAME.fullmatch(chosen):
@@ -457,10 +477,10 @@ def _server_name(chosen: str | None, own: str) -> str:
 
 
 class SettingsFile:
-    """A settings file of another program, which gets one more entry in one of its tables.
+    """The settings file of an MCP client, to which an entry for a server is added.
 
-    Everything else in the file stays as it is, to the last digit; a file that cannot be parsed is
-    not touched. The file is replaced as a whole, after a copy was made. It need not exist.
+    All other content of the file is kept, to the last digit; a file that cannot be parsed is not
+    changed. A copy is made before the file is replaced as a whole. The file need not exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -480,7 +500,7 @@ class SettingsFile:
     def entry(self, table: str, name: str) -> Any:
         """Return the entry `name` of a table, None if there is none.
 
-        Raises `UsageError` for a file that cannot be read.
+        Raises `UsageError` for a file that cannot be parsed.
         """
         if self._is_toml:
             return self._toml().get(table, {}).get(name)
@@ -488,7 +508,7 @@ class SettingsFile:
         return msgspec.json.decode(entries[name]) if name in entries else None
 
     def entries(self, table: str) -> dict[str, Any]:
-        """Return all entries of a table. Raises `UsageError` for a file that cannot be read."""
+        """Return all entries of a table. Raises `UsageError` for a file that cannot be parsed."""
         if self._is_toml:
             found = self._toml().get(table, {})
             return found if isinstance(found, dict) else {}
@@ -498,13 +518,13 @@ class SettingsFile:
     def put(self, table: str, name: str, entry: dict[str, Any]) -> Path | None:
         """Write the file with this entry in the table.
 
-        Return the path of the copy of the former file, None if there was none.
+        Return the path of the backup copy, None if the file did not exist before.
         """
         text = self._with_toml(table, name, entry) if self._is_toml else None
         return self._replace(text or self._with_json(table, name, entry))
 
     def written(self, table: str, name: str, entry: dict[str, Any]) -> str:
-        """Return the entry in the file's format."""
+        """Return the entry as text in the format of the file, JSON or TOML."""
         if self._is_toml:
             return toml_entry(table, name, entry).strip()
         return json_entry(table, name, entry).strip()

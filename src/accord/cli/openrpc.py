@@ -1,6 +1,6 @@
 """`accord openrpc`: lint a document, print one, and generate a client from one.
 
-What only one of the commands needs is imported when that command runs.
+Modules that only one of the commands needs are imported when that command runs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ the URL of a server, which is asked by rpc.discover (any URL that accord call ta
 
 
 def add_source(parser: Parser) -> None:
-    """Add the argument DOC, and the flags for getting it."""
+    """Add the argument DOC, and the flags for fetching the document from a server."""
     add = parser.add_argument
     add("document", metavar="DOC", nargs="?", help="where the OpenRPC document is")
     add_web_flags(parser)
@@ -74,7 +74,11 @@ def add_source(parser: Parser) -> None:
 
 
 def read_source(arguments: argparse.Namespace) -> Any:
-    """Return the decoded document. Raises `UsageError` or `TransportError`."""
+    """Return the decoded OpenRPC document.
+
+    Raises `UsageError` if the document cannot be read or decoded, and `TransportError` if its
+    server cannot be reached.
+    """
     source: str | None = arguments.document
     if source is None:
         raise UsageError("a DOC is missing: a file, - for stdin, or a URL")
@@ -112,7 +116,7 @@ def _read_bytes(source: str, arguments: argparse.Namespace) -> bytes:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A handler that refuses redirects: headers may hold a token for this server only."""
+    """A handler that refuses redirects: headers may contain a token for one server only."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -249,7 +253,10 @@ def _run_document(arguments: argparse.Namespace) -> int:
 
 
 def _load_target(target: str | None) -> Any:
-    """Import MODULE:ATTRIBUTE. Raises `UsageError` if that fails."""
+    """Import the object MODULE:ATTRIBUTE; of a function, return the result.
+
+    Raises `UsageError` if there is no such module or attribute.
+    """
     module_name, colon, path = (target or "").partition(":")
     if not module_name or not colon or not path:
         raise UsageError("say what to describe as MODULE:ATTRIBUTE, such as service:app")
@@ -292,7 +299,7 @@ def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _mounted(app: Any) -> Api | None:
-    """Return the first `Api` that an application has mounted."""
+    """Return the first `Api` mounted in an ASGI application, None if there is none."""
     from accord.openrpc.api import Api
 
     mounts = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
@@ -374,7 +381,7 @@ def _client_source(language: str, arguments: argparse.Namespace) -> str:
 
 
 def _client_command(language: str, arguments: argparse.Namespace) -> str:
-    """Return the command that generates the same client, wherever it is written to."""
+    """Return the command that generates the same client, without the output file."""
     flags = [flag for flag in ("sync", "flat") if getattr(arguments, flag)]
     words = ["accord", "openrpc", "client", "--lang", language, *(f"--{flag}" for flag in flags)]
     return shlex.join([*words, shown(arguments.document)])

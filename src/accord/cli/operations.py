@@ -1,7 +1,7 @@
 """Commands generated from operations: each runs one operation and prints its result.
 
-An entry of `OPERATIONS` is a command: its operation, its arguments and flags with the parameters
-that they set, and the output for people. With --json the result is printed as it is.
+An entry of `OPERATIONS` defines a command: its operation, its arguments and flags with the
+parameters that they set, and the output for people. With --json the result is printed as JSON.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class Argument(NamedTuple):
     """An argument or flag of a command, and the parameter of the operation that it sets."""
 
     parameter: str
-    """Empty where it is for `more_arguments`."""
+    """The name of the parameter; empty if `more_arguments` reads the argument instead."""
     names: tuple[str, ...]
     options: Mapping[str, Any]
-    """Options of `add_argument`."""
+    """Keyword arguments of `add_argument`."""
     is_needed: bool
     convert: Callable[[Any], Any]
 
     @property
     def destination(self) -> str:
-        """The attribute of the parsed arguments that has its value."""
+        """The attribute of the parsed command line that contains the value."""
         return self.names[0].lstrip("-").replace("-", "_")
 
 
@@ -63,7 +63,11 @@ def _argument(
     convert: Callable[[Any], Any] = lambda value: value,
     **options: Any,
 ) -> Argument:
-    """Describe an argument. Positional ones are optional for argparse: `needs` says it better."""
+    """Describe an argument of a command.
+
+    argparse treats positional arguments as optional, so that `OperationCommand.needs` is the error
+    message if one is missing.
+    """
     if not names[0].startswith("-"):
         options["nargs"] = "?"
     return Argument(parameter, names, options, needed, convert)
@@ -77,21 +81,23 @@ class OperationCommand(Struct, frozen=True, kw_only=True):
     description: str
     arguments: tuple[Argument, ...] = ()
     needs: str = ""
-    """The error where a needed argument is missing."""
+    """The error message if a required argument is missing."""
     more_arguments: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: {}
-    """Parameters that depend on several flags. Raises `UsageError`."""
+    """Returns the parameters that depend on several flags. Raises `UsageError` if the flags
+    contradict each other."""
     columns: Mapping[str, Cell] | None = None
-    """The table of a list, by heading; such an operation is asked for all its pages."""
+    """The columns of a list, by heading; all pages of the list are fetched. None if the result is
+    no list."""
     line: Callable[[Any, Mapping[str, Any]], str] = lambda *_: ""
-    """The output for people of an operation that does not list: of its result and arguments."""
+    """Returns the output for people, from the result and the arguments; not used for lists."""
     json_by: str = ""
-    """The operation of a run whose result `--json` prints instead."""
+    """An operation that takes the id of the run; `--json` prints its result instead."""
     settings: tuple[str, ...] = ()
-    """Settings that the command has as flags, beside those that say where the installation is."""
+    """Settings that the command has as flags, besides those that locate the installation."""
     is_new: bool = False
     """True if the command creates an installation where there is none."""
     has_person: bool = False
-    """True if the operation runs as a person, whom `--as` names."""
+    """True if the operation runs as the user that `--as` names."""
 
 
 def _command(spec: OperationCommand) -> Command:
@@ -128,7 +134,10 @@ def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
 
 
 def _operation_arguments(spec: OperationCommand, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of the operation. Raises `UsageError`."""
+    """Return the arguments of the operation.
+
+    Raises `UsageError` if a required argument is missing.
+    """
     values = [(each, getattr(arguments, each.destination)) for each in spec.arguments]
     if any(each.is_needed and value is None for each, value in values):
         raise UsageError(spec.needs)
@@ -188,7 +197,10 @@ def _days(text: str) -> int:
 
 
 def _read_password(_: object = None) -> str:
-    """Return the first line of stdin. Raises `UsageError` where there is none."""
+    """Return a password, the first line of stdin.
+
+    Raises `UsageError` if the line is empty or not UTF-8.
+    """
     line = sys.stdin.buffer.readline(4096)
     try:
         password = line.decode().rstrip("\r\n")
@@ -200,7 +212,10 @@ def _read_password(_: object = None) -> str:
 
 
 def _agent_auth(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how an agent is shown a secret. Raises `UsageError`."""
+    """Return the parameter `auth` of an agent: the secret for calls to it, if any.
+
+    Raises `UsageError` if both --bearer and --api-key are given.
+    """
     if arguments.bearer and arguments.api_key:
         raise UsageError("either --bearer or --api-key")
     if arguments.bearer:
@@ -441,7 +456,7 @@ examples:
         has_person=True,
     ),
 }
-"""The commands that run one operation: a new one is an entry here and a line in
+"""The commands that run one operation. A new command needs an entry here and a line in
 `accord.cli.commands`."""
 
 

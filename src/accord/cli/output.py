@@ -1,6 +1,6 @@
 """Output of commands: JSON, tables and progress, for people and for programs.
 
-What other ends send is shown without its control characters: it must not drive the terminal.
+Control characters in text from other programs are escaped, so that it cannot control the terminal.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _CONTROLS_IN_JSON: Final = {code: shown for code, shown in _CONTROLS.items() if 
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Return whether to colour output to `stream` (https://no-color.org)."""
+    """Return whether to colour output to `stream`, following https://no-color.org."""
     is_allowed = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return is_allowed and stream.isatty()
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """Return `text` in a style, if `stream` shows styles."""
+    """Return `text` in a style if `stream` shows colours, else unchanged."""
     return f"{_STYLES[style]}{text}{_RESET}" if has_colour(stream) else text
 
 
@@ -60,7 +60,7 @@ def printable(text: str) -> str:
 
 
 def pretty(raw: bytes, stream: TextIO) -> str:
-    """Return JSON for people: indented, coloured if `stream` shows it, numbers as sent."""
+    """Return JSON for people: indented, with numbers as sent, coloured if possible."""
     text = msgspec.json.format(raw, indent=2).decode().translate(_CONTROLS_IN_JSON)
     if not has_colour(stream):
         return text
@@ -86,9 +86,9 @@ def print_error_line(text: str) -> None:
 
 
 def complain(error: Exception | str) -> None:
-    """Print an error on stderr, in one line with the next step.
+    """Print an error in one line on stderr, with the advice of a transport error.
 
-    A second line has the data of an error that the other end sent.
+    A second line has the data of an error that the peer sent.
     """
     label = paint("error", "error", sys.stderr)
     if isinstance(error, TransportError):
@@ -107,7 +107,7 @@ def describe(error: RpcError) -> str:
 
 
 def error_object(error: RpcError) -> ErrorObject:
-    """Return a JSON-RPC error object. Transport errors have advice as their data."""
+    """Return an error as a JSON-RPC error object; of a transport error, add the advice."""
     data = error.data
     if data is None and isinstance(error, TransportError):
         data = {
@@ -130,7 +130,7 @@ def _sentence(text: str) -> str:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a line for each row, below a line with the names of the columns."""
+    """Print a table: a line with the column names, and a line for each row."""
     lines = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -142,20 +142,20 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 REDRAWN_AFTER: Final = 0.1
-"""Seconds between two updates of a bar."""
+"""Seconds between two updates of a progress bar."""
 TOLD_AFTER: Final = 5.0
-"""Seconds before the first line and between two lines, without a terminal."""
+"""Seconds before the first progress line and between two lines, if stderr is no terminal."""
 BAR: Final = 24
 NARROW: Final = 72
-"""A terminal with fewer columns has no bar."""
+"""Terminals with fewer columns show progress without a bar."""
 _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
     """Progress of long work: a bar on a terminal, elsewhere a line every few seconds.
 
-    The work calls `progress(done, total)`, with the total if it is known. The bar is removed when
-    the block ends. With --json or --quiet nothing is shown.
+    The work calls `progress(done, total)`; `total` may be None. The bar is removed at the end of
+    the `with` block. With --json or --quiet nothing is shown.
     """
 
     def __init__(
@@ -210,13 +210,13 @@ def add_quiet_flag(parser: Parser) -> None:
 
 
 def progress_of(arguments: argparse.Namespace, doing: str, unit: str) -> Progress:
-    """Return the progress of a command, quiet if its flags say so."""
+    """Return the progress output of a command; --quiet or --json make it silent."""
     quiet = arguments.quiet or arguments.json
     return Progress(printable(doing), unit, stream=sys.stderr, quiet=quiet)
 
 
 def progress_text(unit: str, done: int, total: int | None, seconds: float) -> str:
-    """Return the count, the rate and, if the total is known, the remaining time."""
+    """Describe progress: the count, the rate and, if the total is known, the time left."""
     of = f" of {total:,}" if total is not None else ""
     text = f"{done:,}{of} {unit}"
     if done <= 0 or seconds <= 0:

@@ -135,11 +135,12 @@ FIRST_RUN_FILE: Final = "first-run.txt"
 
 
 class Announcement:
-    """The output of `accord serve` once it is ready, with the first credentials of an installation.
+    """The ready message of `accord serve`, with the first credentials.
 
-    They are known to nobody else and cannot be shown again, so they must survive a failed start:
-    the start runs inside this block. On a terminal they are printed, otherwise written to a file
-    that only its owner can read.
+    The password and token of the first administrator cannot be shown again, so they must survive a
+    failed start: the server starts inside the `with` block. The credentials are printed on a
+    terminal. Without a terminal or after a failed start they are written to a file that only its
+    owner can read.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class Announcement:
         rest: str,
         mcp: str,
     ) -> None:
-        """Remember what to announce; `rest` and `mcp` are the paths of those interfaces."""
+        """Prepare the message; `rest` and `mcp` are the paths of the REST and MCP interfaces."""
         self._settings = settings
         self._first = first
         self._as_json = as_json
@@ -169,7 +170,7 @@ class Announcement:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Write the credentials to a file if nothing was announced."""
+        """Write the credentials to a file if the message was not printed."""
         if self._first is None or self._is_made:
             return
         url = self._settings.public_url.rstrip("/") or self._settings.place
@@ -267,7 +268,10 @@ def configure_part(parser: Parser, *more: str) -> None:
 
 
 def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"]) -> int:
-    """Run an executor or a bridge until it is stopped. Raises `UsageError`."""
+    """Run an executor or a bridge until it is stopped.
+
+    Raises `UsageError` if it cannot start.
+    """
     from accord.app.system import StartError, open_subsystem
     from accord.operations.auth.server_key import ServerKeyError
     from accord.operations.logs import configure_logging

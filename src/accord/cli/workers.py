@@ -36,9 +36,9 @@ log = logging.getLogger("accord.cli")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 STEADY_SECONDS: Final = 10.0
-"""A worker that ran this long is replaced at once."""
+"""Workers that ran for this many seconds are replaced at once."""
 DELAYS: Final = (0.5, 30.0)
-"""The first and the longest delay after two early ends, in seconds."""
+"""The delay in seconds after two early ends of a worker, and the longest delay."""
 
 
 class ListeningServer(Protocol):
@@ -52,7 +52,8 @@ class ListeningServer(Protocol):
 
 OnListen: TypeAlias = Callable[[ListeningServer], None]
 ServeOne: TypeAlias = Callable[[str, int, OnListen], None]
-"""Serves a URL as the worker with a number until told to stop; calls back once it listens."""
+"""A function that serves a URL as the worker of a number until it is stopped, and calls its third
+argument once the server listens."""
 
 
 class _ListenReport(Struct, tag=True):
@@ -68,7 +69,7 @@ _decode_report = msgspec.json.Decoder(_ListenReport | _FailureReport).decode
 
 
 def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[str], None]) -> int:
-    """Serve `url` by `count` processes until told to stop. Return the exit code.
+    """Serve `url` by `count` processes until a signal stops them. Return the exit code.
 
     Raises `ConnectError` if one of the first processes cannot listen.
     """
@@ -91,14 +92,14 @@ def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[s
 class _Child(Struct, frozen=True):
     number: int
     report: int
-    """The pipe that it reports on."""
+    """The file descriptor of the pipe on which the child reports."""
     started: float
     early_ends: int
-    """The number of consecutive early ends of workers with its number."""
+    """The number of consecutive early ends of workers with this number."""
 
 
 class _Workers:
-    """The children of this process."""
+    """The worker processes of a parent process."""
 
     def __init__(self, serve: Callable[[int, OnListen], None]) -> None:
         self._serve = serve
@@ -111,7 +112,7 @@ class _Workers:
         return list(self._children)
 
     def start(self, number: int, *, early_ends: int = 0) -> int | None:
-        """Start a child and return its process id, None once stopping."""
+        """Start a worker and return its process id; return None after `stop`."""
         # A signal between the fork and the entry in `_children` would miss the new child.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
@@ -130,7 +131,7 @@ class _Workers:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def wait_until_listening(self, pid: int) -> str:
-        """Return the URL at which a child listens. Raises `ConnectError` if it does not."""
+        """Wait until a child listens and return its URL. Raises `ConnectError` if it cannot."""
         with os.fdopen(self._children[pid].report, "rb") as pipe:
             data = pipe.read()  # until the child closes its end, at the latest by ending
         if not data:
@@ -141,7 +142,7 @@ class _Workers:
         return report.url
 
     def stop(self) -> None:
-        """Let every child finish its work; the second time, kill them."""
+        """Let all children finish their work and end; kill them if called a second time."""
         if not self._stopping:
             self._stopping = True
             os.close(self._held)
@@ -150,7 +151,7 @@ class _Workers:
             os.kill(pid, signal.SIGKILL)
 
     def watch(self) -> int:
-        """Replace children that end, until all were told to stop and have ended.
+        """Replace children that end, until `stop` was called and all have ended.
 
         Return the first exit code that is not 0, otherwise 0.
         """
@@ -195,7 +196,7 @@ class _Workers:
 
 
 def _delay(early_ends: int) -> float:
-    """Return the seconds to wait after so many early ends, doubled each time."""
+    """Return the delay in seconds before a worker is replaced, doubled by each early end."""
     first, most = DELAYS
     return 0.0 if early_ends < 2 else float(min(first * 2 ** min(early_ends - 2, 10), most))
 
@@ -208,7 +209,7 @@ def _exit_code(status: int) -> int:
 def _run_child(
     serve: Callable[[int, OnListen], None], number: int, report: int, lifeline: int
 ) -> NoReturn:
-    """Run a child to its end: it must not run its parent's cleanup."""
+    """Serve in a forked child, then exit without running the parent's cleanup."""
     code = exits.BUG
     try:
         os.setpgid(0, 0)  # a terminal's Ctrl-C is for the parent, which ends the lifeline
@@ -258,7 +259,7 @@ def _send(pipe: int, report: _ListenReport | _FailureReport) -> None:
 
 @contextmanager
 def _chosen_port(url: str) -> Iterator[str]:
-    """Yield `url` with a free port in place of port 0, reserved while it is served."""
+    """Yield `url` with a free port in place of port 0, reserved until the block ends."""
     parts = urlsplit(url)
     if not parts.netloc.endswith(":0"):
         yield url
@@ -269,7 +270,10 @@ def _chosen_port(url: str) -> Iterator[str]:
 
 
 def _hold_port(host: str, url: str) -> socket.socket:
-    """Reserve a port by a bound socket that does not listen, so that it gets no connections."""
+    """Reserve a port by a bound socket that does not listen, so that it gets no connections.
+
+    Raises `ConnectError` if no port can be bound.
+    """
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]

@@ -87,7 +87,7 @@ def _run_validate(arguments: argparse.Namespace) -> int:
 
 
 def read_definition_file(name: str) -> bytes:
-    """Read a definition from a file or stdin. Raises `UsageError`."""
+    """Read a definition from a file or stdin. Raises `UsageError` if that fails."""
     if name == "-":
         return sys.stdin.buffer.read()
     try:
@@ -326,7 +326,10 @@ async def _start_run(local: Runtime, start: dict[str, Any], arguments: argparse.
 
 
 def read_input(text: str | None) -> Any:
-    """Return the input that `--input` gives. Raises `UsageError`."""
+    """Return the value of `--input`: JSON, or `@FILE` for JSON in a file.
+
+    Raises `UsageError` if the value is not JSON or the file cannot be read.
+    """
     if text is None:
         return None
     data = _input_file(text[1:]) if text.startswith("@") else text.encode(errors="surrogateescape")
@@ -408,7 +411,7 @@ _EVENTS: Final[Mapping[str, str]] = {
 async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) -> int:
     """Print the events of a run until it has ended. Return the exit code.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no such run.
     """
     from accord.workflows.operations.run_views import shown_event
 
@@ -430,12 +433,12 @@ async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) 
 
 
 async def call(local: Runtime, caller: Caller, operation: str, **arguments: Any) -> Any:
-    """Return the result of an operation that `caller` runs."""
+    """Run an operation as `caller` and return its result."""
     return (await run_as(local, caller, operation, **arguments)).result
 
 
 def _print_approvals(run: Run, printed: set[str]) -> None:
-    """Print the approvals that the run waits for, each once."""
+    """Print the approvals that a run waits for, without those in `printed`."""
     for each in run.approvals:
         if f"{each.key} {each.since}" not in printed:
             printed.add(f"{each.key} {each.since}")
@@ -466,7 +469,7 @@ def _event_line(event: RunEvent) -> str:
 
 
 class _EventDetails(dict[str, Any]):
-    """The details of an event; missing ones are empty."""
+    """The details of an event of a run; a missing detail is an empty text."""
 
     def __missing__(self, key: str) -> str:
         return ""

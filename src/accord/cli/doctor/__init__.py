@@ -1,6 +1,7 @@
 """`accord doctor`: run every check and print the findings.
 
-A check yields findings in the order of output, changes nothing, and does not depend on others.
+A check yields findings in the order of output, changes nothing, and does not depend on other
+checks.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run_checks(arguments: argparse.Namespace) -> dict[str, list[CheckResult]]:
-    """Return the findings of each area, and print each area as soon as it is checked."""
+    """Run all checks and return their findings by area.
+
+    Without --json, the findings of an area are printed as soon as its checks are done.
+    """
     found: dict[str, list[CheckResult]] = {}
     async for area, findings in _areas(arguments):
         found[area] = findings
@@ -102,7 +106,7 @@ async def _of_system(settings: Settings) -> AsyncIterator[tuple[str, list[CheckR
 
 
 def _run_check(look: Callable[[], Iterable[CheckResult]]) -> list[CheckResult]:
-    """Run one check. An unreadable file ends this check, not the command."""
+    """Return the findings of one check. An OSError ends the check and becomes a finding."""
     from accord.cli.doctor.environment import not_checked
 
     found: list[CheckResult] = []

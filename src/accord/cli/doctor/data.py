@@ -97,11 +97,11 @@ def _served(data: Path) -> CheckResult:
 
 
 CHECK_SECONDS: Final = 10.0
-"""The time limit of a quick check."""
+"""The time limit in seconds for checking a SQLite file."""
 STEPS: Final = 100_000
-"""Virtual machine steps of SQLite between two looks at the clock."""
+"""SQLite virtual machine instructions between two checks of the time limit."""
 MOST_DIFFERENCE: Final = 2.0
-"""Seconds by which the clocks of the machines may differ: leases depend on them."""
+"""Seconds by which the clocks of database and machine may differ: leases depend on the clocks."""
 
 RESTORE: Final = "restore a backup; do not start the server on it"
 
@@ -127,7 +127,7 @@ async def check_database(settings: Settings) -> AsyncIterator[CheckResult]:
 
 
 def _file(path: Path) -> Iterator[CheckResult]:
-    """Check the SQLite file, read-only and for at most `CHECK_SECONDS`."""
+    """Check the SQLite file for damage, read-only and for at most `CHECK_SECONDS`."""
     size = f"{path.stat().st_size / 2**20:,.1f} MiB"
     try:
         with open_file(path) as connection:
@@ -181,7 +181,7 @@ async def _contents(store: Readable, settings: Settings) -> AsyncIterator[CheckR
 
 
 async def _owner(store: Readable, settings: Settings) -> CheckResult:
-    """Check that the database belongs to the server key."""
+    """Check that the server key exists and that the database belongs to it."""
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
         advice = "restore the file key from a backup: with another, no token is known"
         return problem("key", "the database is there and its key is not", advice)
@@ -203,7 +203,10 @@ VERIFY: Final = "accord audit verify tells what was changed"
 
 
 async def check_trail(settings: Settings, *, readable: bool) -> CheckResult:
-    """Check the head of the audit trail; `readable` says whether the database can be read."""
+    """Check that the head of the audit trail is genuine and nothing was cut off.
+
+    `readable` is false if the check of the database found a problem.
+    """
     if not readable:
         return not_checked("head", "the database has a problem", "solve that first")
     if not is_there(settings):
@@ -230,7 +233,7 @@ async def check_trail(settings: Settings, *, readable: bool) -> CheckResult:
 
 
 class SqliteFile:
-    """A SQLite file that is opened read-only; implements `Readable`."""
+    """A connection to a SQLite file opened read-only; implements `Readable`."""
 
     engine: Engine = "sqlite"
 
@@ -254,13 +257,13 @@ class SqliteFile:
 
 
 def file_of(settings: Settings) -> Path:
-    """Return the path of the SQLite file."""
+    """Return the path of the SQLite file that the settings name."""
     return Path(unquote(urlsplit(settings.database_url).path))
 
 
 @contextmanager
 def open_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a read-only connection. Raises sqlite3.Error."""
+    """Open a SQLite file read-only. Raises sqlite3.Error if that fails."""
     with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
         yield connection
 
@@ -269,8 +272,8 @@ def open_file(path: Path) -> Iterator[sqlite3.Connection]:
 async def open_readable(settings: Settings) -> AsyncIterator[Readable]:
     """Open the database of an installation to read it.
 
-    Opening a store would create files beside a SQLite database, which would belong to the current
-    user; the file is opened read-only instead. Raises StoreError, and ValueError for a URL that
+    A SQLite file is opened read-only: a store would create files beside it that belong to the
+    current user. Raises StoreError if the database cannot be opened, and ValueError if the URL
     names no database.
     """
     if settings.database_url.startswith("sqlite:"):

@@ -1,4 +1,4 @@
-"""Findings, and checks of what is installed and of the settings."""
+"""The finding type of all checks, and the checks of installed packages and settings."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ State: TypeAlias = Literal["ok", "warning", "problem", "not looked at"]
 
 
 class CheckResult(Struct, frozen=True):
-    """The result of checking one thing. It contains no secrets."""
+    """A finding of a check of `accord doctor`. It contains no secrets."""
 
     name: str
     state: State
     detail: str
     advice: str = ""
-    """The next step."""
+    """What to do about the finding."""
 
 
 def ok(name: str, detail: str) -> CheckResult:
@@ -59,7 +59,10 @@ HTMX: Final = "vendor/htmx.min.js"
 
 
 def check_installed() -> Iterator[CheckResult]:
-    """Check the installed packages, without importing them."""
+    """List the installed packages and extras, and check for missing ones.
+
+    Nothing is imported for that.
+    """
     yield ok("accord", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
     packages = ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httptools"))
     yield ok("packages", packages)
@@ -117,7 +120,7 @@ KNOWN: Final = (
     *(f"{PREFIX}{each.name.upper()}" for each in fields(Settings)),
 )
 SECRET: Final = "ACCORD_SECRET_"
-"""The prefix of variables that hold secrets of agents."""
+"""The prefix of environment variables that hold secrets of agents."""
 POSTGRES: Final = "use PostgreSQL: --database postgresql://…"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
@@ -125,7 +128,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 def check_settings(
     found: ResolvedSettings, environ: Mapping[str, str] = os.environ
 ) -> Iterator[CheckResult]:
-    """Check for unknown variables and for settings that contradict each other."""
+    """Check for unknown `ACCORD_` variables and for settings that contradict each other."""
     sources = sorted(found.sources.values())
     yield ok("given", ", ".join(dict.fromkeys(sources)) or "none: all are as they are by default")
     yield from _unknown(environ)

@@ -52,7 +52,10 @@ def check_port(settings: Settings) -> Iterator[CheckResult]:
 
 
 def _listen_problem(host: str, port: int) -> str | None:
-    """Return why nothing can listen there: "" if something else does, None if it is free."""
+    """Try to bind to the port. Return None if it is free.
+
+    If another program uses the port, return "", otherwise the error message.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -66,7 +69,7 @@ def _listen_problem(host: str, port: int) -> str | None:
 
 
 def _identify_listener(settings: Settings, place: str) -> Iterator[CheckResult]:
-    """Identify the program that listens there."""
+    """Check whether the program that uses the port is this installation's server."""
     host = EVERYWHERE.get(settings.host, settings.host)
     netloc = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
     url, answer = next(
@@ -87,7 +90,7 @@ def _identify_listener(settings: Settings, place: str) -> Iterator[CheckResult]:
 
 
 def _card(url: str) -> tuple[str, dict[str, Any]]:
-    """Return the URL, and the agent card at it."""
+    """Fetch the agent card of a server. Return its URL, and the card or {}."""
     card = ask(f"{url}{WELL_KNOWN}")
     body = card.body if isinstance(card, Answer) else None
     return url, body if isinstance(body, dict) else {}
@@ -175,7 +178,10 @@ def _of(host: Host) -> Iterator[CheckResult]:
 
 
 def _entry(host: Host, name: str, entry: dict[str, Any]) -> CheckResult | None:
-    """Check an entry of a settings file; return None if it is not about Accord."""
+    """Check a server in the settings file of an MCP client.
+
+    Return None if the server has nothing to do with Accord.
+    """
     words = [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
     url = _url(entry, words)
     if url is not None and (MCP in url or "accord" in name.lower()):
@@ -213,7 +219,7 @@ def _url(entry: dict[str, Any], words: list[str]) -> str | None:
 
 
 def _without_query(url: str) -> str:
-    """Return a URL without the parts that may be secret."""
+    """Return a URL without its query and other parts that may be secret."""
     return shown(url.partition("?")[0])
 
 
@@ -242,7 +248,10 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def ask(url: str) -> Answer | str:
-    """Send one short GET without credentials or redirects. Return the response or the error."""
+    """Send a GET request without credentials, and follow no redirect.
+
+    Return the response, or a text that says why there is none.
+    """
     # No certificate check: the request has no secrets, and only the identity is reported.
     anybody = ssl.create_default_context()
     anybody.check_hostname = False
