@@ -1,5 +1,5 @@
-"""The pages: an adapter of the operations for people with a browser.
+"""The web pages: an adapter that lets people use the operations in a browser.
 
-A page reads and changes nothing by itself. It runs operations, as REST and MCP do, so that rights,
-limits, the audit trail and undo are the same everywhere.
+Pages read and change data only through operations, as REST and MCP do, so that rights, limits, the
+audit trail and undo are the same everywhere.
 """

@@ -25,7 +25,7 @@ AROUND: Final = 60
 """Unchanged characters shown on each side of a change."""
 MAX_REDLINES: Final = 2
 MAX_PLAIN: Final = 300
-"""The longest value that is shown whole if all of it changed."""
+"""The most characters of a value that are compared if the change contains no diff."""
 
 _BY_OPERATION: Final = {
     "activate_prompt": "activated",
@@ -37,7 +37,7 @@ _IN_BULK: Final = {"import_items": "imported", "load_demo": "loaded the sample p
 LASTING_OPERATIONS: Final = frozenset(
     {"propose_changes", "reject_proposal", "create_baseline", "import_items", "load_demo"}
 )
-"""Operations that lists do not offer to undo."""
+"""Operations for which lists of changes offer no undo."""
 _OF_ITEMS: Final = {"created": "created", "updated": "edited", "deleted": "deleted"}
 _OF_COMMENTS: Final = {
     "created": "commented on",
@@ -59,11 +59,12 @@ _ACTIONS: Final = ("created", "updated", "deleted")
 _NAME: Final = re.compile(r"(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]+")
 _PROGRAMS: Final = {"rest": "API", "rpc": "API", "a2a": "agent", "cli": "command line"}
 _HIDDEN: Final = frozenset({"status", "assignee", "epic_id", "user_story_id", "resolved"})
-"""Fields that the sentence itself describes if nothing else changed."""
+"""Fields that the sentence of a change describes, so that no redline is needed if only one
+changed."""
 
 
 class SentencePart(Struct, frozen=True):
-    """A piece of a sentence; the name of an item is a link."""
+    """A piece of the sentence that describes a change; the name of an item is a link."""
 
     text: str
     href: str = ""
@@ -80,7 +81,7 @@ class FieldRedline(Struct, frozen=True):
 
 
 class ActivityEntry(Struct, frozen=True):
-    """A change in the activity feed."""
+    """A change, as shown in the activity feed."""
 
     id: str
     time: str
@@ -88,18 +89,18 @@ class ActivityEntry(Struct, frozen=True):
     program: str
     """The kind of program used: `assistant`, `API`, …; empty for a person in a browser."""
     client: str
-    """The program's own name."""
+    """The name that the program gave itself."""
     token: str
-    """The name of the token used."""
+    """The name of the access token that the program used."""
     proposal: Any
-    """The change itself if it carries out a proposal, else None."""
+    """The change itself if it carries out an accepted proposal, else None."""
     parts: tuple[SentencePart, ...]
     heading: str
-    """The title of the only object that the change touched."""
+    """The title of the changed object, if the change touched only one."""
     redlines: tuple[FieldRedline, ...]
     is_undone: bool
     is_lasting: bool
-    """True if lists do not offer to undo it."""
+    """True if lists of changes offer no undo for this change."""
 
 
 class Day(Struct, frozen=True):
@@ -108,7 +109,7 @@ class Day(Struct, frozen=True):
 
 
 def days(news: Sequence[Any], today: date) -> list[Day]:
-    """Group the result of `list_news` by day."""
+    """Group changes, the result of `list_news`, by day."""
     by_day = groupby(news, lambda each: formatting.parse(each.time).date())
     return [
         Day(_day(day, today), tuple(activity_entry(each) for each in some)) for day, some in by_day
@@ -232,7 +233,7 @@ def _names(touched: Sequence[Any], news: Any) -> Iterator[SentencePart]:
 
 
 def with_links(reference: str) -> Iterator[SentencePart]:
-    """Split a name such as `REQ-012 depends_on REQ-009` into parts, with items as links."""
+    """Split a text such as `REQ-012 depends_on REQ-009` into parts, with items as links."""
     for word in reference.split():
         is_item = _NAME.fullmatch(word) is not None
         yield _name(word) if is_item else SentencePart(word.replace("_", " "))
@@ -243,7 +244,7 @@ def _name(reference: str) -> SentencePart:
 
 
 def _name_of(one: Any) -> SentencePart:
-    """Return the name of an item, as a link unless the item is deleted."""
+    """Return the name of a changed object, as a link unless the object was deleted."""
     href = "" if one.action == "deleted" else href_of(one.kind, one.reference_id)
     return SentencePart(one.reference_id, href, is_name=True)
 
@@ -284,17 +285,17 @@ _TITLES: Final[dict[str, tuple[str, str, str]]] = {
     "lint_suppression": ("Hint set aside:", "Hint set aside:", "Hint brought back:"),
     "comment": ("Comment added", "Comment edited", "Comment deleted"),
 }
-"""Titles by kind: for something created, updated and deleted."""
+"""Titles of history rows by kind of object: for a created, an updated and a deleted one."""
 _SHOWN: Final = frozenset({"text", "confirmed_reason", "reason", "type"})
-"""Fields of related objects that the title does not mention."""
+"""Fields of related objects that a history row shows, because its title does not mention them."""
 
 
 class HistoryRow(Struct, frozen=True):
-    """A row of an item's history."""
+    """A change in the history of an item."""
 
     revision: Revision
     title: tuple[SentencePart, ...]
-    """The title of a change to a link, label, comment or hint; empty for the item itself."""
+    """The title of a change to a link, label, comment or hint; empty for a change of the item."""
     differences: list[Difference]
     may_undo: bool
 
@@ -302,10 +303,10 @@ class HistoryRow(Struct, frozen=True):
 def history_rows(
     revisions: Iterable[Revision], *, actor: str, is_administrator: bool, is_first: bool = True
 ) -> list[HistoryRow]:
-    """Return the rows of a page of history, newest first.
+    """Return the rows of one page of an item's history, newest first.
 
     Undo is offered for the newest change of each object; a change and its undo cancel each other.
-    Only the first page has the newest change of the item itself.
+    Only the first page contains the newest change of the item.
     """
     superseded: set[str] = set() if is_first else {""}
     cancelled: set[str] = set()

@@ -1,7 +1,7 @@
 """The application of the pages: authentication, routing, CSRF checks and error pages.
 
-A request that changes something must come from one of our pages: browsers send its origin, and
-every form contains a CSRF token of its session. Users without a session are redirected to the
+A request that changes data must come from one of our pages: browsers send the origin of a request,
+and every form contains a CSRF token of the session. Users without a session are redirected to the
 sign-in page.
 """
 
@@ -61,27 +61,27 @@ CSRF_FIELD: Final = "csrf"
 LONG_FORM: Final = 64 * 1024
 """Forms with more bytes than this are parsed in a thread."""
 MAX_FORM: Final = 4 * 1024 * 1024
-"""The most bytes of a form without files: percent-encoded, a character has up to nine bytes."""
+"""The most bytes of a form without files: percent-encoded, a character takes up to nine bytes."""
 MAX_IN_FLIGHT: Final = 500
-"""The most pages in flight; further requests get 503."""
+"""The most page requests in flight; further requests get 503."""
 
 
 class PageHead(Struct, frozen=True):
-    """The head of a request that passed the checks so far."""
+    """The head of a request, before its body is read."""
 
     request: WebRequest
     route: PageRoute | None
-    """None if there is no page at the path."""
+    """The route at the path, None if there is no page."""
     values: Mapping[str, str]
 
     @property
     def route_path(self) -> str:
-        """The path with parameter names instead of values; empty without a page."""
+        """The path with parameter names instead of values; empty if there is no page."""
         return "" if self.route is None else self.route.path
 
 
 class WebPages(LivingApp[PageHead]):
-    """The application of the pages, at the root; implements `LivingApp`."""
+    """The application that serves the pages at the root path; implements `LivingApp`."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class WebPages(LivingApp[PageHead]):
         self._stop: Callable[[], None] = lambda: None
 
     def _forget(self) -> None:
-        """Clear the caches after a write."""
+        """Clear the caches of page data after a write."""
         self._services.pending_counts.forget()
         self._services.cache.forget()
 
@@ -177,11 +177,11 @@ class WebPages(LivingApp[PageHead]):
             exchange.on_gone = partial(_cancel, task)
 
     async def start(self) -> None:
-        """Subscribe to changes by other processes."""
+        """Subscribe to writes by other processes, which clear the caches."""
         self._stop = await self._services.runner.store.listen(CHANNEL, self._forget)
 
     async def close(self, drain: float) -> None:
-        """Wait up to `drain` seconds for requests in flight."""
+        """Stop, after waiting up to `drain` seconds for requests in flight."""
         self._stop()
         await self._underway.close(drain)
         self._services.templates.close()
@@ -198,7 +198,7 @@ class WebPages(LivingApp[PageHead]):
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
     async def _refused(self, page_request: PageRequest, error: Exception) -> PageResponse:
-        """Return the response to a request whose page raised an error."""
+        """Return the response to a request whose page raised `error`."""
         if isinstance(error, UnauthenticatedError):
             return _to_sign_in(page_request)
         if not isinstance(error, ServiceError | InternalOperationError):
@@ -284,7 +284,7 @@ def origin_of(url: str) -> str:
 
 
 async def _complete(answer: PageResponse) -> PageResponse:
-    """Return a response with its complete body."""
+    """Return the response to a page with its body rendered completely."""
     if isinstance(answer, Html) and answer.rest is not None:
         return replace(answer, body=await answer.rest(), rest=None)
     return answer

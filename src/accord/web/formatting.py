@@ -1,4 +1,4 @@
-"""Formatting of states, times, programs, provenance, links and search results. Pure."""
+"""Formatting of states, times, programs, origins of changes, links and search results. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Shape: TypeAlias = Literal["empty", "half", "full", "crossed"]
 
 
 class StateLook(Struct, frozen=True):
-    """The text and tone of a state's chip."""
+    """The text, tone and shape of the chip that shows a state."""
 
     tone: Tone
     shape: Shape
@@ -41,7 +41,7 @@ _LOOKS: Final = {word.lower(): (tone, shape) for tone, shape, words in _TABLE fo
 
 
 def look_of(state: str) -> StateLook:
-    """Return how to show a state by its name in the API; an unknown one is idle."""
+    """Return the look of a state of the API; an unknown state looks idle."""
     tone, shape = _LOOKS.get(state.lower().replace("_", " "), ("idle", "empty"))
     word = state.replace("_", " ")
     return StateLook(tone, shape, word[:1].upper() + word[1:].lower())
@@ -56,14 +56,14 @@ _STEPS: Final = (
 
 
 def parse(value: str | float) -> datetime:
-    """Parse a time of the API: ISO 8601, or seconds since 1970."""
+    """Parse a time from the API: ISO 8601, or seconds since 1970."""
     if isinstance(value, int | float):
         return datetime.fromtimestamp(value, UTC)
     return datetime.fromisoformat(value).astimezone(UTC)
 
 
 def relative(time: datetime, now: datetime) -> str:
-    """Return a time relative to now; the date if it is more than a month away."""
+    """Describe a time relative to now; as a date if it is more than a month away."""
     seconds = (now - time).total_seconds()
     away = abs(seconds)
     if away < 5:
@@ -106,7 +106,7 @@ _BROWSERS: Final = (
     ("Chrome", "Chrome"),
     ("Version", "Safari"),
 )
-"""Browsers by the word before their version; the first match counts."""
+"""Browsers with the word before their version in a User-Agent; the first match counts."""
 _SYSTEMS: Final = (
     ("Android", "Android"),
     ("iPhone", "iOS"),
@@ -119,7 +119,10 @@ _SYSTEMS: Final = (
 
 
 def program_name(text: str) -> str:
-    """Return a browser's name, version and system; any other program's own text."""
+    """Return name, version and system of a browser from its User-Agent.
+
+    The User-Agent of any other program is returned unchanged.
+    """
     if not text.startswith("Mozilla/5.0 ("):
         return text
     for word, name in _BROWSERS:
@@ -144,9 +147,9 @@ FACES: Final = {
 
 
 def through(face: str | UnsetType, client: str | UnsetType) -> str:
-    """Return the program of a change, or its interface if the program has no name.
+    """Return the program that made a change, or its interface if the program has no name.
 
-    It is empty for the pages, which everybody uses.
+    It is empty for changes made in the pages.
     """
     if isinstance(face, UnsetType) or face == "web":
         return ""
@@ -166,7 +169,7 @@ KINDS: Final = {
     "prompt": "Prompt",
     "comment": "Comment",
 }
-"""Names for people, by kind in the API."""
+"""Names of kinds for people, by the name in the API."""
 _MARK: Final = Markup("<mark>{}</mark>")
 
 
@@ -184,7 +187,7 @@ class SearchResult(Struct, frozen=True):
 
 
 def search_result(found: Any) -> SearchResult:
-    """Return the search result for an item of `search_global`."""
+    """Return a result of `search_global` for display on a page."""
     return SearchResult(
         href=href_of(found.kind, found.reference_id, found.id),
         reference_id=found.reference_id,
@@ -197,14 +200,14 @@ def search_result(found: Any) -> SearchResult:
 
 
 def href_of(kind: str, reference_id: str, id: str = "") -> str:
-    """Return the path of an object's page. A comment is on the page of its target."""
+    """Return the path of the page that shows an object; for a comment, that of its item."""
     if kind == "comment":
         return f"/items/{reference_id}#comment-{id}"
     return f"/prompts/{reference_id}" if kind == "prompt" else f"/items/{reference_id}"
 
 
 def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
-    """Return a text with the ranges `marks` in `<mark>`."""
+    """Return a text as HTML, with the ranges `marks` in `<mark>` elements."""
     pieces: list[Markup] = []
     end = 0
     for begin, until in marks:

@@ -1,4 +1,4 @@
-"""Values of forms and queries, by name. Pure.
+"""Values of forms and of query strings, by name. Pure.
 
 Forms are sent as `application/x-www-form-urlencoded`, those with a file as `multipart/form-data`.
 """
@@ -17,12 +17,12 @@ from msgspec import Struct
 from accord.operations.errors import MalformedRequestError
 
 MAX_WORDS: Final = 10_000
-"""The most fields of a form: lists of checkboxes have many."""
+"""The most fields of a form or query: lists of checkboxes have many."""
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
 MAX_PARTS: Final = 1_000
-"""The most parts of a form with files: parsing one takes 120 µs."""
+"""The most parts of a form with files, because parsing one part takes 120 µs."""
 
 _BOUNDARY: Final = re.compile(r'boundary="?([0-9A-Za-z\'()+_,\-./:=?]{1,70})"?')
 
@@ -36,9 +36,10 @@ class Option(Struct, frozen=True):
 
 
 def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> list[Option]:
-    """Return `options`, values or pairs of a value and its text, with those in `chosen` ticked.
+    """Return `options` as checkboxes, with the values in `chosen` ticked.
 
-    Letter case does not matter. A chosen value that is not an option is added.
+    An option is a value, or a pair of a value and its text. Letter case does not matter. A chosen
+    value that is not an option is added.
     """
     pairs = [(each, each) if isinstance(each, str) else each for each in options]
     values = {each.lower(): each for each in chosen}
@@ -48,7 +49,7 @@ def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> l
 
 
 class Words:
-    """The values of a query or form by name, and the files of a form."""
+    """The values of a query string or form by name, and the files of a form."""
 
     __slots__ = ("_files", "_pairs")
 
@@ -66,15 +67,15 @@ class Words:
         return any(key == name for key, _ in self._pairs)
 
     def file(self, name: str) -> bytes:
-        """Return the content of an uploaded file, b"" if there is none."""
+        """Return the content of the uploaded file of this name, b"" if there is none."""
         return self._files.get(name, b"")
 
     def every(self, name: str) -> list[str]:
-        """Return all values of this name, in their order."""
+        """Return all values of this name, in the order of the form or query."""
         return [value for key, value in self._pairs if key == name]
 
     def given(self, *names: str) -> dict[str, str]:
-        """Return the non-empty values among `names`."""
+        """Return the first values of `names` by name, without empty ones."""
         return {name: self[name] for name in names if self[name]}
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -82,7 +83,10 @@ class Words:
 
 
 def read_words(text: str) -> Words:
-    """Parse a query, or a form encoded like one. Raises MalformedError."""
+    """Parse a query string, or a form encoded like one.
+
+    Raises MalformedRequestError if there are too many fields or a field is malformed.
+    """
     pairs = [each for each in text.split("&") if each]
     if len(pairs) > MAX_WORDS:
         raise MalformedRequestError(f"a form may have {MAX_WORDS:,} fields")
@@ -91,7 +95,10 @@ def read_words(text: str) -> Words:
 
 
 def read_form(media_type: str, body: bytes) -> Words:
-    """Parse a form by its `Content-Type`. Raises MalformedError."""
+    """Parse the body of a form by its `Content-Type`.
+
+    Raises MalformedRequestError if the form is too large or malformed, or of another type.
+    """
     kind = media_type.partition(";")[0].strip().lower()
     if kind == URLENCODED:
         try:

@@ -35,13 +35,13 @@ class GraphNode(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     subtitle: str = ""
-    """The agent of a step, or the kind of an item."""
+    """The line below the title: the agent of a step, or the kind of an item."""
     note: str = ""
-    """The text at the right: a state, a time."""
+    """The text at the right of the box: a state, a time."""
     tone: Tone = "idle"
     href: str = ""
     is_marked: bool = False
-    """The box is highlighted, as the selected one is."""
+    """True if the box is highlighted, such as that of the selected item."""
 
 
 class Edge(Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ _WIDE: Final = frozenset("mwMW@%—…")
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimate the width of a text at this font size, rather too large than too small."""
+    """Estimate the width of a text in a font size, rather too large than too small."""
     return sum(map(_letter_width, text)) * size
 
 
@@ -82,7 +82,7 @@ def shortened(text: str, most: float, size: float) -> str:
 
 
 def wrapped(text: str, most: float, size: float) -> list[str]:
-    """Break a text into at most two lines of this width, at a word where one fits."""
+    """Break a text into at most two lines of a width, between words where possible."""
     if text_width(text, size) <= most:
         return [text]
     first = shortened(text, most, size).removesuffix("…")
@@ -104,18 +104,21 @@ Pair: TypeAlias = tuple[int, int]
 
 
 class LayeredGraph(Struct):
-    """Layers from left to right, each from top to bottom."""
+    """The boxes and lines of a graph, assigned to layers.
+
+    The layers are ordered from left to right, and the spots of each layer from top to bottom.
+    """
 
     boxes: int
-    """The number of boxes: spots below this number are boxes, all others are on lines."""
+    """The number of boxes. Spots below this number are boxes, all other spots are on lines."""
     layers: list[list[int]]
     chains: list[list[int]]
-    """The spots of each line from its source to its target."""
+    """The spots of each line, from its source to its target."""
     is_back: list[bool]
-    """True for each line that leads back, to a box that is not further to the right."""
+    """For each line, true if it leads back: to a box that is not further to the right."""
 
     def links(self) -> list[Pair]:
-        """Return the pairs of spots that are joined across neighbouring layers, left first."""
+        """Return the pairs of spots that a line joins in neighbouring layers, left spot first."""
         found = []
         for chain, is_back in zip(self.chains, self.is_back, strict=True):
             inner = chain[1:-1][::-1] if is_back else chain
@@ -123,7 +126,7 @@ class LayeredGraph(Struct):
         return found
 
     def joined(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the neighbours of each spot in the layer to its left and to its right."""
+        """Return the spots joined with each spot: those in the layer to its left, and right."""
         spots = sum(map(len, self.layers))
         before: list[list[int]] = [[] for _ in range(spots)]
         after: list[list[int]] = [[] for _ in range(spots)]
@@ -133,7 +136,7 @@ class LayeredGraph(Struct):
         return before, after
 
     def ends(self) -> dict[int, int]:
-        """Return the first and last spot of each line that leads back, with their boxes."""
+        """Return the first and last spots of all lines that lead back, each with its box."""
         return {
             place: box
             for chain, is_back in zip(self.chains, self.is_back, strict=True)
@@ -143,7 +146,7 @@ class LayeredGraph(Struct):
 
 
 def in_layers(boxes: int, pairs: Sequence[Pair]) -> LayeredGraph:
-    """Assign boxes to layers, and lines to spots in the layers they cross."""
+    """Assign boxes to layers, and lines to spots in the layers that they cross."""
     back = _leading_back(boxes, pairs)
     forward = [
         (target, source) if is_back else (source, target)
@@ -169,7 +172,10 @@ def in_layers(boxes: int, pairs: Sequence[Pair]) -> LayeredGraph:
 
 
 def _leading_back(boxes: int, pairs: Sequence[Pair]) -> list[bool]:
-    """Return which lines close a cycle, found by a depth-first walk from the first box."""
+    """Return for each line whether it closes a cycle.
+
+    The cycles are found by a depth-first walk, from the first box without predecessors.
+    """
     after: list[list[int]] = [[] for _ in range(boxes)]
     for source, target in pairs:
         after[source].append(target)
@@ -223,7 +229,7 @@ def _layers(boxes: int, pairs: Sequence[Pair]) -> list[int]:
 
 ORDERING_SWEEPS: Final = 12
 LARGE_GRAPH_SPOTS: Final = 400
-"""Graphs with more spots than this get fewer sweeps."""
+"""Graphs with at least this many spots get fewer sweeps."""
 LARGE_GRAPH_SWEEPS: Final = 4
 
 
@@ -253,7 +259,7 @@ def order_layers(layered: LayeredGraph) -> None:
 
 
 def _below_their_boxes(layered: LayeredGraph) -> None:
-    """Place the first and last spot of each line that leads back right below its box."""
+    """Place the first and last spot of each line that leads back right below their boxes."""
     for spot, box in layered.ends().items():
         layer = next(each for each in layered.layers if spot in each)
         layer.remove(spot)
@@ -272,7 +278,7 @@ def _sort(layer: list[int], beside: Sequence[int], near: Sequence[Sequence[int]]
 def _swap(
     layers: list[list[int]], before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]
 ) -> None:
-    """Swap neighbours in a layer if fewer lines cross then."""
+    """Swap neighbouring spots of a layer where that reduces the crossings of lines."""
     places = [{spot: at for at, spot in enumerate(layer)} for layer in layers]
     for column, layer in enumerate(layers):
         for at in range(len(layer) - 1):
@@ -289,7 +295,10 @@ def _swap(
 
 
 def _inverted(ups: Sequence[int], downs: Sequence[int]) -> int:
-    """Count the crossings of lines if those of `ups` start above those of `downs`."""
+    """Count the crossings of the lines of two spots, one above the other.
+
+    `ups` and `downs` are the places where the lines of the upper and of the lower spot end.
+    """
     return sum(len(ups) - bisect_right(ups, each) for each in downs)
 
 
@@ -313,15 +322,15 @@ GAP_X: Final = 52.0
 MAX_GAP_X: Final = 180.0
 GAP_Y: Final = 30.0
 LINE_HEIGHT: Final = 12.0
-"""The height of a line's spot in a layer that it crosses."""
+"""The height of the spot of a line in a layer that the line crosses."""
 MARGIN: Final = 14.0
 TURN: Final = 24.0
-"""The horizontal extent of the turn of a line that leads back."""
+"""The horizontal extent of the curve in which a line that leads back turns."""
 LABEL_SIZE: Final = 11.0
 LABEL_HEIGHT: Final = 14.0
 PLACEMENT_SWEEPS: Final = 8
 BOX_WEIGHT: Final = 8.0
-"""The weight of a box relative to the spot of a line."""
+"""The weight of a box in the placement of spots; the spot of a line has the weight 1."""
 
 
 class Point(Struct, frozen=True):
@@ -330,20 +339,21 @@ class Point(Struct, frozen=True):
 
 
 class GraphLayout(Struct, frozen=True):
-    """A graph with coordinates."""
+    """A graph with the coordinates of its boxes, lines and labels."""
 
     boxes: Mapping[str, Point]
-    """The middle of each box's left edge."""
+    """The middle of the left edge of each box, by the id of its node."""
     ways: Sequence[tuple[Edge, tuple[Point, ...]]]
-    """Each line with the points that it goes through horizontally."""
+    """Each line with the points that it passes horizontally."""
     labels: Sequence[Point | None]
-    """The position of each line's label: the middle of its baseline; None without a label."""
+    """The position of each line's label, the middle of the baseline; None for a line without a
+    label."""
     width: float
     height: float
 
 
 def place(graph: Graph) -> GraphLayout:
-    """Compute the layout of a graph. Lines to missing boxes are dropped."""
+    """Compute the layout of a graph. Lines to missing boxes are left out."""
     names = [node.id for node in graph.nodes]
     number = {name: at for at, name in enumerate(names)}
     edges = [each for each in graph.edges if each.source in number and each.target in number]
@@ -372,7 +382,7 @@ def _size(layered: LayeredGraph, spot: int) -> float:
 
 
 def _turns_at(layered: LayeredGraph, column: int) -> bool:
-    """Return true if a line that leads back turns beside this layer."""
+    """Return true if a line that leads back turns beside the layer `column`."""
     ends = (end for chain, back in zip(layered.chains, layered.is_back, strict=True) if back
             for end in (chain[0], chain[-1]))  # fmt: skip
     spots = set(layered.layers[column]) if 0 <= column < len(layered.layers) else set()
@@ -380,7 +390,7 @@ def _turns_at(layered: LayeredGraph, column: int) -> bool:
 
 
 def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
-    """Return the x of each layer; the gap before a layer has room for the labels of lines."""
+    """Return the x of each layer. The gap before a layer has room for the labels of lines."""
     column = {spot: at for at, layer in enumerate(layered.layers) for spot in layer}
     gaps = [GAP_X] * len(layered.layers)
     for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True):
@@ -397,7 +407,7 @@ def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
 
 
 def _heights(layered: LayeredGraph) -> dict[int, float]:
-    """Return the y of each spot's middle.
+    """Return the y of the middle of each spot.
 
     Sweeps to the right and to the left move each spot to the middle of its neighbours on one side,
     then of all its neighbours; the last two sweeps straighten lines without branches.
@@ -430,9 +440,9 @@ def _heights(layered: LayeredGraph) -> dict[int, float]:
 def _desired_y(
     spot: int, near: Sequence[Sequence[int]], ends: Mapping[int, int], ys: Mapping[int, float]
 ) -> float:
-    """Return the y of a spot if no other spot were in its way.
+    """Return the y that a spot would have if no other spot were in its way.
 
-    The ends of a line that leads back stand below their boxes.
+    The spots at the ends of a line that leads back are below their boxes.
     """
     if spot in ends:
         return ys[ends[spot]] + (HEIGHT + LINE_HEIGHT) / 2 + GAP_Y
@@ -447,7 +457,7 @@ def _straight(
     ends: Mapping[int, int],
     ys: Mapping[int, float],
 ) -> float:
-    """Return the y that makes a line without branches straight, else the current y."""
+    """Return the y that makes a line straight at a spot without branches, else the current y."""
     if spot in ends:
         return _desired_y(spot, near, ends, ys)
     found = near[spot]

@@ -1,6 +1,6 @@
-"""The frame of every page: navigation, pending counts, the active prompt.
+"""The frame of every page: navigation, counts of pending work, the active prompt.
 
-Counts are cached for some seconds, because every page shows them, and dropped by every write.
+Every page shows the counts, so they are cached for some seconds. Every write clears the cache.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from accord.operations.errors import ServiceError
 
 CACHE_SECONDS: Final = 15.0
 MAX_CACHED_USERS: Final = 1_000
-"""The most users with cached counts."""
+"""The most users whose counts are cached."""
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
-"""Run an operation by its name, as the current caller."""
+"""A function that runs an operation by its name, as the current caller."""
 
 
 class NavigationEntry(Struct, frozen=True):
@@ -29,12 +29,12 @@ class NavigationEntry(Struct, frozen=True):
     name: str
     path: str
     key: str = ""
-    """The letter after `g` in its keyboard shortcut."""
+    """The letter to press after `g`, as a keyboard shortcut for the page."""
     waits: str = ""
-    """The field of `PendingCounts` to show beside it."""
+    """The field of `PendingCounts` to show beside the link."""
     admin: bool = False
     words: str = ""
-    """Other words that find it in the palette."""
+    """Other words that find the page in the command palette."""
 
 
 class NavigationGroup(Struct, frozen=True):
@@ -83,7 +83,7 @@ NAVIGATION: Final = (
 
 
 class PendingCounts(Struct, frozen=True):
-    """The number of pending objects for a user, and the active prompt."""
+    """How many approvals, runs, proposals and dead letters wait for a user; the active prompt."""
 
     approvals: int = 0
     runs: int = 0

@@ -1,7 +1,7 @@
-"""Markdown as safe HTML.
+"""Rendering of Markdown as safe HTML.
 
-Tags in a text are shown as text: the renderer supports no raw HTML. Links lead to web pages and
-mail addresses only; images become links, so that reading a text loads nothing from elsewhere.
+HTML tags in a text are shown as text: the renderer supports no raw HTML. Links lead to web pages
+and mail addresses only; images become links, so that reading a text loads nothing from elsewhere.
 Reference ids such as REQ-012 become links to their items. The Content-Security-Policy of the pages
 is the second line of defence.
 """
@@ -25,22 +25,22 @@ from markupsafe import Markup, escape
 MAX_KEPT: Final = 500
 """The most rendered texts in the cache."""
 MAX_TEXT: Final = 50_000
-"""The most characters of a rendered text: the limit of texts in the hub. A longer preview is shown
-as plain text. Rendering takes up to 10 µs per character."""
+"""The most characters of a text that is rendered: the limit of texts in the hub. A longer preview
+is shown as plain text. Rendering takes up to 10 µs per character."""
 
 _SAFE: Final = re.compile(r"(?:https?://|mailto:|/(?!/)|#)", re.IGNORECASE)
 REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{1,9}\b", re.IGNORECASE)
 
 
 class MarkdownHtml:
-    """A cache of rendered texts. Safe for several threads."""
+    """A cache of Markdown texts rendered as HTML. Safe for several threads."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Markup] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, text: str) -> Markup | None:
-        """Return the HTML of a text from the cache, else None."""
+        """Return the cached HTML of a text, None if the text is not in the cache."""
         with self._lock:
             found = self._kept.get(text)
             if found is not None:
@@ -48,7 +48,7 @@ class MarkdownHtml:
             return found
 
     def render(self, text: str) -> Markup:
-        """Return the HTML of a text, and cache it."""
+        """Render a text as HTML, and put the HTML into the cache."""
         made = markdown(text)
         with self._lock:
             self._kept[text] = made

@@ -1,7 +1,8 @@
 """Differences for people: redlines, merged edits, changed fields. Pure.
 
-Lines are compared first, then the words of lines that differ. The merge of two edits takes changes
-of only one of them, and additions of both; where both changed the same lines, a person decides.
+A redline compares lines first, then the words of lines that differ. A merge takes each change that
+only one of two edits made, and the insertions of both at the same place. Other changes of the same
+words are conflicts: the text then has both versions in brackets, for a person to decide.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MAX_WORDS: Final = 4_000
 
 Mark: TypeAlias = Literal["", "del", "ins"]
 Piece: TypeAlias = tuple[Mark, str]
-"""Unchanged, deleted or inserted text."""
+"""A piece of a redline: the mark for unchanged, deleted or inserted, and the text."""
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], Iterable[Piece]]
 
 _WORDS: Final = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
@@ -32,16 +33,16 @@ _MARKS: Final[dict[str, Mark]] = {" ": "", "-": "del", "+": "ins"}
 
 
 def redline(before: str, after: str, *, around: int | None = None) -> Markup:
-    """Return the new text with insertions in `ins` and deletions in `del`.
+    """Return `after` as HTML, with insertions in `ins` and deletions in `del` elements.
 
-    With `around` only so many unchanged characters are shown on each side of a change.
+    If `around` is given, only that many unchanged characters are shown on each side of a change.
     """
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return _marked(_between(old, new, _by_words), around)
 
 
 def unified(diff: str, *, around: int | None = None) -> Markup:
-    """Return the redline of a unified diff, which operations return for long texts."""
+    """Return a unified diff as a redline. Operations return such diffs for long texts."""
     hunks = (_of_hunk(each) for each in _HEAD.split(diff) if each)
     return _GAP.join(_marked(each, around) for each in hunks)
 
@@ -78,7 +79,7 @@ def _between(old: Sequence[str], new: Sequence[str], compare: Compare) -> Iterat
 
 
 def _join_over_spaces(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """Join two changes that only a space separates."""
+    """Join adjacent changes that only spaces separate."""
     deleted, inserted = "", ""
     for place, (mark, text) in enumerate(pieces):
         inside = deleted + inserted and 0 < place < len(pieces) - 1 and not text.strip(" ")
@@ -107,7 +108,7 @@ def _marked(pieces: Iterable[Piece], around: int | None) -> Markup:
 
 
 def _shorten_unchanged(text: str, around: int | None, *, is_first: bool, is_last: bool) -> Markup:
-    """Return unchanged text without the characters far from any change."""
+    """Return unchanged text, cut to about `around` characters beside each change."""
     ends = (0 if is_first else around or 0) + (0 if is_last else around or 0)
     if around is None or len(text) <= ends + 20:
         return Markup.escape(text)
@@ -117,22 +118,23 @@ def _shorten_unchanged(text: str, around: int | None, *, is_first: bool, is_last
 
 
 MAX_MERGED_WORDS: Final = 8_000
-"""The most words and separators of texts that are merged."""
+"""The most words and separators of the three texts of a merge; longer texts are one conflict."""
 
 _WORDS_TO_MERGE: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
-"""Words with the space after them: spaces alone match anywhere, which misaligns texts."""
+"""Words, each with the space after it: spaces on their own match anywhere, which misaligns
+texts."""
 
 
 class MergedText(Struct, frozen=True):
-    """The result of a merge."""
+    """The result of merging two edits."""
 
     text: str
     clashes: int
-    """The number of conflicts, with both versions in brackets."""
+    """The number of conflicts; `text` has both versions of each conflict in brackets."""
 
 
 def merge(base: str, mine: str, theirs: str) -> MergedText:
-    """Merge two edits of `base`."""
+    """Merge two edits of the text `base`."""
     if mine == theirs or theirs == base:
         return MergedText(mine, 0)
     if mine == base:
@@ -164,7 +166,7 @@ def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 
 
 def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], list[Edit]]]:
-    """Group edits that touch each other, by author."""
+    """Group edits that touch each other; a group has the edits of `mine` and of `theirs`."""
     regions: list[tuple[list[Edit], list[Edit]]] = []
     end = -1
     marked = [(edit, 0) for edit in mine] + [(edit, 1) for edit in theirs]
@@ -179,7 +181,7 @@ def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], lis
 def _apply_edits(
     base: Sequence[str], new: Sequence[str], edits: Sequence[Edit], start: int, end: int
 ) -> str:
-    """Return the text of the base from `start` to `end` after some edits."""
+    """Return the words of `base` from `start` to `end`, after `edits`, as text."""
     text, place = "", start
     for edit in edits:
         text += "".join(base[place : edit.old_start]) + "".join(new[edit.new_start : edit.new_end])
@@ -188,7 +190,7 @@ def _apply_edits(
 
 
 def _join_insertions(first: str, second: str) -> str:
-    """Join two insertions at the same place."""
+    """Join two texts that were inserted at the same place, with a space between words."""
     is_apart = first[-1:].isspace() or not second[:1].isalnum()
     return first + second if is_apart else f"{first} {second}"
 
@@ -199,7 +201,7 @@ def _both(mine: str, theirs: str) -> str:
 
 
 LONG: Final = 60
-"""Values with this many characters are shown below their name."""
+"""Values with more characters are shown below their name instead of beside the name."""
 AROUND: Final = 160
 """Unchanged characters shown on each side of a change."""
 NAMES: Final = {
@@ -210,7 +212,7 @@ NAMES: Final = {
 
 
 class FieldChange(Struct, frozen=True):
-    """A changed field, with its redline."""
+    """A changed field of an item, with its redline."""
 
     name: str
     text: Markup
@@ -218,7 +220,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def field_changes(found: Iterable[Difference]) -> list[FieldChange]:
-    """Return differences as redlines, in their order."""
+    """Return the differences of fields as redlines, in the same order."""
     return [_field_change(each) for each in found]
 
 

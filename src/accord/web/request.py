@@ -1,6 +1,6 @@
-"""The request of a browser while a page answers it, what all pages share, and their routes.
+"""Requests to pages: what pages need to answer a request, and the routes of pages.
 
-A page is a function of one `PageRequest`, declared with its path by `Pages`.
+A page is a function that takes a `PageRequest`; `Pages` registers it with its path.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MAX_CACHED_RESULTS: Final = 100
 class PageCache:
     """A cache of page data that is costly and the same for all users.
 
-    A write, in this process or in another one, clears it. Entries also expire, because changes
-    made by runs are not announced.
+    A write, in this process or in another one, clears the cache. Entries also expire, because no
+    notification is sent when a run changes data.
     """
 
     def __init__(self) -> None:
@@ -53,9 +53,9 @@ class PageCache:
         self._writes += 1
 
     async def get(self, name: str, find: Callable[[], Awaitable[T]]) -> T:
-        """Return the cached result of `find`, or call it. Raises what it raises.
+        """Return the cached result of this name, or call `find` and cache the result.
 
-        Concurrent calls with one name share one call of `find`.
+        Concurrent calls with the same name share one call of `find`. Raises what `find` raises.
         """
         lock = self._locks.setdefault(name, asyncio.Lock())
         async with lock:
@@ -99,20 +99,21 @@ NOTICE_UNDO: Final = "accord_notice_undo"
 THEME: Final = "accord_theme"
 HOST_NAME: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 COOKIE_PREFIX: Final = "accord_"
-"""The prefix of the names of our cookies."""
+"""The prefix of the names of Accord's cookies."""
 SECURE_COOKIE_PREFIX: Final = "__Host-"
-"""Over https: browsers accept such cookies only over https and from the very host."""
+"""An additional prefix of cookie names over https: browsers accept such cookies only over https and
+only from the host itself."""
 MAX_COOKIES: Final = 4_096
 MAX_NOTICE: Final = 300
-"""The maximum number of characters of a notice."""
+"""The most characters of a notice."""
 
 
 class PageRequest(Struct, kw_only=True):
-    """A request to a page: caller, parameters, operations, and ways to respond."""
+    """A request to a page: caller, parameters, and methods to run operations and respond."""
 
     services: PageServices
     caller: Caller | None
-    """None on public pages without a session."""
+    """The signed-in user; None on public pages and without a session."""
     http: WebRequest
     credentials: RequestCredentials
     values: Mapping[str, str]
@@ -122,7 +123,7 @@ class PageRequest(Struct, kw_only=True):
     csrf: str = ""
     cookies: Mapping[str, str]
     undoable: str = ""
-    """The change that this request made last, if it can be undone."""
+    """The id of the last change that this request made, if the change can be undone."""
 
     @property
     def user(self) -> Caller:
@@ -150,12 +151,12 @@ class PageRequest(Struct, kw_only=True):
     async def run(self, operation: str, /, **arguments: Any) -> Any:
         """Run an operation as the signed-in caller and return its result.
 
-        Raises ServiceError and InternalError.
+        Raises ServiceError if the operation is refused, and InternalOperationError if it fails.
         """
         return (await self.outcome(operation, **arguments)).result
 
     async def outcome(self, operation: str, /, **arguments: Any) -> Outcome:
-        """Run an operation and return its outcome, effects included.
+        """Run an operation as the signed-in caller and return its result and its effects.
 
         Arguments that are UNSET are left out.
         """
@@ -170,7 +171,7 @@ class PageRequest(Struct, kw_only=True):
     # Answers
 
     async def page(self, template: str, /, *, status: int = 200, **context: Any) -> Html:
-        """Return a whole page; `template` extends `frame.html`."""
+        """Return a whole page, rendered from `template`, which extends `frame.html`."""
         waiting = PendingCounts()
         if self.caller is not None:
             waiting = await self.services.pending_counts.get(self.caller, self.run)
@@ -186,11 +187,14 @@ class PageRequest(Struct, kw_only=True):
     def piece(
         self, template: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
     ) -> Html:
-        """Return a partial, which a script puts into the page."""
+        """Return a partial: HTML that a script inserts into the page."""
         return self._html(template, context, status, headers)
 
     def go(self, path: str, notice: str = "") -> Redirect | Html:
-        """Send the browser to another page, with a `notice` that offers to undo the change."""
+        """Redirect the browser to another page, which shows `notice`.
+
+        The notice offers to undo the change that this request made.
+        """
         headers = self.cookie(NOTICE, notice[:MAX_NOTICE], seconds=60) if notice else b""
         if notice and self.undoable:
             headers += self.cookie(NOTICE_UNDO, self.undoable, seconds=60)
@@ -201,7 +205,7 @@ class PageRequest(Struct, kw_only=True):
         return Redirect(path, headers)
 
     def cookie(self, name: str, value: str, *, seconds: int) -> bytes:
-        """Return the header line of a cookie without secrets."""
+        """Return the header line that sets a cookie; the value must not be secret."""
         name, end = (
             (f"{SECURE_COOKIE_PREFIX}{name}", "; Secure") if self.credentials.secure else (name, "")
         )
@@ -232,9 +236,9 @@ class PageRequest(Struct, kw_only=True):
 
 
 def read_cookies(header: str, *, secure: bool) -> dict[str, str]:
-    """Return our own cookies of a request.
+    """Return the values of Accord's cookies by name, from a `cookie` header.
 
-    Over https only cookies with the secure prefix count: nobody else can set those.
+    Over https only cookies with the secure prefix count, because no other host can set those.
     """
     known = (
         (f"{SECURE_COOKIE_PREFIX}{COOKIE_PREFIX}",)
@@ -254,7 +258,10 @@ PageFunction: TypeAlias = "Callable[[PageRequest], Awaitable[PageResponse]]"
 
 
 class PageRoute(Struct, frozen=True):
-    """A function at a path such as `/items/{id}`; its parameters are in `PageRequest.values`."""
+    """A page: a function and its path, such as `/items/{id}`.
+
+    The values of the path's parameters are in `PageRequest.values`.
+    """
 
     verb: Verb
     path: str
@@ -262,11 +269,11 @@ class PageRoute(Struct, frozen=True):
     is_public: bool
     """True if the page needs no sign-in."""
     is_upload: bool = False
-    """True if the form has files, and may be as large as any request."""
+    """True if the page receives files; the body may then be as large as any request."""
 
 
 class Pages:
-    """The routes of a module of pages."""
+    """The routes of all pages in one module."""
 
     def __init__(self) -> None:
         self._routes: Final[list[PageRoute]] = []
@@ -275,13 +282,13 @@ class Pages:
         return iter(self._routes)
 
     def get(self, path: str, *, is_public: bool = False) -> Callable[[PageFunction], PageFunction]:
-        """Register a function that shows a page."""
+        """Register a function that answers GET requests to `path`."""
         return self._add("GET", path, is_public)
 
     def post(
         self, path: str, *, is_public: bool = False, is_upload: bool = False
     ) -> Callable[[PageFunction], PageFunction]:
-        """Register a function that takes a form."""
+        """Register a function that answers the POST requests of a form to `path`."""
         return self._add("POST", path, is_public, is_upload)
 
     def _add(

@@ -1,8 +1,8 @@
 """Responses of pages, their header lines, and static files.
 
-Style sheets, scripts and pictures are read once, compressed, and share one version in their paths,
-a hash of all of them: browsers cache them forever, and a script imports its neighbours by their
-plain names. `make assets` puts the scripts from npm into `static/vendor`; without them pages
+Style sheets, scripts and pictures are read once and compressed. Their paths contain a version, a
+hash of all static files: browsers cache the files forever, and scripts import each other by
+relative paths. `make assets` puts the scripts from npm into `static/vendor`; without them pages
 reload instead of updating in place.
 """
 
@@ -34,7 +34,8 @@ POLICY: Final = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Only our own files are loaded, and no other site may frame a page."""
+"""The Content-Security-Policy of pages: only our own files are loaded, and no page may be
+framed."""
 SECURITY_HEADERS: Final = (
     b"x-content-type-options: nosniff\r\n"
     b"referrer-policy: same-origin\r\n"
@@ -44,7 +45,7 @@ SECURITY_HEADERS: Final = (
 
 
 def page_headers(policy: str) -> bytes:
-    """Return the header lines of a page under a Content-Security-Policy."""
+    """Return the header lines of a page with the Content-Security-Policy `policy`."""
     framed = "SAMEORIGIN" if "frame-ancestors 'self'" in policy else "DENY"
     return SECURITY_HEADERS + (
         b"x-frame-options: %b\r\ncache-control: no-store\r\nvary: cookie, hx-request\r\n"
@@ -57,30 +58,30 @@ HTML_TYPE: Final = b"content-type: text/html; charset=utf-8\r\n"
 
 
 class Html(Struct, frozen=True):
-    """A page or a partial."""
+    """A response with HTML: a whole page or a partial."""
 
     body: str
     status: int = 200
     headers: bytes = b""
     policy: str = POLICY
     rest: Callable[[], Awaitable[str]] | None = None
-    """Renders the body of a slow page, in place of `body`."""
+    """Renders the body of a page that takes long; None if `body` is complete."""
 
 
 class Redirect(Struct, frozen=True):
-    """A redirect to another page of ours."""
+    """A redirect to another page of this server."""
 
     path: str
-    """The path from the root, with its query."""
+    """The path of the page from the root, with its query."""
     headers: bytes = b""
 
 
 _PLAIN: Final = frozenset(ascii_letters + digits + " .,+-_()@'")
-"""Characters of a file name that clients without RFC 6266 understand."""
+"""Characters of a file name that clients without support for RFC 6266 understand."""
 
 
 class FileDownload(Struct, frozen=True):
-    """A file to download."""
+    """A response with a file to download."""
 
     body: bytes
     name: str
@@ -123,7 +124,7 @@ _KEPT: Final = b"cache-control: public, max-age=31536000, immutable\r\nvary: acc
 
 
 class Asset(Struct, frozen=True):
-    """A static file, plain and compressed."""
+    """A static file, in plain and compressed form."""
 
     media_type: str
     plain: bytes
@@ -131,7 +132,7 @@ class Asset(Struct, frozen=True):
 
 
 class Assets:
-    """All static files."""
+    """All static files of the pages."""
 
     def __init__(self, folder: Traversable | None = None) -> None:
         self._files = dict(_read(folder or files("accord.web") / "static", ""))
@@ -144,11 +145,11 @@ class Assets:
         return name in self._files
 
     def size(self, name: str) -> int:
-        """Return the compressed size of a file."""
+        """Return the size of a compressed static file in bytes."""
         return len(self._files[name].compressed)
 
     def url(self, name: str) -> str:
-        """Return the path of a file. Raises KeyError if there is none."""
+        """Return the path of a static file. Raises KeyError if there is no such file."""
         self._files[name]
         return f"/{PLACE}/{self.version}/{name}"
 

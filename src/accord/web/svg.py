@@ -25,10 +25,11 @@ from accord.web.graph_layout import (
 )
 
 TITLE_SIZE: Final = 14.5
-"""Larger than the font size: bold letters are wider, in some fonts much wider."""
+"""The font size to measure titles with. It is larger than the real one, because bold letters are
+wider, in some fonts much wider."""
 NOTE_SIZE: Final = 12.0
 INNER: Final = WIDTH - 26.0
-"""The width for text in a box; the title has less, because of the dot before it."""
+"""The width for text in a box. A title has less, because of the dot before the title."""
 DOT: Final = 14.0
 MAX_NOTE: Final = 110.0
 
@@ -135,5 +136,8 @@ def bar(part: int, whole: int, width: int = 120) -> Markup:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share such as `83 %`, rounded down: only a complete one is 100 %."""
+    """Return the share of `part` in `whole`, such as `83 %`.
+
+    The share is rounded down, so that only a complete one is 100 %. If `whole` is 0, return `none`.
+    """
     return f"{100 * part // whole} %" if whole else "none"

@@ -1,7 +1,8 @@
 """Templates: all values are escaped, and an undefined name is an error.
 
-Markdown may take long to render. A template with much of it is abandoned on the event loop and
-rendered again in a thread. All slow pages share one thread, so that they delay only each other.
+Rendering much Markdown takes long: the event loop aborts a template with much of it, and the
+template is rendered again in a thread. All slow pages share one thread, so that they delay only
+each other.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ at worst, and 1 to 2 ms for usual texts."""
 
 
 class TakesLongError(Exception):
-    """A template has much Markdown and must be rendered in a thread."""
+    """A template contains so much Markdown that it must be rendered in a thread."""
 
 
 class Templates:
-    """The templates of `accord.web`. Close it at the end."""
+    """The templates of the pages. Call `close` when they are no longer needed."""
 
     def __init__(self, assets: Assets) -> None:
         self._rendered = MarkdownHtml()
@@ -70,12 +71,12 @@ class Templates:
         return self._environment.get_template(name).render(context)
 
     async def fill_in_thread(self, name: str, context: dict[str, Any]) -> str:
-        """Render a template in the thread for slow ones."""
+        """Render a template in the thread for slow templates."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._fill, name, context)
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread for slow templates."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _fill(self, name: str, context: dict[str, Any]) -> str:
@@ -93,7 +94,7 @@ class Templates:
 
 
 def ago(value: str | float) -> Markup:
-    """Return a relative time, with the exact one as its title."""
+    """Return a time as HTML: relative to now, with the exact time as the title."""
     time = formatting.parse(value)
     words = formatting.relative(time, datetime.now(UTC))
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
@@ -102,5 +103,5 @@ def ago(value: str | float) -> Markup:
 
 
 def pretty_json(value: Any) -> Markup:
-    """Return a value as indented JSON."""
+    """Return a value as indented JSON, escaped for HTML."""
     return escape(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,7 +1,7 @@
 """Sign-in, first steps and the account: passwords, theme, sessions.
 
-A password chosen by somebody else must be replaced first. The set-up then creates a token for an
-assistant and offers a project to start with.
+Users must replace a password that somebody else has chosen before they do anything else. The set-up
+then creates a token for an assistant and offers a project to start with.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SET_UP: Final = "/set-up"
 THEMES: Final = ("light", "dark", "")
 YEAR: Final = 365 * 86_400
 FORGET: Final = b'clear-site-data: "storage"\r\n'
-"""Clears what scripts stored about visited pages when the session ends."""
+"""The header that clears what scripts have stored about visited pages, sent when a session ends."""
 
 pages: Final = Pages()
 
@@ -66,7 +66,7 @@ async def end(request: PageRequest) -> PageResponse:
 
 @pages.post("/theme", is_public=True)
 async def choose_theme(request: PageRequest) -> PageResponse:
-    """Choose the light theme, the dark one, or that of the operating system."""
+    """Set the theme: light, dark, or that of the operating system."""
     chosen = request.form["theme"]
     theme = chosen if chosen in THEMES else ""
     back = request.form["next"] if is_local_path(request.form["next"]) else "/"
@@ -74,13 +74,16 @@ async def choose_theme(request: PageRequest) -> PageResponse:
 
 
 def signed_out(request: PageRequest, notice: str) -> Redirect:
-    """Redirect to the sign-in page after the end of a session."""
+    """Redirect to the sign-in page after a session has ended."""
     headers = _expired_session_header(request) + FORGET + request.cookie(NOTICE, notice, seconds=60)
     return Redirect("/sign-in", headers)
 
 
 async def renew_session(request: PageRequest, password: str, path: str, notice: str) -> Redirect:
-    """Begin a new session for the caller: a changed password ends all sessions."""
+    """Begin a new session for the caller, because a changed password ends all sessions.
+
+    If that fails, redirect to the sign-in page.
+    """
     try:
         signed_in = await _sign_in(request, request.user.username, password)
     except ServiceError:
@@ -120,9 +123,9 @@ async def _form(request: PageRequest, *, next: str, error: ServiceError | None =
 
 
 async def change_password(request: PageRequest, path: str, notice: str) -> PageResponse:
-    """Change the caller's password, and go to `path` with a new session.
+    """Change the caller's password, begin a new session and redirect to `path`.
 
-    Raises ServiceError.
+    Raises ServiceError if the change is refused.
     """
     form = request.form
     check_repeated(request)
@@ -135,7 +138,7 @@ async def change_password(request: PageRequest, path: str, notice: str) -> PageR
 
 
 def check_repeated(request: PageRequest) -> None:
-    """Raise InvalidError if the two passwords differ."""
+    """Raise InvalidError if the new password and its repetition differ."""
     if request.form["new_password"] != request.form["repeated"]:
         raise InvalidError("repeated", "is not the same as the new password")
 

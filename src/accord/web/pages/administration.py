@@ -184,7 +184,7 @@ async def change_label(request: PageRequest) -> PageResponse:
 
 @pages.post(f"{SETTINGS_PATH}/labels/{{id}}/delete")
 async def delete_label(request: PageRequest) -> PageResponse:
-    """Delete a label, also from the items that have it: the page shows their number."""
+    """Delete a label and remove it from all items; the page shows how many have the label."""
     return await _change_settings(
         request, "delete_label", "is deleted", id=request.values["id"], force=True
     )
@@ -219,7 +219,7 @@ async def _settings(request: PageRequest, error: ServiceError | None = None) -> 
 AUDIT_PATH: Final = "/audit"
 EVENTS_PER_PAGE: Final = 50
 MAX_COUNTED: Final = 1_000
-"""Events are counted up to this number; the page shows no total beyond it."""
+"""The most audit events that are counted; the page shows no exact total above this number."""
 AUDIT_FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until", "reads")
 OUTCOMES: Final = {
     "done": "done",

@@ -15,12 +15,13 @@ from accord.web.responses import FileDownload, PageResponse
 pages: Final = Pages()
 
 NOW: Final = "current"
-"""The name of the current state in comparisons."""
+"""The name that stands for the current state of all items in a comparison."""
 PER_PAGE: Final = 50
 OFFERED: Final = 100
 COMPARED: Final = 30
 SHORTENED: Final = 1_000
-"""Characters of a text in the list of a baseline; the page of an entry shows all of it."""
+"""The most characters of a text in the list of a baseline's items; the page of an item in a
+baseline shows the whole text."""
 
 
 @pages.get("/baselines")
@@ -53,7 +54,7 @@ async def create(request: PageRequest) -> PageResponse:
 
 @pages.get("/baselines/compare")
 async def choose(request: PageRequest) -> PageResponse:
-    """Redirect from the form of the list to the comparison of two baselines."""
+    """Redirect from the form that selects two baselines to the page that compares them."""
     a, b = request.query["a"], request.query["b"]
     one = await request.run("get_baseline", id=a, limit=1)
     other = NOW if b == NOW else (await request.run("get_baseline", id=b, limit=1)).id

@@ -1,4 +1,4 @@
-"""Changes and their undo, and proposals of changes, which are accepted or rejected."""
+"""Changes and their undo, and proposed changes, which are accepted or rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pages: Final = Pages()
 
 PER_PAGE: Final = 50
 LASTING: Final = frozenset({"proposal", "baseline"})
-"""Kinds that cannot be undone: proposals are decided, baselines stay."""
+"""Kinds of objects whose changes offer no undo: proposals are decided, baselines stay."""
 
 
 @pages.get("/changes")
@@ -64,7 +64,7 @@ async def undo(request: PageRequest) -> PageResponse:
 
 
 def _may_undo(request: PageRequest, change: ChangeListed) -> bool:
-    """Return true if a list offers to undo a change; the undo itself may still be refused."""
+    """Return true if a list offers to undo a change; the undo can still be refused."""
     caller = request.user
     is_own = caller.is_administrator or change.actor == caller.username
     is_left = not change.undone_by and change.operation not in LASTING_OPERATIONS
@@ -140,10 +140,10 @@ async def _proposal_page(request: PageRequest, error: ServiceError | None = None
 async def _check_proposal(
     request: PageRequest, found: Proposal
 ) -> ProposalCheck | ServiceError | None:
-    """Return the effects of accepting a proposal, or the error.
+    """Return the effects of accepting a proposal, or the error that accepting it would raise.
 
-    Return None if it is decided, is stale (the page shows what changed since), or the caller may
-    not write.
+    Return None if the proposal is decided, if it is stale (the page shows what changed since), or
+    if the caller may not write.
     """
     if found.state != "open" or found.stale or not request.user.may("write"):
         return None

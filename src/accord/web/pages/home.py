@@ -23,17 +23,17 @@ pages: Final = Pages()
 
 CHANGES: Final = 20
 WAITING: Final = 4
-"""The most pending objects of each kind that are shown."""
+"""The most pending objects of each kind that the page shows."""
 FAILURES: Final = 3
 HIDDEN: Final = "accord_steps"
-"""The cookie of users who hid the first steps."""
+"""The name of the cookie by which users hide the first steps."""
 YEAR: Final = 365 * 86_400
 STATES: Final = ("completed", "running", "waiting", "pending", "paused", "cancelled", "failed")
-"""States of runs, in the order of the bar."""
+"""The states of runs, in the order in which the bar shows them."""
 
 
 class FirstStep(Struct, frozen=True):
-    """A first step in a new installation."""
+    """A suggestion for the first steps in a new installation."""
 
     title: str
     text: str
@@ -43,7 +43,7 @@ class FirstStep(Struct, frozen=True):
 
 
 class RunStateShare(Struct, frozen=True):
-    """The share of runs in one state, as a part of a bar of width 100."""
+    """The part of a bar of width 100 that shows the share of runs in one state."""
 
     state: str
     count: int
@@ -61,7 +61,7 @@ async def home(request: PageRequest) -> PageResponse:
 
 @pages.get("/home/changes")
 async def changes(request: PageRequest) -> PageResponse:
-    """Show recent changes: refreshed, or the next page."""
+    """Show the list of recent changes, refreshed, or its next page."""
     return request.piece("home/_changes.html", **await _changes(request))
 
 
@@ -119,7 +119,7 @@ async def _runs(request: PageRequest) -> dict[str, Any]:
 
 
 def shares(counts: dict[str, int]) -> list[RunStateShare]:
-    """Return the parts of the bar, each at least wide enough to be visible."""
+    """Return the parts of the bar of run states, each wide enough to be visible."""
     present = [(state, counts[state]) for state in STATES if counts.get(state)]
     total = sum(count for _, count in present)
     wide = [max(100 * count / total, 2.0) for _, count in present]
@@ -133,7 +133,7 @@ def shares(counts: dict[str, int]) -> list[RunStateShare]:
 
 
 async def _steps(request: PageRequest) -> list[FirstStep]:
-    """Return the first steps; none once all of them are done."""
+    """Return the suggested first steps; none if all of them are done."""
     if request.cookies.get(HIDDEN) or not request.user.may("write"):
         return []
     epics, tokens, workflows = await asyncio.gather(
@@ -164,7 +164,10 @@ async def _steps(request: PageRequest) -> list[FirstStep]:
 
 
 def _connecting(tokens: Sequence[AccessToken]) -> FirstStep:
-    """Return the step that connects an assistant; it offers an unused token before a new one."""
+    """Return the first step that connects an assistant.
+
+    If there is an unused token, the step suggests that one instead of creating a new one.
+    """
     now = utc_now()
     unused = [
         each.name

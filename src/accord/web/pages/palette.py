@@ -1,7 +1,7 @@
 """The command palette and the sheet of keyboard shortcuts.
 
-A command leads to a page or posts a form of ours, so that the palette can do nothing that pages
-cannot do too. It is asked with every letter typed, so it runs few operations and no large ones.
+A command opens a page or posts a form, so that the palette can do nothing that pages cannot do. The
+browser requests the palette after every typed letter, so a request runs few and fast operations.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class PaletteCommand(Struct, frozen=True, kw_only=True):
-    """An action or a page in the palette."""
+    """An entry of the command palette: a page or an action."""
 
     label: str
     href: str = ""
     """The path of a page; empty for an action."""
     post: str = ""
-    """The path that an action posts to."""
+    """The path to which an action sends a POST request; empty for a page."""
     fields: tuple[tuple[str, str], ...] = ()
-    """The posted fields."""
+    """The form fields in the POST request."""
     words: str = ""
     """Other words that find the command."""
     right: Right = "read"
     keys: str = ""
-    """The keyboard shortcut for the same."""
+    """The keyboard shortcut with the same effect."""
 
 
 PLACES: Final = (
@@ -54,7 +54,7 @@ PLACES: Final = (
     PaletteCommand(label="Baselines", href="/baselines", words="compare release"),
     PaletteCommand(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
-"""Pages that are not in the navigation."""
+"""Pages in the palette that are not in the navigation."""
 ACTIONS: Final = (
     PaletteCommand(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
     PaletteCommand(
@@ -106,7 +106,7 @@ _BELOW: Final[dict[Kind, tuple[tuple[str, str], ...]]] = {
         ("Create acceptance criteria in {}", "acceptance_criteria"),
     ),
 }
-"""Actions that create something below an item, by the item's kind."""
+"""Actions that create an item below another item, by the kind of the other item."""
 
 
 def places(caller: Caller) -> Iterator[PaletteCommand]:
@@ -121,7 +121,7 @@ def places(caller: Caller) -> Iterator[PaletteCommand]:
 
 
 def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
-    """Yield the actions that a user can do, those for the page `at` first."""
+    """Yield the actions that a user can do, those about the current page `at` first."""
     yield from _allowed(caller, _about_item(at))
     yield from _allowed(caller, ACTIONS)
     for label, theme in PERSONAL:
@@ -135,9 +135,10 @@ def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
 
 
 def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
-    """Return the commands in which each word of the query is the beginning of a word.
+    """Return the commands that match a query.
 
-    Commands named by the query come first, then those with all the words in their label.
+    Each word of the query must be the beginning of a word of the command. Commands that `is_meant`
+    finds come first, then those with all the words in their label.
     """
     query_words = split_words(query)
 
@@ -153,7 +154,11 @@ def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteComm
 
 
 def is_meant(command: PaletteCommand, query: str) -> bool:
-    """Return true if the query names a command: its beginning, or several of its words."""
+    """Return true if the query means this command.
+
+    The query is then the beginning of the label, or consists of several words that all begin words
+    of the label.
+    """
     query_words = split_words(query)
     begins = command.label.casefold().startswith(" ".join(query_words))
     return begins or (len(query_words) > 1 and _matches(query_words, split_words(command.label)))
@@ -172,7 +177,7 @@ def _allowed(caller: Caller, commands: Iterable[PaletteCommand]) -> Iterator[Pal
 
 
 def _about_item(at: str) -> Iterator[PaletteCommand]:
-    """Yield the actions for the item of a page."""
+    """Yield the actions on the item that the page `at` is about, if any."""
     name = at.partition("?")[0].split("/")[2] if at.startswith("/items/") else ""
     reference = parse_reference(name)
     if reference is None:
@@ -197,7 +202,7 @@ MAX_QUERY: Final = 200
 MAX_EACH: Final = 6
 """The most commands of a group that are shown for a query."""
 MAX_NAMED: Final = 50
-"""The most prompts and workflows that are searched."""
+"""The most prompts and the most workflows that are searched."""
 
 
 @pages.get("/palette")
@@ -223,7 +228,7 @@ async def palette(request: PageRequest) -> PageResponse:
 
 
 def _group_order(query: str, to_do: list[PaletteCommand], to_go: list[PaletteCommand]) -> list[str]:
-    """Return the order of the groups: first those that the query names, then items."""
+    """Return the order of the result groups: groups that the query means, then items."""
     if not query:
         return ["actions", "places"]
     meant = {
@@ -239,7 +244,7 @@ async def _items(request: PageRequest, query: str) -> list[Any]:
 
 
 async def _named_commands(request: PageRequest) -> list[PaletteCommand]:
-    """Return the actions for workflows and prompts, by their names."""
+    """Return the actions that start a workflow or activate a prompt, found by its name."""
     found = await asyncio.gather(_runs(request), _prompts(request))
     return [command for some in found for command in some]
 

@@ -1,4 +1,4 @@
-"""Prompts for assistants; they get the active one when they connect."""
+"""Prompts for assistants: an assistant gets the active prompt when it connects."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _redline_difference(difference: Difference) -> Markup:
 async def _form(
     request: PageRequest, prompt: Any, error: ServiceError | None = None
 ) -> PageResponse:
-    """Show the form for a new or changed prompt, with the values sent if there is an error."""
+    """Show the form for a new or changed prompt; after an error, with the values sent."""
     shown = {name: request.form[name] for name in FIELDS}
     if error is None and prompt is not None:
         shown = {name: getattr(prompt, name) for name in FIELDS}

@@ -1,4 +1,4 @@
-"""Search, with words and filters in the address, and saved views."""
+"""The search page, with words and filters in its URL, and saved views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accord.web.responses import PageResponse
 pages: Final = Pages()
 
 FILTERS: Final = ("kind", "status", "priority", "type", "assignee", "label", "epic")
-"""The filters, as named in the query."""
+"""The names of the filters in the query string."""
 STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
 PRIORITIES: Final = (("1", "1 Critical"), ("2", "2 High"), ("3", "3 Medium"), ("4", "4 Low"))
 ITEMS: Final = [kind for kind in KINDS if kind != "comment"]
@@ -42,7 +42,7 @@ class SearchQuery(Struct, frozen=True):
         return not self.query and not self.filters
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `search_global`."""
+        """Return the search as arguments of the operation `search_global`."""
         given = self._values()
         if "kind" in given:
             given["kinds"] = self.filters["kind"]
@@ -52,16 +52,16 @@ class SearchQuery(Struct, frozen=True):
         return {"query": self.query or EVERYTHING, **given}
 
     def view(self) -> dict[str, Any]:
-        """Return the filter of a saved view for this search."""
+        """Return the search as the filter of a saved view."""
         return {**({"query": self.query} if self.query else {}), **self._values()}
 
     def path(self, **more: str) -> str:
-        """Return the path of the results."""
+        """Return the path of the page with the results of the search."""
         words = {**({"q": self.query} if self.query else {}), **self.filters, **more}
         return f"/search?{urlencode(words, doseq=True)}" if words else "/search"
 
     def _values(self) -> dict[str, Any]:
-        """Return the filters as operations name them; a single value is no list."""
+        """Return the filters as arguments of operations; a single value is not in a list."""
         return {
             "epic_id" if name == "epic" else name: one_or_list(values)
             for name, values in self.filters.items()
@@ -69,7 +69,7 @@ class SearchQuery(Struct, frozen=True):
 
 
 def search_of(words: Words) -> SearchQuery:
-    """Return the search in the values of a query or form."""
+    """Return the search that a query string or form contains."""
     return _search(words["q"], {name: words.every(name) for name in FILTERS})
 
 
@@ -140,7 +140,7 @@ async def _page(
 
 
 async def _view(request: PageRequest) -> Any:
-    """Return the opened saved view, None if there is none."""
+    """Return the saved view that the search started from, None if there is none."""
     try:
         return (
             await request.run("get_view", id=request.query["view"])
@@ -152,7 +152,7 @@ async def _view(request: PageRequest) -> Any:
 
 
 def _left_out(view: Any) -> list[str]:
-    """Return the filters of a view that a search does not support."""
+    """Describe the filters of a saved view that the search page does not support."""
     if view is None:
         return []
     filters = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
@@ -161,7 +161,7 @@ def _left_out(view: Any) -> list[str]:
 
 
 async def _choices(request: PageRequest) -> dict[str, Any]:
-    """Return the choices of the filters."""
+    """Return the saved views, and the values that the filters offer."""
     views, types, labels, epics, people = await asyncio.gather(
         request.run("list_views", limit=MAX_VIEWS),
         request.run("list_requirement_types"),
@@ -209,7 +209,7 @@ async def show(request: PageRequest) -> PageResponse:
 
 @pages.post("/views/{id}/filter")
 async def change(request: PageRequest) -> PageResponse:
-    """Update a saved view to the current search."""
+    """Replace the filter of a saved view with the current search."""
     search_query = search_of(request.form)
     view = await request.run("update_view", id=request.values["id"], filter=search_query.view())
     return _back(request, search_query, view.id, f"{view.name} shows this now")

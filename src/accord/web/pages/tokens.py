@@ -1,7 +1,8 @@
 """Access tokens with instructions for programs, and the explorer of JSON-RPC methods.
 
-A token is shown once. The explorer is a document of its own in a frame, under its own, stricter
-policy: no text ever becomes HTML there, and only our pages may frame it."""
+A token is shown only once. The explorer is a separate document in a frame, with a stricter
+Content-Security-Policy: no text ever becomes HTML there, and only our pages may frame it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from accord.web.request import THEME, PageRequest, Pages
 from accord.web.responses import POLICY, Html, PageResponse
 
 NAME: Final = "accord"
-"""The name of the hub in the settings of programs."""
+"""The name of this MCP server in the settings of programs."""
 MCP_PATH: Final = "/api/v1/mcp"
 REST_PATH: Final = "/api/v1"
 FILES: Final = {
@@ -41,11 +42,11 @@ FILES: Final = {
     "gemini": "Put this into ~/.gemini/settings.json, or into .gemini/settings.json of a project.",
     "windsurf": "Put this into ~/.codeium/windsurf/mcp_config.json.",
 }
-"""The settings file of each program that is configured by a file."""
+"""Where to put the settings, for each program that is configured by a file."""
 
 
 class ConnectionRecipe(Struct, frozen=True):
-    """Instructions for one program: the text to paste, and its place."""
+    """Instructions to connect one program: the text to paste, and where to paste the text."""
 
     key: str
     title: str
@@ -54,7 +55,7 @@ class ConnectionRecipe(Struct, frozen=True):
 
 
 def connection_recipes(url: str, token: str) -> tuple[ConnectionRecipe, ...]:
-    """Return the instructions for each known program; `url` is the public URL."""
+    """Return the instructions for all known programs; `url` is the public URL of Accord."""
     return (
         _claude_code(url, token),
         *(_file(key, url, token) for key in FILES),
@@ -97,7 +98,7 @@ ALLOWS: Final[dict[Scope, str]] = {
 }
 """The rights of each scope in words."""
 CHOSEN: Final = "chosen"
-"""The preset for scopes chosen one by one."""
+"""The key of the preset with which the user selects scopes one by one."""
 
 pages: Final = Pages()
 
@@ -159,7 +160,7 @@ async def _form(request: PageRequest, error: ServiceError | None = None) -> Page
 
 
 class Preset(Struct, frozen=True):
-    """A named set of scopes, for the forms that create tokens."""
+    """A named set of scopes, offered in the form that creates a token."""
 
     key: str
     title: str
@@ -168,7 +169,7 @@ class Preset(Struct, frozen=True):
 
 
 def presets(role: Role) -> list[Preset]:
-    """Return the presets for tokens of this role, the recommended one first."""
+    """Return the presets for tokens of users with this role, the recommended one first."""
     if "propose" not in allowed(role):
         return [
             Preset("read", "Read only", "It changes nothing.", ("read",)),
@@ -198,7 +199,7 @@ def presets(role: Role) -> list[Preset]:
 
 
 def scopes_of(form: Words, role: Role) -> list[str]:
-    """Return the scopes that a form asks for: those of a preset, or the selected ones."""
+    """Return the scopes chosen in a form: those of a preset, or those selected one by one."""
     for preset in presets(role):
         if form["preset"] == preset.key:
             return list(preset.scopes)
@@ -206,7 +207,7 @@ def scopes_of(form: Words, role: Role) -> list[str]:
 
 
 def allowed(role: Role) -> list[Scope]:
-    """Return the scopes that tokens of this role can have."""
+    """Return the scopes that tokens of users with this role can have."""
     scopes = {rule.scope for rule in RULES.values() if role in rule.roles}
     return [scope for scope in SCOPES if scope in scopes]
 

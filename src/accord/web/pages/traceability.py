@@ -1,6 +1,7 @@
 """Traceability: coverage, gaps and how to close them, suspect links, and the matrix.
 
-The matrix has requirements in rows, and in columns the items they are linked with.
+The rows of the matrix are requirements; the columns are the items linked with them, or the types of
+links.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ async def epics_offered(request: PageRequest) -> Sequence[Epic]:
 
 
 class Remedy(Struct, frozen=True):
-    """A kind of gap in words, and how to close it."""
+    """The description of a kind of gap, and how to close such a gap."""
 
     title: str
     why: str
     label: str
     """The text of the link to the page that closes the gap."""
     path: str
-    """The path of that page, with `{id}` for the item."""
+    """The path of the page that closes the gap, with `{id}` for the reference id of the item."""
     needs_write: bool = True
 
     def href(self, item: LackingItem) -> str:
@@ -110,13 +111,13 @@ REMEDIES: Final[dict[Gap, Remedy]] = {
         "/items/{id}",
     ),
 }
-"""Remedies by kind of gap, the worst first."""
+"""Remedies by kind of gap, the worst kind first."""
 
 
 pages: Final = Pages()
 
 FIRST: Final = 3
-"""The most items of a gap that the overview lists."""
+"""The most items that the overview lists for each kind of gap."""
 EPICS: Final = 12
 MAX_PAGE: Final = 50
 
@@ -173,7 +174,7 @@ async def suspects(request: PageRequest) -> PageResponse:
 
 @pages.post("/traceability/suspects")
 async def confirm(request: PageRequest) -> PageResponse:
-    """Confirm the selected links, or the one whose button was pressed."""
+    """Confirm the selected suspect links, or the single link whose button was pressed."""
     form = request.form
     ids = [form["one"]] if form["one"] else form.every("id")
     try:
@@ -215,7 +216,7 @@ async def _suspects_page(request: PageRequest, error: ServiceError | None = None
 
 MATRIX_ROWS: Final = 50
 MAX_COLUMNS: Final = 40
-"""The most columns if each column is an item."""
+"""The most columns of the matrix if each column is an item."""
 VERIFIED_BY: Final = "is_verified_by"
 DEFAULT_COLUMNS: Final = (
     VERIFIED_BY,
@@ -224,11 +225,11 @@ DEFAULT_COLUMNS: Final = (
     "is_depended_on_by",
     "refines",
 )
-"""The columns by default."""
+"""The relationships that are columns of the matrix by default."""
 
 
 class Cell(Struct, frozen=True):
-    """An entry of a cell: an item or a relationship."""
+    """One entry in a cell of the matrix: a linked item, or the name of a relationship."""
 
     text: str
     href: str = ""
@@ -236,7 +237,7 @@ class Cell(Struct, frozen=True):
 
 
 class MatrixRow(Struct, frozen=True):
-    """A requirement with its cells, in the order of the columns."""
+    """A requirement as a row of the matrix; `cells` has the entries of each column."""
 
     traced: TracedRequirement
     cells: tuple[tuple[Cell, ...], ...]
@@ -286,10 +287,10 @@ async def matrix(request: PageRequest) -> PageResponse:
 
 
 def offered_columns(types: Iterable[RelationshipType]) -> list[str]:
-    """Return the names of relationships from a requirement's view.
+    """Return the relationships of a requirement that can be columns of the matrix.
 
-    Each type has a name for both directions, a symmetric one a single name. Verification and
-    satisfaction come first.
+    A relationship type has a name for each direction; a symmetric type has only one. Verification
+    and satisfaction come first.
     """
     names = dict.fromkeys(name for each in types for name in (each.name, each.inverse))
     first = [name for name in DEFAULT_COLUMNS if name in names]
@@ -319,7 +320,7 @@ async def _types(request: PageRequest) -> Sequence[RelationshipType]:
 def _table(
     traced: Sequence[TracedRequirement], chosen: Sequence[str], *, is_crossed: bool
 ) -> tuple[list[MatrixRow], list[Column], int]:
-    """Return the rows, the columns, and the number of omitted columns."""
+    """Return the rows and columns of the matrix, and the number of omitted columns."""
     if not is_crossed:
         rows = [MatrixRow(each, tuple(_ends(each, name) for name in chosen)) for each in traced]
         return rows, [Column(name, label(name)) for name in chosen], 0
@@ -333,7 +334,10 @@ def _table(
 
 
 def _linked(traced: TracedRequirement, name: str) -> list[str]:
-    """Return the linked items; acceptance criteria verify their requirements."""
+    """Return the items linked with a requirement by the relationship `name`.
+
+    The acceptance criteria of a requirement count as verifying it.
+    """
     found = list(traced.links.get(name, ()))
     if name == VERIFIED_BY and traced.acceptance_criteria:
         found = [
@@ -365,7 +369,7 @@ def _order(reference_id: str) -> tuple[str, int]:
 
 
 def _more(request: PageRequest, found: Any) -> str:
-    """Return the path of the next rows, "" after the last."""
+    """Return the path of the next rows of the matrix, "" if there are none."""
     if found is None or not found.has_more:
         return ""
     parameters = [

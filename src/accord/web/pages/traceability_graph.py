@@ -1,4 +1,4 @@
-"""The graph around an item, and the impact of a change of it."""
+"""The page with the graph around an item, and with the impact of changing the item."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from accord.web.svg import draw
 pages: Final = Pages()
 
 MAX_NEIGHBOURS: Final = 40
-"""The most boxes in a graph; the page shows the number of the others."""
+"""The most boxes in a graph; the page shows the number of omitted items."""
 MAX_AFFECTED: Final = 100
 DEPTHS: Final = ("1", "2", "3")
 PLACES: Final = frozenset({"has", "steers"})
-"""Lines of the hierarchy, which need no labels."""
+"""Types of the lines that show the hierarchy; those lines need no labels."""
 
 
 class KindName(Struct, frozen=True):
-    """The singular and plural name of a kind."""
+    """The singular and plural name of a kind of item."""
 
     one: str
     plural: str
@@ -46,17 +46,17 @@ KINDS: Final = {
 
 
 class GraphQuery(Struct, frozen=True):
-    """The options of a graph."""
+    """The options of the graph page."""
 
     item: str
     depth: str
     types: tuple[str, ...]
-    """Empty for all types."""
+    """The relationship types to show; empty for all types."""
     hierarchy: bool
     impact: bool
 
     def path(self, **other: Any) -> str:
-        """Return the path of the graph with some options replaced."""
+        """Return the path of the graph page, with the options in `other` replaced."""
         values = {name: getattr(self, name) for name in self.__struct_fields__} | other
         pairs = [("item", values["item"]), ("depth", values["depth"])]
         pairs += [("type", each) for each in values["types"]]
@@ -138,7 +138,7 @@ async def _impact(request: PageRequest, options: GraphQuery) -> Any:
 
 
 def picture(found: Neighbourhood, impact: Impact | None, options: GraphQuery) -> Graph:
-    """Return the graph; with an impact the affected items are highlighted."""
+    """Return the graph to draw; items in `impact` are highlighted."""
     affected = {each.reference_id for each in impact.items} if impact else set()
     paths = _impact_paths(impact)
     return Graph(
@@ -151,7 +151,11 @@ def picture(found: Neighbourhood, impact: Impact | None, options: GraphQuery) ->
 
 
 def _drawn_links(found: Neighbourhood) -> list[NeighbourLink]:
-    """Return all lines but those from a story to a requirement if its criteria are between them."""
+    """Return the lines to draw.
+
+    The hierarchy line from a story to a requirement is left out if the graph also has the
+    acceptance criteria between them.
+    """
     above: dict[str, set[str]] = {}
     for line in found.lines:
         if line.type == "has":
@@ -165,7 +169,7 @@ def _drawn_links(found: Neighbourhood) -> list[NeighbourLink]:
 
 
 def _impact_paths(impact: Impact | None) -> set[frozenset[str]]:
-    """Return the pairs of items along which a change has effects."""
+    """Return the pairs of neighbouring items on the paths of an impact."""
     paths: Sequence[str] = [each.path for each in impact.items] if impact else ()
     # A path is `REQ-001 is_depended_on_by REQ-002 has REQ-003`.
     return {frozenset(pair) for path in paths for pair in pairwise(path.split()[::2])}

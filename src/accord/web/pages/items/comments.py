@@ -1,4 +1,4 @@
-"""Comments on an item: written, answered, changed, resolved."""
+"""Pages and forms to write, answer, edit, resolve and delete comments on an item."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pages: Final = Pages()
 
 @pages.get("/items/{id}/comments")
 async def more(request: PageRequest) -> PageResponse:
-    """Show the comments after a cursor."""
+    """Show the comments on an item that come after a cursor."""
     item = await find_item(request, request.values["id"])
     comments = await request.run(
         "list_comments",
@@ -120,7 +120,7 @@ async def _form(
     version: str = "",
     error: ServiceError | None = None,
 ) -> PageResponse:
-    """Show the form for a comment: in its thread, or on a page of its own."""
+    """Show the form for a comment: in place as a partial, or as a whole page."""
     context: dict[str, Any] = {
         "item": item,
         "action": f"{item.path}/{place}",

@@ -25,11 +25,11 @@ PARENTS: Final[dict[Kind, str]] = {
     "acceptance_criteria": "user_story",
     "requirement": "user_story",
 }
-"""The prefixes of fields that name the parent."""
+"""The prefix of the fields that name the parent, by kind of item."""
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
-    """An item for a page; fields that its kind does not have are None."""
+    """An item, as pages show it. Fields that its kind does not have are None."""
 
     kind: KindRules
     reference_id: str
@@ -60,17 +60,17 @@ class ItemView(Struct, frozen=True, kw_only=True):
 
     @property
     def following(self) -> tuple[str, ...]:
-        """The statuses that may follow the current one."""
+        """The statuses to which the item's status can change."""
         return TRANSITIONS.get(self.kind.kind, {}).get(self.status or "", ())
 
     @property
     def label(self) -> str:
-        """The kind of the item in words."""
+        """The type of a requirement, or the kind of another item, in words."""
         return self.type or self.kind.title
 
 
 async def find_item(request: PageRequest, id: str) -> ItemView:
-    """Return the item with this reference id. Raises NotFoundError."""
+    """Return the item with this reference id. Raises NotFoundError if there is none."""
     reference = parse_reference(id)
     if reference is None:
         raise NotFoundError(f"there is no item {id[:64]!r}")
@@ -81,7 +81,7 @@ async def find_item(request: PageRequest, id: str) -> ItemView:
 
 
 def item_of(kind: KindRules, entity: Any) -> ItemView:
-    """Return the entity that an operation returned as an item."""
+    """Convert an entity that an operation returned to an `ItemView`."""
 
     def given(name: str) -> Any:
         value = getattr(entity, name, None)
@@ -110,10 +110,10 @@ def item_of(kind: KindRules, entity: Any) -> ItemView:
 
 
 async def save(request: PageRequest, item: ItemView, version: str, **values: Any) -> ItemView:
-    """Update fields of an item, based on `version`.
+    """Update fields of an item, on the basis of its version `version`.
 
-    Later changes of other fields are no conflict. Raises ServiceError; StaleError if the same
-    fields changed meanwhile.
+    Changes of other fields since that version are no conflict. Raises StaleError if the same fields
+    have changed, and another ServiceError if the update is refused.
     """
     operation = f"update_{item.kind.kind}"
     arguments = {"id": item.reference_id, **values}
@@ -131,7 +131,10 @@ async def save(request: PageRequest, item: ItemView, version: str, **values: Any
 async def show(
     request: PageRequest, piece: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
 ) -> PageResponse:
-    """Return a page with `items/<piece>.html` in place of the detail; `item` is in the context."""
+    """Show an item's page, with the template `items/<piece>.html` in place of the detail.
+
+    `context` must contain the `item`.
+    """
     context["piece"] = f"items/{piece}.html"
     if request.is_partial:
         # Always 200: scripts put a refused form in its old place.
@@ -155,7 +158,7 @@ PATTERNS: Final = {
     "unwanted": "unwanted behaviour",
     "complex": "complex",
 }
-"""The names of the EARS patterns."""
+"""Names of the EARS patterns, by their key in lint results."""
 
 
 ADVICE: Final[dict[Kind, str]] = {
@@ -165,11 +168,11 @@ ADVICE: Final[dict[Kind, str]] = {
     "requirement": "one sentence that says what shall be",
     "steering_document": "what holds for all that it guides",
 }
-"""Advice on the text, by kind."""
+"""Advice on what to write in the text of an item, by its kind."""
 
 
 class RelationshipRow(Struct, frozen=True):
-    """A relationship, from the view of one of its ends."""
+    """A relationship, from the view of one of its two items."""
 
     link: Relationship
     name: str
@@ -179,20 +182,20 @@ class RelationshipRow(Struct, frozen=True):
 
 
 class Thread(Struct, frozen=True):
-    """A comment with its replies."""
+    """A comment and the replies in its thread."""
 
     comment: ItemComment
     answers: list[ItemComment]
 
 
 class LintHint(Struct, frozen=True):
-    """A lint finding, with the text around it."""
+    """A lint finding, with the text before and after the place that it is about."""
 
     finding: LintFinding
     before: str
     after: str
     said: str
-    """The message, as a continuation of the quote."""
+    """The message of the finding, worded to follow the quoted text."""
 
 
 class Lint(Struct, frozen=True):
@@ -212,7 +215,7 @@ async def detail(request: PageRequest) -> PageResponse:
 
 
 async def show_changed(request: PageRequest, id: str, notice: str) -> PageResponse:
-    """Respond to a form that changed an item: show its page with a notice."""
+    """Respond to a form that changed an item: show the item's page with a notice."""
     if not request.is_partial:
         return request.go(f"/items/{id}", notice)
     context = await detail_context(request, id) | await row_context(request, id)
@@ -223,13 +226,16 @@ async def show_changed(request: PageRequest, id: str, notice: str) -> PageRespon
 
 
 def toast_header(text: str, *, undo: str = "") -> bytes:
-    """Return the header that shows a toast; `undo` is the change that it offers to undo."""
+    """Return the header that makes a script show a toast.
+
+    `undo` is the id of the change that the toast offers to undo.
+    """
     event = json.dumps({"accord:said": {"text": text, "undo": undo}})  # in ASCII, as headers are
     return f"hx-trigger: {event}\r\n".encode("ascii")
 
 
 async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
-    """Return the context of `items/_detail.html` for an item."""
+    """Return the values for the template `items/_detail.html` for an item."""
     item = await find_item(request, id)
     id = item.reference_id
     around, lint, links, history, comments = await asyncio.gather(
@@ -259,7 +265,7 @@ async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
 def entries_of(
     request: PageRequest, revisions: Iterable[Revision], *, is_first: bool = True
 ) -> list[HistoryRow]:
-    """Return the rows of a history, with the undos that the caller may do."""
+    """Return the rows of an item's history; undo is offered where the caller may do so."""
     caller = request.user
     return history_rows(
         revisions,
@@ -270,7 +276,7 @@ def entries_of(
 
 
 def rights(request: PageRequest, item: ItemView) -> dict[str, Any]:
-    """Return the caller's rights on an item, for the template."""
+    """Return the caller's rights on an item, as values for a template."""
     caller = request.user
     return {
         "may_write": caller.may("write"),
@@ -295,7 +301,7 @@ def row_of(item: ItemView, link: Relationship) -> RelationshipRow:
 
 
 def threads(comments: Iterable[ItemComment]) -> list[Thread]:
-    """Group comments into threads, in their order.
+    """Group comments into threads, in the order of the comments.
 
     A reply to a reply belongs to the thread of the first comment.
     """
@@ -311,9 +317,9 @@ def threads(comments: Iterable[ItemComment]) -> list[Thread]:
 
 
 def lint_of(item: ItemView, result: LintResult, texts: dict[str, str]) -> Lint:
-    """Return the lint result of texts, by their names.
+    """Prepare the lint result of an item for a page; `texts` are its texts by field.
 
-    Only requirements should follow a pattern.
+    Only requirements should follow EARS patterns, so patterns are named for requirements only.
     """
     is_requirement = FORMS.get(item.kind.kind) == "requirement"
     return Lint(
@@ -334,7 +340,7 @@ def _hint(finding: LintFinding, text: str) -> LintHint:
 
 
 def _without_quote(finding: LintFinding) -> str:
-    """Return the message without the quote that it may begin with."""
+    """Return the message of a finding, without the quote at its beginning, if any."""
     for named in (repr(finding.quote), finding.quote):
         if finding.message.startswith(f"{named} "):
             return finding.message.removeprefix(named)

@@ -1,6 +1,6 @@
-"""Edits of an item: text in place with a preview, fields from menus, lint rules, deletion.
+"""Editing of items: text with a preview, fields by menus, lint rules, deletion.
 
-An edit never overwrites a later change by another user: both are merged or shown.
+An edit never overwrites a later change by another user: both changes are merged or shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pages: Final = Pages()
 
 
 class Draft(Struct, frozen=True):
-    """The edited fields in a form, and their original values."""
+    """The title and text in an edit form, both as edited and as they were before."""
 
     version: str
     title: str
@@ -40,7 +40,7 @@ class Draft(Struct, frozen=True):
     base_text: str
 
     def changes(self) -> dict[str, str]:
-        """Return the changed fields, by their names in the API."""
+        """Return the edited values, by field name in the API, without unchanged fields."""
         found = {}
         if self.title != self.base_title:
             found["title"] = self.title
@@ -50,7 +50,7 @@ class Draft(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """A field in conflict: the original value and both new ones."""
+    """A field that two users have changed: the original value and both new values."""
 
     field: str
     base: str
@@ -82,7 +82,7 @@ async def change_text(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/merge")
 async def edit_merged(request: PageRequest) -> PageResponse:
-    """Show the form with both edits merged."""
+    """Show the edit form with the caller's edit merged into the saved text."""
     item = await find_item(request, request.values["id"])
     draft = _draft_of_form(request)
     title = merge(draft.base_title, draft.title, item.title or "")
@@ -93,7 +93,7 @@ async def edit_merged(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/preview")
 async def preview(request: PageRequest) -> PageResponse:
-    """Show the rendered text."""
+    """Show the edited text as it will look."""
     if request.is_partial:
         return request.piece("items/_preview.html", text=request.form["description"])
     item = await find_item(request, request.values["id"])
@@ -133,7 +133,7 @@ async def _form(
 async def _conflict(
     request: PageRequest, item: ItemView, draft: Draft, error: StaleError
 ) -> PageResponse:
-    """Show the edited values beside the stored ones."""
+    """Show the caller's edit beside the values that were saved meanwhile."""
     sides = [
         Side("title", draft.base_title, draft.title, item.title or ""),
         Side("description", draft.base_text, draft.text, item.text),
@@ -158,7 +158,7 @@ async def _conflict(
 
 
 async def _hints(request: PageRequest, item: ItemView, draft: Draft) -> Any:
-    """Lint unsaved texts, without the item's suppressed rules."""
+    """Lint the texts of an edit form, without the rules that are suppressed for the item."""
     form = FORMS.get(item.kind.kind, "prose")
     text = draft.text if draft.text.strip() else draft.title
     if form == "story":
@@ -195,7 +195,7 @@ MAX_OFFERED: Final = 100
 
 
 class Choice(Struct, frozen=True):
-    """A value of a menu; an empty one clears the field."""
+    """A choice in the menu for a field; an empty value clears the field."""
 
     value: str
     label: str
@@ -203,7 +203,7 @@ class Choice(Struct, frozen=True):
 
 
 class Menu(Struct, frozen=True, kw_only=True):
-    """The menu for a field."""
+    """The menu to set one field of an item."""
 
     field: str
     title: str
@@ -251,7 +251,7 @@ async def remove_label(request: PageRequest) -> PageResponse:
 
 
 async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageResponse:
-    """Add a label to an item. Create the label if there is none."""
+    """Add a label to an item; create the label if it does not exist."""
     notice = f"Label {name} was added."
     try:
         await request.run("label_item", id=item.reference_id, label=name)
@@ -263,7 +263,7 @@ async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageRes
 
 
 def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:
-    """Return the chosen value as the operation's argument."""
+    """Return the value chosen for a field, as arguments of the update operation."""
     match field:
         case "parent":
             return {f"{PARENTS[item.kind.kind]}_id": value}

@@ -1,4 +1,7 @@
-"""Relationships of an item: made by choosing a type and the other end, confirmed, removed."""
+"""Forms to create, confirm and remove relationships of an item.
+
+A relationship is created by choosing a type and the other item.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ LINKABLE: Final = [
     "steering_document",
 ]
 INVERSE: Final = "~"
-"""The prefix of a type whose link leads to the item instead of from it."""
+"""The prefix of a relationship type in the form if the item is the target instead of the source."""
 
 
 @pages.get("/items/{id}/link")
@@ -32,7 +35,7 @@ async def choose(request: PageRequest) -> PageResponse:
 
 @pages.get("/items/{id}/link/found")
 async def suggest(request: PageRequest) -> PageResponse:
-    """Show items that may be the other end."""
+    """Show items that match a query, as suggestions for the other end of a relationship."""
     item = await find_item(request, request.values["id"])
     return request.piece(
         "items/_found.html", found=await _find_items(request, item, request.query["q"])
@@ -96,7 +99,7 @@ async def _form(
 
 
 async def _types(request: PageRequest) -> list[tuple[str, str]]:
-    """Return all types with their labels, in both directions."""
+    """Return all relationship types with their labels, in both directions."""
     made = []
     for each in (await request.run("list_relationship_types")).items:
         made.append((each.name, each.name.replace("_", " ")))
@@ -108,7 +111,7 @@ async def _types(request: PageRequest) -> list[tuple[str, str]]:
 async def _find_items(
     request: PageRequest, item: ItemView, query: str
 ) -> list[tuple[str, str, str]]:
-    """Return the reference ids, titles and states of the items that match a query."""
+    """Return id, title and status of the items that match a query, other than `item`."""
     if not query.strip():
         return []
     page = await request.run(

@@ -17,7 +17,7 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
 NOBODY: Final = "-"
-"""The value for "nobody" in a form: no username is so short."""
+"""The form value for "nobody" as assignee: no username is so short."""
 OFFERED: Final = 100
 """The most names that a field suggests; others can be typed."""
 
@@ -25,7 +25,7 @@ pages: Final = Pages()
 
 
 class BulkStep(Struct, frozen=True):
-    """A change of one item."""
+    """One operation of a bulk change, on one item."""
 
     name: str
     operation: str
@@ -33,7 +33,7 @@ class BulkStep(Struct, frozen=True):
 
 
 class RefusedChange(Struct, frozen=True):
-    """The reason why one item cannot be changed."""
+    """The reason why a bulk change cannot change one item."""
 
     name: str
     reason: str
@@ -82,7 +82,10 @@ async def move(request: PageRequest) -> PageResponse:
 
 
 def _steps(request: PageRequest, names: Sequence[str]) -> list[BulkStep]:
-    """Return the changes that the form asks for. Raises InvalidError."""
+    """Return the operations of the bulk change that the form describes.
+
+    Raises InvalidError if no item or no change is chosen, or if there are too many operations.
+    """
     form = request.form
     if not names:
         raise InvalidError("", "nothing is selected: tick some rows first")
@@ -107,7 +110,7 @@ def _update(name: str, values: dict[str, Any]) -> BulkStep:
 
 
 def _changes_notice(request: PageRequest, count: int) -> str:
-    """Return a notice of the changes."""
+    """Describe a completed bulk change of `count` items."""
     form = request.form
     parts = [
         *([f"status {form['status']}"] if form["status"] else ()),
@@ -122,7 +125,7 @@ def _assignee_name(assignee: str) -> str:
 
 
 async def _refusal(request: PageRequest, names: list[str], error: ServiceError) -> PageResponse:
-    """Show the tree with the same rows selected, and the reasons for the refusal."""
+    """Show the tree with the same rows selected, and why the change was refused."""
     try:
         steps = _steps(request, names)
         refused = [each for step in steps if (each := await _dry_run(request, step)) is not None]
@@ -141,7 +144,10 @@ async def _refusal(request: PageRequest, names: list[str], error: ServiceError) 
 
 
 async def _dry_run(request: PageRequest, step: BulkStep) -> RefusedChange | None:
-    """Return why a change alone would be refused, None if it would not."""
+    """Try one operation of a bulk change without saving its effects.
+
+    Return the reason if it is refused, otherwise None.
+    """
     reference = parse_reference(step.name)
     if reference is not None and reference.kind not in STATUSES:
         kind = KINDS[reference.kind].title
@@ -189,7 +195,7 @@ async def _move_page(
 
 
 async def parents_for(request: PageRequest, kind: Kind) -> list[Any]:
-    """Return possible parents of a kind: those changed last."""
+    """Return items that can be parents of a kind, the last changed first."""
     parent = KINDS[kind].parent
     if parent is None:
         return []
@@ -210,15 +216,15 @@ CREATED: Final[dict[Kind, tuple[str, ...]]] = {
     "acceptance_criteria": ("description",),
     "steering_document": ("title", "description"),
 }
-"""The fields of a new item beside its parent, by kind."""
+"""The fields of the form for a new item besides its parent, by kind."""
 PARENT_FIELD: Final[dict[Kind, str]] = {
     "user_story": "epic_id",
     "requirement": "user_story_id",
     "acceptance_criteria": "user_story_id",
 }
-"""The argument that names the parent, by kind."""
+"""The argument of the create operation that names the parent, by kind of the new item."""
 BELOW: Final[dict[Kind, Kind]] = {"epic": "user_story", "user_story": "requirement"}
-"""The kind that is created below an item by default, by its kind."""
+"""The default kind of a new item, by the kind of the item below which it is created."""
 
 
 @pages.get("/new")
@@ -254,9 +260,10 @@ def _kind(name: str) -> Kind | None:
 
 
 async def _kind_and_parent(request: PageRequest, kind: str, parent: str) -> tuple[Kind, str]:
-    """Return the kind of the new item, and its parent.
+    """Return the kind of the item to create, and the reference id of its parent.
 
-    It is created below the item of the page, or beside it if nothing can be below.
+    `parent` names the item on whose page the user creates the new one. If that item cannot have the
+    kind below it, its nearest suitable ancestor is the parent.
     """
     chosen_kind = _kind(kind)
     reference = parse_reference(parent)

@@ -1,4 +1,7 @@
-"""Import and export. An import starts with a dry run and a report on each row."""
+"""Import and export of requirements.
+
+An import starts with a dry run and a report on each row.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import FileDownload, PageResponse
 
 SHOWN: Final = 500
-"""The most rows of a report that are shown."""
+"""The most rows of an import report that the page shows."""
 TITLES: Final = {
     "markdown": "Markdown",
     "csv": "CSV",
@@ -37,13 +40,13 @@ An expired card is refused with an error at its field.
 
 When a guest submits an expired card, the checkout shall refuse it.
 """
-"""An example of a file in Markdown."""
+"""An example of an import file in Markdown."""
 CONFLICTS: Final = (
     ("refuse", "Refuse the row"),
     ("update", "Update the item"),
     ("create", "Create a new item"),
 )
-"""The choices for a row about an item from another source."""
+"""The choices of `on_conflict`: how to import a row about an item from another source."""
 _URGENCY: Final = {"failed": 0, "updated": 2, "created": 2, "unchanged": 3}
 
 pages: Final = Pages()
@@ -57,7 +60,7 @@ async def import_form(request: PageRequest) -> PageResponse:
 
 @pages.post("/import", is_upload=True)
 async def import_file(request: PageRequest) -> PageResponse:
-    """Show the dry run of an import, or run the import once it was confirmed."""
+    """Show the dry run of an import, or run the import if the user has confirmed it."""
     options = request.form.given("source", "on_conflict")
     try:
         text = _text(request)
@@ -100,7 +103,10 @@ async def export_file(request: PageRequest) -> PageResponse:
 
 
 def _text(request: PageRequest) -> str:
-    """Return the uploaded or pasted content, with Unix line ends. Raises InvalidError."""
+    """Return the uploaded or pasted text, with Unix line ends.
+
+    Raises InvalidError if an uploaded file cannot be decoded.
+    """
     try:
         text = content_of(request.form.file("file")) or request.form["content"]
     except FormatError as error:
@@ -109,13 +115,13 @@ def _text(request: PageRequest) -> str:
 
 
 def _titles(request: PageRequest) -> dict[str, str]:
-    """Return the titles of the formats; those of plugins are their names."""
+    """Return the titles of all formats by name; formats of plugins have no other title."""
     formats = request.services.runner.service(Formats)
     return TITLES | {name: name for name in formats if name not in TITLES}
 
 
 def _format(request: PageRequest, text: str) -> str:
-    """Return the chosen format, or detect it from the text."""
+    """Return the chosen import format, or detect the format of the text."""
     chosen = request.form["format"]
     if chosen in _titles(request):
         return chosen
@@ -175,5 +181,5 @@ async def _report(
 
 
 def _urgency(row: ImportRow) -> tuple[int, int]:
-    """Return the sort key of a row: problems come first."""
+    """Return the sort key of a row of an import report: problems come first."""
     return (1 if row.notes and row.action != "failed" else _URGENCY[row.action], row.row)

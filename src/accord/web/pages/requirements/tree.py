@@ -1,7 +1,7 @@
-"""The tree of requirements: the page, and the rows below an item that is opened.
+"""The tree of requirements: the whole page, and partials with the rows below an item.
 
-The open items are in the query (`?open=EP-001,US-004`), else in a cookie, which a script updates so
-that the tree stays the same from page to page.
+The open items are in the query (`?open=EP-001,US-004`), else in a cookie. A script updates the
+cookie, so that the tree stays the same from page to page.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from accord.web.responses import PageResponse
 ROOT: Final = "/requirements"
 OPEN_COOKIE: Final = "accord_open"
 MAX_OPEN: Final = 60
-"""The most open items of a tree; opening more closes those opened first."""
+"""The most open items of a tree; opening one more closes the one opened first."""
 ROWS: Final = 50
 """The most rows of one parent in a response."""
 STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
 MAX_PEOPLE: Final = 100
-"""The most names that a menu offers."""
+"""The most usernames in the menu of assignees."""
 
 pages: Final = Pages()
 
@@ -50,7 +50,8 @@ class Tree(Struct, frozen=True, kw_only=True):
     ticked: frozenset[str] = frozenset()
     may_write: bool = False
     part_of: str = ""
-    """The parent whose rows alone are shown; a space for those of all epics."""
+    """The reference id of the item if only the rows below it are shown; a space if only the epics
+    are."""
 
     @property
     def selected(self) -> str:
@@ -58,7 +59,7 @@ class Tree(Struct, frozen=True, kw_only=True):
 
     @property
     def filter_words(self) -> list[str]:
-        """The filter values in words."""
+        """The values of all filters, in words."""
         values = [each for some in self.filters.values() for each in some]
         return ["Nobody" if each.lower() == UNASSIGNED else each for each in values]
 
@@ -75,7 +76,7 @@ class Tree(Struct, frozen=True, kw_only=True):
         )
 
     def toggle(self, row: Branch, *, is_open: bool) -> str:
-        """Return the path of the tree with this item opened or closed."""
+        """Return the path of the tree with the item of a row opened or closed."""
         name = row.reference_id
         base = self.base
         if self.part_of:  # the whole tree may not show this row
@@ -89,7 +90,7 @@ class Tree(Struct, frozen=True, kw_only=True):
         return f"{base}?{self._query(open=','.join(opened))}#row-{name}"
 
     def more(self, parent: Branch | None, cursor: str) -> str:
-        """Return the path of the next rows below an item."""
+        """Return the path that loads the next rows below an item, or the next epics."""
         below = "" if parent is None else f"/{parent.reference_id}"
         return f"{ROOT}/children{below}?{self._query(cursor=cursor)}"
 
@@ -134,7 +135,10 @@ async def tree_context(
     ticked: Iterable[str] = (),
     base: str | None = None,
 ) -> dict[str, Any]:
-    """Return the context of `requirements/split.html`, with the tree open down to `selected`."""
+    """Return the values for the template `requirements/split.html`.
+
+    The tree is open down to the item `selected`.
+    """
     filters = _filters(request)
     opened = open_items(request)
     unfold = bool(filters) and "open" not in request.query
@@ -164,7 +168,7 @@ async def tree_context(
 
 
 async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
-    """Return the context of `requirements/_row.html`, to replace one row.
+    """Return the values for the template `requirements/_row.html`, to replace one row.
 
     `row` is None for an item that is not in the tree.
     """
@@ -175,7 +179,7 @@ async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
 
 
 def open_items(request: PageRequest) -> tuple[str, ...]:
-    """Return the reference ids of the open items, from the query or the cookie."""
+    """Return the reference ids of the open items, from the query or else the cookie."""
     text = (
         request.query["open"] if "open" in request.query else request.cookies.get(OPEN_COOKIE, "")
     )
@@ -191,7 +195,7 @@ def _open_references(branches: list[OpenBranch]) -> Iterator[str]:
 
 
 async def _part(request: PageRequest, id: str | None) -> PageResponse:
-    """Show the rows below an item, or the epics: as a partial or a page."""
+    """Show the rows below an item, or all epics without one, as a partial or a page."""
     filters = _filters(request)
     page = await request.run(
         "list_children",

@@ -1,4 +1,7 @@
-"""Agents: URL, health and call settings. Secrets are only referred to."""
+"""Agents: URL, health and call settings.
+
+Secrets are only referred to by name.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ async def change(request: PageRequest) -> PageResponse:
 
 @pages.post("/agents/{name}/check")
 async def check(request: PageRequest) -> PageResponse:
-    """Fetch the agent's card now."""
+    """Check the agent's health now, by fetching its agent card."""
     agent = await request.run("check_agent_health", name=request.values["name"])
     detail = f": {agent.health_detail}" if agent.health_detail else ""
     back = SECTION if request.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
@@ -120,7 +123,7 @@ async def _form(
 
 
 def _form_arguments(form: Words) -> dict[str, Any]:
-    """Return the arguments in a form."""
+    """Return the values of the form as arguments of the operation that saves the agent."""
     return {
         **form.given(*SIMPLE),
         "description": form["description"],
@@ -140,7 +143,7 @@ def _auth(form: Words) -> dict[str, str]:
 
 
 def _form_values(agent: Any) -> dict[str, str]:
-    """Return the values of the form for an agent."""
+    """Return an agent as the values of the form."""
     auth = agent.auth
     return {
         **{name: _number(getattr(agent, name)) for name in SIMPLE},

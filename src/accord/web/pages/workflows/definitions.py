@@ -1,4 +1,4 @@
-"""Workflow definitions: the list, one with its graph, comparison of versions, starting runs."""
+"""Workflow definitions: their list, details with a graph, comparison of versions, start of runs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from accord.workflows.core.definition import (
 from accord.workflows.core.reading import definition_of
 
 MAX_INLINE: Final = 4_000
-"""The most characters of a value within a page."""
+"""The most characters of a value that is shown in a page with other content."""
 MAX_SHOWN: Final = 1_000_000
-"""The most characters of a value on a page of its own."""
+"""The most characters of a value that is shown on a page of its own."""
 LINE: Final = 100
 
 
 class ShownValue(Struct, frozen=True):
-    """A value as text."""
+    """A value as text, possibly cut."""
 
     text: str
     size: int
@@ -53,13 +53,13 @@ class ShownValue(Struct, frozen=True):
 
 
 def shown_value(value: Any, most: int = MAX_INLINE) -> ShownValue:
-    """Return a value as indented JSON; a text unchanged."""
+    """Return a value as indented JSON, or a string as it is, cut to `most` characters."""
     text = value if isinstance(value, str) else _json(value, 2)
     return ShownValue(text[:most], len(text))
 
 
 def in_line(value: Any) -> str:
-    """Return a value on one line, shortened."""
+    """Return a value as JSON on one line, cut to `LINE` characters."""
     text = _json(value, -1)
     return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
 
@@ -80,16 +80,17 @@ _LEVELS: Final = {
 
 
 def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
-    """Return the lines of some paths, counted from 1; None for an unreadable text.
+    """Return the line of each path in the text of a definition, counted from 1.
 
-    For a missing path it is the line of the nearest enclosing value.
+    A path that is missing in the text gets the line of the nearest enclosing value. The line is
+    None if the text cannot be parsed.
     """
     root = _composed(text)
     return [_line_in_path(path) or (None if root is None else _line(root, path)) for path in paths]
 
 
 def _line_in_path(path: str) -> int | None:
-    """Return the line in a path such as that of a YAML error, else None."""
+    """Return the line number in a path that begins with one, such as that of a YAML error."""
     found = _LINE.match(path)
     return int(found[1]) if found else None
 
@@ -165,7 +166,7 @@ _FIRST: Final = ("name", "type", "description", "on")
 
 
 def without_version(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition without its version, which is counted up when it is saved."""
+    """Return a definition without its version, because saving it assigns the next version."""
     return {name: value for name, value in definition.items() if name != "version"}
 
 
@@ -174,7 +175,7 @@ def as_json(definition: dict[str, Any]) -> str:
 
 
 def as_yaml(definition: dict[str, Any]) -> str:
-    """Return a definition as YAML, or as JSON if the YAML would read differently."""
+    """Return a definition as YAML, or as JSON if the YAML would be read differently."""
     try:
         import yaml
 
@@ -195,7 +196,7 @@ def as_yaml(definition: dict[str, Any]) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """Return a definition with members in the usual order and whole floats as integers."""
+    """Return a value with members in the usual order, and with whole floats as integers."""
     if isinstance(value, dict):
         first = [name for name in _FIRST if name in value] if "name" in value else []
         return {name: _ordered(value[name]) for name in dict.fromkeys((*first, *value))}
@@ -206,21 +207,21 @@ def _ordered(value: Any) -> Any:
 
 END: Final = "end"
 FAILED: Final = "\0failed"
-"""The start of the steps that run after a failure; not a step."""
+"""The name of the box before the steps that run after a failure; no step has this name."""
 
 
 class Box(Struct, frozen=True):
-    """A box for a step."""
+    """A box in the graph of a definition, for one step."""
 
     name: str
     kind: str
     """The type of the step."""
     about: str
-    """The agent of the step, its condition, or the event it waits for."""
+    """The agent of the step, the condition of the step, or the event that the step waits for."""
 
 
 class Exit(Struct, frozen=True):
-    """A line that leaves a box, without its target."""
+    """A line that leaves a box and whose target is not yet known."""
 
     source: str
     label: str = ""
@@ -229,13 +230,13 @@ class Exit(Struct, frozen=True):
 
 
 class DefinitionGraph(Struct, frozen=True):
-    """The boxes and lines of a definition."""
+    """The boxes and lines that show a definition."""
 
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
 
     def graph(self, show: Callable[[Box], GraphNode]) -> Graph:
-        """Return the graph, with boxes made by `show`."""
+        """Return the graph to draw; `show` converts each box to a node."""
         return Graph(tuple(show(each) for each in self.boxes), self.edges)
 
 
@@ -243,7 +244,7 @@ Exits: TypeAlias = list[Exit]
 
 
 def read(definition: dict[str, Any]) -> Definition:
-    """Decode a saved definition."""
+    """Decode a definition that was saved as JSON."""
     return definition_of(definition)
 
 
@@ -257,7 +258,7 @@ def outline(definition: Definition) -> DefinitionGraph:
 
 
 def plain_node(box: Box) -> GraphNode:
-    """Return the box of a step without a status."""
+    """Return a step's box as a node without a status."""
     return GraphNode(id=box.name, title=title_of(box), subtitle=box.about, note=box.kind)
 
 
@@ -266,7 +267,7 @@ def title_of(box: Box) -> str:
 
 
 class _Walk:
-    """A walk through lists of steps that collects boxes and lines."""
+    """A walk through the steps of a definition that collects boxes and lines."""
 
     def __init__(self) -> None:
         self.boxes: list[Box] = []
@@ -275,7 +276,7 @@ class _Walk:
         self._ends: list[Exits] = []
 
     def scope(self, steps: Sequence[Step], entries: Exits) -> Exits:
-        """Walk through a list of steps, which `next: end` leaves. Return its exits."""
+        """Walk through a list of steps. Return its exits, also of steps with `next: end`."""
         self._ends.append([])
         exits = self._list(steps, entries)
         return exits + self._ends.pop()
@@ -403,7 +404,7 @@ def _expression(value: object) -> str:
 SECTION: Final = "/workflows"
 RECENT: Final = 8
 MAX_SOURCE: Final = 600_000
-"""A limit above the size of the largest definition."""
+"""The most characters of a definition's source that are shown; no definition is larger."""
 
 pages: Final = Pages()
 
@@ -443,7 +444,7 @@ async def set_active(request: PageRequest) -> PageResponse:
 
 @pages.get("/workflows/{name}/compare")
 async def compare(request: PageRequest) -> PageResponse:
-    """Show the changes between two versions."""
+    """Show the changes between two versions of a definition."""
     name = request.values["name"].partition("@")[0]
     versions = await request.run("list_workflow_versions", name=name, limit=100)
     numbers = [str(each.version) for each in versions.items]
@@ -485,7 +486,7 @@ async def _page(request: PageRequest, error: ServiceError | None = None) -> Page
 
 
 def picture(definition: dict[str, Any]) -> Any:
-    """Draw a definition."""
+    """Draw the graph of a definition."""
     found = read(definition)
     steps = len(outline(found).boxes)
     label = f"The workflow {found.name}: {steps} {'step' if steps == 1 else 'steps'}"

@@ -1,4 +1,4 @@
-"""The editor of definitions: checks while typing, the line of each problem, and the graph."""
+"""The editor of workflow definitions: checks while typing, lines of problems, and the graph."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import PageResponse
 
 MAX_PROBLEMS: Final = 50
-"""The most problems that are shown: the first ones often cause others."""
+"""The most problems of a definition that are shown: the first ones often cause the others."""
 
 pages: Final = Pages()
 
 
 class DefinitionProblem(Struct, frozen=True):
-    """A problem of a definition."""
+    """A problem found in a definition."""
 
     place: str
     line: int | None
@@ -40,7 +40,7 @@ class DefinitionCheck(Struct, frozen=True):
     problems: tuple[DefinitionProblem, ...] = ()
     total: int = 0
     valid: Any = None
-    """The result of `validate_workflow`; None if there are problems, or before a check."""
+    """The result of `validate_workflow`; None if there are problems or nothing was checked."""
     picture: Any = None
 
 
@@ -67,7 +67,7 @@ async def save(request: PageRequest) -> PageResponse:
 
 @pages.post("/workflows/check")
 async def check(request: PageRequest) -> PageResponse:
-    """Show the problems of the current text."""
+    """Check the text in the editor and show its problems."""
     checked = await _check(request, request.form["source"])
     return request.piece("workflows/_checked.html", checked=checked, name=request.form["name"])
 

@@ -23,11 +23,11 @@ MAX_FIELDS: Final = 40
 """The most fields of a form; input with more members is one field for JSON."""
 PREFIX: Final = "in."
 WHOLE: Final = "json"
-"""The name of the field for the whole input as JSON."""
+"""The name of the form field for the whole input as JSON."""
 
 
 class InputField(Struct, frozen=True, kw_only=True):
-    """A field of the form: one member of the input."""
+    """A form field for one member of a workflow's input."""
 
     name: str
     kind: Kind
@@ -36,7 +36,7 @@ class InputField(Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     """The values to choose from, as JSON."""
     value: str = ""
-    """The initial value: the default in the schema."""
+    """The initial value: the default in the input schema."""
 
     @property
     def key(self) -> str:
@@ -44,7 +44,7 @@ class InputField(Struct, frozen=True, kw_only=True):
 
 
 def fields_of(schema: Any) -> tuple[InputField, ...]:
-    """Return the fields for a schema; none if the input is one field for JSON."""
+    """Return the fields for an input schema; none if one field takes the input as JSON."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return ()
     properties = schema.get("properties", {})
@@ -58,7 +58,7 @@ def fields_of(schema: Any) -> tuple[InputField, ...]:
 
 
 def value_of(schema: Any, form: Words) -> Any:
-    """Return the input in a form. Raises InvalidError for invalid JSON."""
+    """Return the input of a run from a form. Raises InvalidError for invalid JSON."""
     fields = fields_of(schema)
     if form[WHOLE].strip() or not fields:
         return _json(form[WHOLE], "input") if form[WHOLE].strip() else None
@@ -67,7 +67,7 @@ def value_of(schema: Any, form: Words) -> Any:
 
 
 def filled(fields: Sequence[InputField], form: Words) -> list[tuple[InputField, str]]:
-    """Return the fields with the values that were sent, or their initial values."""
+    """Return the fields with the values that a form sent, or else their initial values."""
     return [(each, next(iter(form.every(each.key)), each.value)) for each in fields]
 
 

@@ -67,7 +67,7 @@ async def listed(request: PageRequest) -> PageResponse:
 SECTION: Final = "/runs"
 EVENTS: Final = 100
 MAX_RETRY_STEPS: Final = 50
-"""The most steps that are offered to retry from."""
+"""The most steps that a page offers as the start of a retry."""
 PARTS: Final = ("input", "output", "error", "prompt")
 
 
@@ -81,7 +81,7 @@ async def one(request: PageRequest) -> PageResponse:
 
 @pages.get("/runs/{id}/steps")
 async def steps(request: PageRequest) -> PageResponse:
-    """Show all steps of a run that has more than its timeline shows."""
+    """Show all steps of a run; its timeline shows only the first ones."""
     id = request.values["id"]
     run = await request.run("get_run", id=id)
     cursor = request.query.given("cursor")
@@ -106,7 +106,7 @@ async def history(request: PageRequest) -> PageResponse:
 
 @pages.get("/runs/{id}/value")
 async def value(request: PageRequest) -> PageResponse:
-    """Show a whole input or output."""
+    """Show the whole input, output, error or prompt of a run or step."""
     id, step, part = request.values["id"], request.query["step"], request.query["of"]
     if part not in PARTS:
         raise NotFoundError(f"there is {', '.join(PARTS)}")
@@ -123,7 +123,7 @@ async def value(request: PageRequest) -> PageResponse:
 
 
 async def run_context(request: PageRequest) -> dict[str, Any]:
-    """Return the context of the page of a run."""
+    """Return the values for the template of a run's page."""
     id = request.values["id"]
     run: Run = await request.run("get_run", id=id)
     workflow = await request.run("get_workflow", name=f"{run.workflow}@{run.workflow_version}")
@@ -172,14 +172,17 @@ async def run_context(request: PageRequest) -> dict[str, Any]:
 
 
 class RetryStep(Struct, frozen=True):
-    """A step from which a run may be retried, with the answer it got."""
+    """A step from which a run can be retried, and the answer that the step got."""
 
     step: Step
     answered: Any
 
 
 def _retry_steps(definition: Definition, run: Run) -> Iterator[RetryStep]:
-    """Yield the steps to retry from, the last first: started ones without inner steps."""
+    """Yield the steps from which a run can be retried, the last first.
+
+    Those are started steps without inner steps, except steps that handle a failure.
+    """
     places = {place.step.name: place for place in find_places(definition)}
     for step in reversed(run.steps):
         place = places.get(step.name)
@@ -190,7 +193,7 @@ def _retry_steps(definition: Definition, run: Run) -> Iterator[RetryStep]:
 
 
 def answered_by(step: Step) -> Any:
-    """Return the output of a step; of a failed one the answer it got, or its error."""
+    """Return the output of a step, or of a failed step the answer it got, else its error."""
     if step.error is None:
         return step.output
     details = step.error.details
@@ -199,7 +202,7 @@ def answered_by(step: Step) -> Any:
 
 
 def _definition(definition: dict[str, Any], run: Run) -> Definition:
-    """Read a definition; an empty one if a newer release wrote it."""
+    """Decode the definition of a run; return an empty one if this release cannot."""
     try:
         return read(definition)
     except (msgspec.DecodeError, CoreError):
@@ -207,7 +210,7 @@ def _definition(definition: dict[str, Any], run: Run) -> Definition:
 
 
 def _rights(request: PageRequest, run: Run) -> dict[str, Any]:
-    """Return the actions that the caller may take on a run."""
+    """Return what the caller may do with a run: control it, and decide which approvals."""
     caller = request.user
     commands = caller.may("run") and (caller.is_administrator or caller.username == run.started_by)
     decides = caller.may("approve")
@@ -218,7 +221,7 @@ def _rights(request: PageRequest, run: Run) -> dict[str, Any]:
 
 
 def _signal(definition: Any, step: Any) -> str | None:
-    """Return the name of the signal that a step waits for, if any."""
+    """Return the name of the signal that a step waits for, None if it waits for none."""
     if step.state != "waiting":
         return None
     if step.prompt is not None:
@@ -298,7 +301,10 @@ async def _control(
 
 
 def _payload(text: str) -> Any:
-    """Parse a payload: JSON if it is valid JSON, else text."""
+    """Return the payload of a signal: the text decoded as JSON if possible, else the text.
+
+    Raises InvalidError if the JSON nests too deep.
+    """
     try:
         value = decode_json(text)
         check_once(text.encode(errors="replace"), "payload")
@@ -323,7 +329,7 @@ async def list_approvals(request: PageRequest) -> PageResponse:
 
 DEAD_LETTERS: Final = "/dead-letters"
 DEAD_LETTER_FILTERS: Final = {"": False, "replayed": True, "all": UNSET}
-"""The argument `replayed` of the list, by the query."""
+"""The argument `replayed` of `list_dead_letters`, by the value of `show` in the query."""
 
 
 @pages.get("/dead-letters")

@@ -1,6 +1,7 @@
-"""The status of a run's steps on its graph and as a timeline, and its log in sentences. Pure.
+"""The status of a run's steps as a graph and a timeline, and the run log in sentences. Pure.
 
-The time is a parameter. A step in a loop has one box for all rounds, which counts those done.
+The current time is a parameter. A step in a loop has one box for all its rounds, which shows the
+number of completed rounds.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from accord.workflows.operations.run_views import Run, RunEvent, RunWait, Step
 from accord.workflows.operations.runs import RunCall
 
 _FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
-"""Kinds of waits in the order of importance: those that people can end come first."""
+"""Kinds of waits, the most important first: those that people can end."""
 
 
 def waits_for(run: Run, now: float) -> str:
-    """Return what a run waits for, "" for one that has ended."""
+    """Describe what a run waits for; "" if it waits for nothing."""
     if run.problem is not None:
         return f"does not go on: {run.problem.code}"
     if run.state == "pending":
@@ -59,14 +60,14 @@ TONES: Final[Mapping[str, Tone]] = {
     "waiting": "accent",
     "failed": "bad",
 }
-"""The tones of states; all others are idle."""
+"""The tones of the states of steps; all other states are idle."""
 _URGENT: Final = ("failed", "waiting", "running", "paused", "cancelled", "pending", "completed")
 WHOLE: Final = "@run"
-"""The choice of the run itself instead of a step; no step has such a name."""
+"""The name that stands for the whole run where a step is chosen; no step has this name."""
 
 
 class StepStatus:
-    """The steps of a run by name, with the calls in flight."""
+    """The steps of a run by name, with the attempts of their calls in flight."""
 
     def __init__(self, run: Run, calls: Sequence[RunCall], now: float) -> None:
         self.run = run
@@ -77,7 +78,10 @@ class StepStatus:
             self._by_name.setdefault(step.name, []).append(step)
 
     def graph(self, outline: DefinitionGraph, chosen: str, link: Callable[[str], str]) -> Graph:
-        """Return the graph with the states of steps; started steps link to `link(key)`."""
+        """Return the graph with the states of the steps.
+
+        The box of a started step links to the path `link(key)` of the step.
+        """
         return outline.graph(lambda box: self._node(box, chosen, link))
 
     def default_step(self) -> str:
@@ -90,7 +94,7 @@ class StepStatus:
         return WHOLE
 
     def seconds(self, step: Step) -> float | None:
-        """Return the duration of a step until now or its end."""
+        """Return the seconds from the start of a step to its end, or to now."""
         return seconds_between(step.started_at, step.finished_at, self._now)
 
     def attempts(self, step: Step) -> int:
@@ -136,7 +140,7 @@ class StepStatus:
 
 
 def link_to(run_id: str) -> Callable[[str], str]:
-    """Return a function that makes the path of a step of this run."""
+    """Return a function that returns the path of a step of this run, by the step's key."""
     return lambda key: f"/runs/{quote(run_id)}?step={quote(key)}"
 
 
@@ -148,7 +152,7 @@ def seconds_between(begin: str | None, end: str | None, now: float) -> float | N
 
 
 def _short(seconds: float) -> str:
-    """Return a short duration for a box, with tenths of seconds at most."""
+    """Return a short text for a duration, to be shown in a box."""
     return f"{seconds:.1f} s" if 0.1 <= seconds < 10 else duration(seconds)
 
 
@@ -157,14 +161,14 @@ def _as_completed(state: str) -> str:
 
 
 SCALE: Final = 1_000
-"""The duration of the whole run, in units of a bar."""
+"""The width of a bar for the whole duration of a run."""
 MIN_BAR_WIDTH: Final = 8
-"""The minimum width of a bar: short steps are visible, too."""
+"""The minimum width of a bar, so that short steps are visible."""
 MAX_BARS: Final = 200
 
 
 class Bar(Struct, frozen=True):
-    """The bar of a step; `left` and `width` are in units of `SCALE`."""
+    """The bar of a step in the timeline; `left` and `width` are in units of `SCALE`."""
 
     step: Step
     tone: Tone
@@ -174,7 +178,7 @@ class Bar(Struct, frozen=True):
 
 
 def bars(status: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
-    """Return bars for the first `MAX_BARS` started steps, in their order."""
+    """Return the timeline bars of the first `MAX_BARS` started steps, in order."""
     run = status.run
     begin = parse(run.created_at).timestamp()
     end = now if run.finished_at is None else parse(run.finished_at).timestamp()
@@ -196,11 +200,11 @@ def bars(status: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
 
 
 MAX_TEXT: Final = 300
-"""The most characters of a text in an event."""
+"""The most characters of the sentence about an event."""
 
 
 class RunLogEntry(Struct, frozen=True):
-    """An event of the run log: time since the start, step, sentence."""
+    """An event in the log of a run, described in a sentence."""
 
     sequence: int
     at: str
@@ -211,7 +215,7 @@ class RunLogEntry(Struct, frozen=True):
 
 
 def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
-    """Describe an event in a sentence."""
+    """Return an event as an entry of the run log; `begin` is when the run was created."""
     detail = event.detail
     step = str(detail.get("key") or detail.get("task") or "").partition("@")[0]
     plain = event.type.replace("_", " ")
@@ -226,7 +230,7 @@ def log_entry(event: RunEvent, begin: str) -> RunLogEntry:
 
 
 def clock(at: str, begin: str) -> str:
-    """Return the time since the start in minutes, seconds and tenths."""
+    """Return the time from `begin` to `at`, in hours, minutes, seconds and tenths."""
     seconds = max(0.0, parse(at).timestamp() - parse(begin).timestamp())
     hours, rest = divmod(seconds, 3_600)
     minutes, rest = divmod(rest, 60)
