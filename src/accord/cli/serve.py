@@ -138,9 +138,9 @@ class Announcement:
     """The ready message of `accord serve`, with the first credentials.
 
     The password and token of the first administrator cannot be shown again, so they must survive a
-    failed start: the server starts inside the `with` block. The credentials are printed on a
-    terminal. Without a terminal or after a failed start they are written to a file that only its
-    owner can read.
+    failed start: the server starts inside the `with` block. On a terminal the credentials are
+    printed. Without a terminal, with --json or after a failed start they are written to a file that
+    only its owner can read.
     """
 
     def __init__(

@@ -1,10 +1,11 @@
 """Worker processes that serve one port, and the parent that supervises them.
 
 The children listen with SO_REUSEPORT: the kernel distributes connections among them. Each child
-reports once on its own pipe: the URL, or why it cannot listen. All children watch one more pipe,
-the lifeline, which only the parent holds open: when it closes, because the parent was told to stop
-or died, they stop too. A child that ends early is replaced, at once or, after a short life, with a
-growing delay. Children are numbered from 1, and their log records carry the number.
+reports once on its own pipe: the URL, or why it cannot listen. All children also watch a shared
+pipe, the lifeline, which only the parent holds open. When the parent stops or dies, the lifeline
+closes and the children stop, too. A child that ends before that is replaced: at once, or after
+several short lives with a growing delay. Children are numbered from 1, and their log records carry
+the number.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class _Workers:
         return report.url
 
     def stop(self) -> None:
-        """Let all children finish their work and end; kill them if called a second time."""
+        """Let all children finish their work and end; a second call kills them."""
         if not self._stopping:
             self._stopping = True
             os.close(self._held)

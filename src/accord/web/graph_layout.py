@@ -1,17 +1,17 @@
 """Graphs to draw, and their layered layout, left to right, with few crossing lines. Pure.
 
-1. Lines that close a cycle are reversed, so that all lines lead on.
+1. Lines that close a cycle are reversed, so that all lines lead to the right.
 2. A box is placed one layer after the last of its predecessors; a box without predecessors is
    placed right before its first successor.
-3. A line across several layers has a spot of its own in each of them; a line that leads back has
-   such spots below the boxes.
-4. Sweeps to the right and to the left sort each layer by the middle of its neighbours in the layer
-   before, and swap neighbours that then cross less. The best order seen is used. Large graphs get
-   fewer sweeps, so that drawing stays quick.
-5. Each box moves to the middle of its neighbours, as far as its layer leaves room.
+3. A line across several layers has a spot of its own in each of these layers; a line that leads
+   back has its spots below the boxes.
+4. Sweeps to the right and to the left sort the spots of each layer by the middle of the spots
+   joined with them in the layer before, and swap neighbouring spots if fewer lines cross then. The
+   best order is used. Large graphs get fewer sweeps, so that drawing stays quick.
+5. Each box moves to the middle of the spots joined with the box, as far as its layer leaves room.
 6. Between two layers there is room for the labels of lines.
 
-Boxes and spots are numbers in the layout, boxes first.
+In the layout, boxes and spots are numbers; the numbers of boxes come first.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _WIDE: Final = frozenset("mwMW@%—…")
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimate the width of a text in a font size, rather too large than too small."""
+    """Estimate the width of a text at a font size, rather too large than too small."""
     return sum(map(_letter_width, text)) * size
 
 
@@ -82,7 +82,7 @@ def shortened(text: str, most: float, size: float) -> str:
 
 
 def wrapped(text: str, most: float, size: float) -> list[str]:
-    """Break a text into at most two lines of a width, between words where possible."""
+    """Break a text into at most two lines of the width `most`, at a space if possible."""
     if text_width(text, size) <= most:
         return [text]
     first = shortened(text, most, size).removesuffix("…")
@@ -126,7 +126,7 @@ class LayeredGraph(Struct):
         return found
 
     def joined(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the spots joined with each spot: those in the layer to its left, and right."""
+        """Return for each spot the joined spots in the layer to its left, and to its right."""
         spots = sum(map(len, self.layers))
         before: list[list[int]] = [[] for _ in range(spots)]
         after: list[list[int]] = [[] for _ in range(spots)]
@@ -471,9 +471,9 @@ def _settle(
     """Move each spot of a layer close to its desired y, in order and with room between them.
 
     Spots that push each other form a block at the weighted mean of their desired positions; boxes
-    weigh more than lines. A block is a list of: the weighted sum of the starts that its spots
-    desire, the sum of the weights, its height, the number of its spots. Plain lists, because large
-    graphs have thousands.
+    weigh more than lines. Four lists describe the blocks: the weighted sum of the starts that the
+    spots of a block desire, the sum of the weights, the height, and the number of spots. They are
+    plain lists, because large graphs have thousands of blocks.
     """
     boxes = layered.boxes
     wishes: list[float] = []

@@ -1,7 +1,7 @@
 """Sign-in, first steps and the account: passwords, theme, sessions.
 
-Users must replace a password that somebody else has chosen before they do anything else. The set-up
-then creates a token for an assistant and offers a project to start with.
+In the set-up, users first replace a password that somebody else has chosen. The set-up then creates
+a token for an assistant and offers a project to start with.
 """
 
 from __future__ import annotations

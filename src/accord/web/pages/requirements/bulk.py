@@ -1,4 +1,4 @@
-"""Creating items, changing several at once (all or none), and moving them in the tree."""
+"""Creating items, changing several items at once (all or none), moving items in the tree."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def _retry_steps(definition: Definition, run: Run) -> Iterator[RetryStep]:
 
 
 def answered_by(step: Step) -> Any:
-    """Return the output of a step, or of a failed step the answer it got, else its error."""
+    """Return the output of a step; for a failed step, the answer it got or else the error."""
     if step.error is None:
         return step.output
     details = step.error.details

@@ -85,7 +85,7 @@ class StepStatus:
         return outline.graph(lambda box: self._node(box, chosen, link))
 
     def default_step(self) -> str:
-        """Return the step to show by default: a failed one, else an active one, else the run."""
+        """Return the key of the step to show by default: failed, else active, else the run."""
         for state in ("failed", "waiting", "running"):
             found = [each for each in self.run.steps if each.state == state]
             inner = [each for each in found if each.type not in ("parallel", "loop", "condition")]
