@@ -123,10 +123,7 @@ def _client(arguments: argparse.Namespace) -> Client:
 
 
 def read_target(text: str | None) -> str | list[str]:
-    """Return the URL of an MCP server, or the command that starts one.
-
-    Raises `UsageError` if the text is empty or is no valid URL, command or Python file.
-    """
+    """Return the URL or the start command of an MCP server. Raises `UsageError` if invalid."""
     if not text:
         raise UsageError("a TARGET is missing: a URL, a command or a Python file")
     if "://" in text.split(maxsplit=1)[0]:
@@ -400,10 +397,7 @@ def _run_call(arguments: argparse.Namespace) -> int:
 
 
 def read_arguments(words: list[str]) -> Raw | UnsetType:
-    """Return the arguments of a tool as a JSON object.
-
-    Raises `UsageError` if they are neither NAME=VALUE nor one JSON object.
-    """
+    """Return the arguments of a tool as a JSON object. Raises `UsageError` if they lack names."""
     params = read_params(words, sys.stdin.buffer.read)
     if params is not UNSET and not bytes(params).startswith(b"{"):
         raise UsageError("arguments have names: write them as NAME=VALUE, or as one JSON object")
@@ -535,10 +529,7 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
 
 
 def _prompt_arguments(words: list[str]) -> dict[str, str] | None:
-    """Return the arguments of a prompt as strings, even those that look like numbers.
-
-    Raises `UsageError` if they are neither NAME=VALUE nor one JSON object of strings.
-    """
+    """Return the arguments of a prompt as strings, even those that look like numbers."""
     if not words:
         return None
     if len(words) == 1 and words[0].lstrip().startswith("{"):

@@ -72,8 +72,7 @@ class ServerFile(Struct, frozen=True):
 def load_server(file: ServerFile) -> Server:
     """Run a file as a module and return its MCP server.
 
-    Raises `UsageError` if the file cannot be run, if it has no such server, or if it has several
-    servers and no name was given.
+    Raises `UsageError` if the file cannot be run, has no server, or has several and no NAME.
     """
     module = _run_file(file.path)
     shown = file.path.name
@@ -143,10 +142,7 @@ def _server_named(module: ModuleType, name: str, shown: str) -> Server:
 
 
 def _servers(module: ModuleType) -> dict[str, Server]:
-    """Return the servers among the variables of a module, by name.
-
-    A server with several names is listed once, under the first of them.
-    """
+    """Return the servers among the variables of a module, each under its first name only."""
     found: dict[str, Server] = {}
     for name, value in vars(module).items():
         if isinstance(value, Server) and not any(value is each for each in found.values()):
@@ -256,11 +252,7 @@ def _serve(server: Server, url: str, store: str | None, arguments: argparse.Name
 
 @contextmanager
 def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
-    """Yield the URL of the store for state that worker processes share.
-
-    That is `--store`, or a temporary SQLite file. It is None for a single process without
-    `--store`.
-    """
+    """Yield the URL of `--store`, or of a temporary store that several workers share, else None."""
     if arguments.store is not None:
         _try_store(arguments.store)
         yield arguments.store
@@ -272,10 +264,7 @@ def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
 
 
 def _try_store(url: str) -> None:
-    """Open and close the store of `--store`, to fail before anything is served.
-
-    Raises `UsageError` if the store cannot be opened.
-    """
+    """Open and close a store, to fail early. Raises `UsageError` if it cannot be opened."""
 
     async def open_and_close() -> None:
         async with open_store(url):
@@ -304,10 +293,7 @@ def _announce(server: Server, url: str, *, as_json: bool) -> None:
 
 
 def _http_url(place: str) -> str:
-    """Return the URL for the value HOST:PORT/PATH of `--http`.
-
-    Raises `UsageError` for a value of another form.
-    """
+    """Return the URL for `--http HOST:PORT/PATH`. Raises `UsageError` for any other form."""
     url = place if "://" in place else f"http://{place}"
     try:
         parts = urlsplit(url)
@@ -462,10 +448,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _server_name(chosen: str | None, own: str) -> str:
-    """Return a server name that all MCP clients accept.
-
-    Raises `UsageError` if the name chosen by the user is not such a name.
-    """
+    """Return a server name that all clients accept. Raises `UsageError` if `chosen` is invalid."""
     if chosen is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
     if not _NAME.fullmatch(chosen):
