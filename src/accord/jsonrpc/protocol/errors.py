@@ -88,7 +88,7 @@ class InternalError(RpcError):
 
 
 class ServerError(RpcError):
-    """An error of an application that has no code of its own."""
+    """An application's error for which it has no code of its own."""
 
 
 class BusyError(RpcError):
@@ -157,7 +157,7 @@ class ConnectionLostError(TransportError, ConnectionError):
 
 
 class ConnectionClosedError(TransportError):
-    """A use of a connection that this end has closed, or that was never open."""
+    """A connection that this end has closed, or that was never open."""
 
     default_message = "Connection closed"
     recoverable = False

@@ -111,7 +111,7 @@ def close_before_stop(close: Close) -> None:
 
 
 class StopSignals:
-    """Signal handlers that close applications before those of a uvicorn server run."""
+    """Signal handlers that close applications, then call the handlers of uvicorn."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop

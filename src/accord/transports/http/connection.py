@@ -113,7 +113,10 @@ class Site:
                 self._timer = None
 
     def has_room_for(self, arriving: int) -> bool:
-        """Return whether `arriving` more connections can be served or refused with a reason."""
+        """Return whether another connection can be served, or refused with a reason.
+
+        `arriving` is the number of connections that are still in their TLS handshake.
+        """
         most = self.server_limits.max_connections + MAX_TURNED_AWAY
         return len(self.connections) + len(self._turned_away) + arriving < most
 

@@ -116,7 +116,7 @@ class Pong(Struct, frozen=True, gc=False):
 
 
 class Close(Struct, frozen=True, gc=False):
-    """A close frame. The code is 1005 if it contained none."""
+    """A close frame; the code is 1005 if the frame contained no code."""
 
     code: int
     reason: str
