@@ -1,7 +1,7 @@
-"""Metrics of executors, workers and buses, and of the backlog in the tables.
+"""Metrics of executors, workers and buses, and of unfinished work.
 
-Counters are plain numbers of one process, changed on its event loop only. The backlog is that of
-the whole installation; it is read on demand, and cached for some seconds.
+Counters are plain numbers of one process, changed only on its event loop. The backlog covers the
+whole installation; it is queried on demand, and cached for some seconds.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class ExecutorMetrics:
     def __init__(self) -> None:
         self.decided = 0
         self.events: Counter[str] = Counter()
-        """The number of events by type."""
+        """The number of recorded events, by type."""
         self.started = 0
         self.finished: Counter[str] = Counter()
-        """The number of ended runs by status."""
+        """The number of ended runs, by status."""
         self.seconds = Histogram(RUN_SECONDS)
-        """The durations of ended runs."""
+        """A histogram of the durations of ended runs."""
         self.ignored = 0
         self.undecided = 0
         self.dead_letters = 0
@@ -131,13 +131,13 @@ CALL_SECONDS: Final = (
 )
 MAX_TARGET_LABELS: Final = 200
 OTHERS: Final = "_others"
-"""The label for all targets beyond the limit."""
+"""The label shared by all targets above the limit of labels."""
 
 TaskEnd: TypeAlias = Literal["success", "error", "cancelled", "asked"]
 
 
 class BridgeMetrics:
-    """The counters of one worker, or of several."""
+    """The counters of one or more workers."""
 
     def __init__(self) -> None:
         self.ends: dict[tuple[Kind, TaskEnd], int] = {}
@@ -150,7 +150,7 @@ class BridgeMetrics:
         self.ends[kind, end] = self.ends.get((kind, end), 0) + 1
 
     def answered(self, kind: Kind, target: str, seconds: float, *, well: bool) -> None:
-        """Record a call of a target, its duration, and whether it answered."""
+        """Record a call to a target: its duration, and whether the target answered properly."""
         calls = self._calls.get((kind, target))
         if calls is None:
             key = (kind, target if len(self._calls) < MAX_TARGET_LABELS else OTHERS)
@@ -215,7 +215,7 @@ class BridgeMetrics:
 
 
 class _TargetCalls:
-    """The calls of one target."""
+    """The counters and the duration histogram of calls to one target."""
 
     __slots__ = ("buckets", "ill", "seconds", "well")
 
@@ -272,7 +272,7 @@ _PLAIN: Final[dict[str, tuple[str, MetricKind, str]]] = {
 
 
 class BusMetrics:
-    """The counters of one process; the outbox is measured only in the process that relays."""
+    """The counters of the bus in one process; only the relay's process measures the outbox."""
 
     def __init__(self) -> None:
         self.published: Counter[str] = Counter()
@@ -300,7 +300,7 @@ class BusMetrics:
 log = logging.getLogger("accord.workflows")
 
 CACHE_SECONDS: Final = 5.0
-"""Seconds for which the backlog is cached."""
+"""How long the backlog is cached, in seconds."""
 
 
 class _ArrivalTime(Struct, frozen=True):
@@ -317,7 +317,7 @@ _read_arrival = msgspec.json.Decoder(_ArrivalTime).decode
 
 
 class Backlog:
-    """The unfinished work in one database."""
+    """Gauges of the unfinished work in one database."""
 
     def __init__(self, store: Store, *, now: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -326,7 +326,7 @@ class Backlog:
         self._asked = -CACHE_SECONDS
 
     async def refresh(self) -> None:
-        """Query the database, if the cache has expired; show nothing if it does not answer."""
+        """Query the gauges if the cache has expired; clear them if the database is unavailable."""
         if time.monotonic() - self._asked < CACHE_SECONDS:
             return
         self._asked = time.monotonic()
@@ -403,7 +403,7 @@ def _age(now: float, at: float | None) -> list[tuple[Labels, float]]:
 
 
 class SpanRecorder(Protocol):
-    """A recorder of spans of past work, such as `accord.telemetry.tracing.PastSpans`."""
+    """A recorder of tracing spans for past work, such as `accord.telemetry.tracing.PastSpans`."""
 
     def tell(
         self,

@@ -1,4 +1,4 @@
-"""All operations of workflows, and the records that the audit trail proves."""
+"""The registry of all workflow operations, and the rows that the audit trail proves."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MODULES: Final[tuple[str, ...]] = (
     "run_control",
     "dead_letters",
 )
-"""The modules with operations; each has a registry named `operations`."""
+"""The modules with workflow operations; each has a registry named `operations`."""
 
 
 def workflow_operations() -> Registry:
-    """Return all operations on agents, workflows and runs."""
+    """Return a registry of all operations on agents, workflows and runs."""
     registry = Registry()
     for module in MODULES:
         registry.include(import_module(f"accord.workflows.operations.{module}").operations)
@@ -47,14 +47,15 @@ AGENTS: Final = ProvenTable(
 
 
 class AuditedWorkflows:
-    """Versions of workflows, and the triggers of each workflow together; implements `Proven`."""
+    """The rows of workflows and their triggers that the audit trail proves (`Proven`)."""
 
     kind: Final = "workflow"
 
     async def of(self, db: Database, id: str) -> list[RowState]:
-        """Return the rows of all versions and triggers of a workflow.
+        """Return the rows of a workflow: one for each version, and one for its triggers.
 
-        `id` is NAME or NAME@VERSION: a change of one version may change the triggers of all.
+        `id` is NAME or NAME@VERSION. All versions are included, because a change of one version may
+        change the triggers.
         """
         name = id.partition("@")[0]
         states = []
@@ -77,4 +78,4 @@ PROVEN: Final[tuple[ProvenRows, ...]] = (AGENTS, AuditedWorkflows())
 OPERATIONS: Final = frozenset(
     {"create_agent", "update_agent", "delete_agent", "create_workflow", "update_workflow"}
 )
-"""The operations that change nothing else."""
+"""The operations that change only rows in `PROVEN`."""

@@ -1,7 +1,7 @@
-"""Retention: archives runs that ended long ago, if configured, and removes them.
+"""Retention: archives, if configured, and removes runs that ended long ago.
 
-A line of the archive is a run with its whole history, as JSON. It is synced to disk before the run
-is removed; if the process is killed in between, the run is archived a second time later.
+Each line of the archive is a run with its whole history, as JSON. Lines are synced to disk before
+their runs are removed. If the process is killed in between, the runs are archived again later.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ log = logging.getLogger("accord.workflows.retention")
 
 LANE: Final = "retention"
 EVERY: Final = 3_600.0
-"""Seconds between two sweeps."""
+"""The interval between two sweeps, in seconds."""
 DAY: Final = 86_400.0
 
 
 class Retention:
-    """A sweep of runs that ended `keep_days` ago, by one process for all.
+    """A periodic removal of runs that ended more than `keep_days` ago.
 
-    With `archive`, a folder, runs are written there before they are removed.
+    A lease lets one process at a time do it. If `archive` is set, runs are first written to files
+    in this folder.
     """
 
     def __init__(
@@ -69,10 +70,10 @@ class Retention:
             await asyncio.sleep(EVERY)
 
     async def sweep(self, progress: Callable[[int], None] | None = None) -> int:
-        """Remove old runs, unless another process does; return their number.
+        """Remove old runs, unless another process is doing so; return their number.
 
-        `progress` is called with the number so far. Raise StoreError, and OSError if the archive
-        cannot be written.
+        `progress` is called with the number of runs removed so far. Raise StoreError if the
+        database fails, OSError if the archive cannot be written.
         """
         before, removed = self._now() - self._keep, 0
         try:
@@ -102,7 +103,7 @@ class Retention:
 
 
 def _write(folder: Path, runs: Sequence[dict[str, Any]]) -> None:
-    """Append runs to the file of the month in which they ended."""
+    """Append runs to the archive files, one file for each month in which runs ended."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lines: dict[str, list[bytes]] = {}
     for run in runs:

@@ -1,11 +1,11 @@
-"""Types of steps that plugins add: an async function with its retry policy and concurrency.
+"""Step types that plugins add: async functions with a retry policy.
 
     @step_type(concurrency=4)
     async def mail(task: StepTask, *, to: str, subject: str) -> Sent: ...
 
-The `input` of a step are the arguments of the function, checked by its annotations; the return
-value is the output of the step. The function is called once for each attempt, and may be called
-again for the same attempt if a process died in the middle of it; `task.id` is the same then.
+The `input` of a step has the arguments of the function, which are validated by its annotations. The
+return value is the output of the step. The function is called once for each attempt. If the process
+dies during a call, the function is called again with the same `task.id`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ CONCURRENCY: Final = 16
 
 
 class StepFailedError(Exception):
-    """The step failed: it is retried only if its policy has `failures: all`.
+    """Raise this to fail a step, which is retried only by a policy `failures: all`.
 
-    Any other exception means that the outcome is unknown, and is retried.
+    After any other exception the outcome counts as unknown, and the step is retried.
     """
 
     def __init__(self, code: str, message: str, details: Any = None) -> None:
@@ -42,20 +42,20 @@ class StepTask(Struct, frozen=True, kw_only=True):
     """One attempt at a step of a run."""
 
     id: str
-    """An idempotency key: attempts after an unknown outcome have the same id as the one before."""
+    """An idempotency key; a retry after an unknown outcome has the same id as before."""
     run_id: str
     step: str
-    """The key of the step, with the rounds of the loops around it: `tell[3]`."""
+    """The key of the step, with the rounds of the loops around it, such as `tell[3]`."""
     attempt: int
     deadline: float | None
-    """The time at which the attempt is cancelled, in seconds since 1970; None without a limit."""
+    """The time at which the attempt is cancelled, in seconds since 1970; None for no limit."""
     correlation_id: str
     traceparent: str
     """The `traceparent` of the run (W3C Trace Context)."""
 
 
 class StepType(Struct, frozen=True, kw_only=True, eq=False):
-    """A type of step: its function, arguments, default retry policy and concurrency."""
+    """A step type: its function, arguments, default retry policy and concurrency."""
 
     function: Callable[..., Any]
     description: str
@@ -68,10 +68,11 @@ class StepType(Struct, frozen=True, kw_only=True, eq=False):
 def step_type(
     *, concurrency: int = CONCURRENCY, retry: Retry | None = None
 ) -> Callable[[Callable[..., Any]], StepType]:
-    """Make a function a type of step; a decorator. Raise RegistrationError.
+    """Decorate an async function to make it a step type.
 
-    `concurrency` is the number of steps of this type that a process runs at once, `retry` the
-    policy of steps without one of their own.
+    `concurrency` is the maximum number of steps of this type that run at once in a process. `retry`
+    is the policy for steps that define none. Raise RegistrationError if the function has no
+    docstring or an unsuitable signature.
     """
 
     def decorate(function: Callable[..., Any]) -> StepType:
@@ -97,7 +98,7 @@ def step_type(
 
 
 class StepTypes:
-    """The types of steps of all plugins, by name."""
+    """The step types of all plugins, by name."""
 
     def __init__(self, types: Mapping[str, StepType] | None = None) -> None:
         self._types = dict(types or {})
@@ -110,5 +111,5 @@ class StepTypes:
 
     @property
     def taken(self) -> dict[str, Arguments]:
-        """The names of the arguments of each type, to validate definitions."""
+        """The argument names of each step type, to validate definitions."""
         return {name: each.taken for name, each in self._types.items()}

@@ -1,7 +1,7 @@
-"""Follows runs as they happen, with one listener and one query for all followers.
+"""Follows the events of runs, with one listener and one query for all followers.
 
-A new follower gets the events it missed from the table, and from then on the events that are read
-once for all.
+A new follower first reads the events it missed from the table. From then on it gets new events,
+which are read once for all followers of a run.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from accord.workflows.storage.history import (
 log = logging.getLogger("accord.workflows")
 
 POLL: Final = 1.0
-"""The polling interval in seconds, in case a notification was lost."""
+"""The polling interval in seconds, in case a notification is lost."""
 GATHER_SECONDS: Final = 0.01
-"""Seconds for which notifications are collected before the next query."""
+"""How many seconds notifications are collected before the next query."""
 MAX_WAITING: Final = 200
-"""Callers that may wait for the ends of runs at once; others get an answer immediately."""
+"""The maximum number of callers that wait for ends of runs; for others `wait` returns at once."""
 LAST_PLACE: Final = 2**31 - 1
-"""A number greater than that of any event."""
+"""A number greater than that of every event."""
 QUIET: Final = 15.0
-"""Seconds without events after which a follower gets an empty list."""
+"""The number of seconds without events after which a follower gets an empty list."""
 
 NumberedEvent: TypeAlias = tuple[int, Event | UnreadEvent]
 
 
 class _Follower:
-    """A follower of one run."""
+    """A follower of one run, with the events that it has not yielded yet."""
 
     def __init__(self) -> None:
         self.unread: list[NumberedEvent] = []
@@ -49,7 +49,7 @@ class _Follower:
 
 
 class _WatchedRun:
-    """A followed run; `tail` is the number of the last event, None until it was read."""
+    """A run with followers; `tail` is the number of the last event read, at first None."""
 
     def __init__(self) -> None:
         self.tail: int | None = None
@@ -57,7 +57,7 @@ class _WatchedRun:
 
 
 class RunWatch:
-    """A watch of the runs of one store, while any run is followed."""
+    """A reader of new events of all followed runs in one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -69,9 +69,10 @@ class RunWatch:
     async def follow(
         self, run_id: str, after: int = 0
     ) -> AsyncGenerator[Sequence[NumberedEvent], None]:
-        """Yield the events of a run after number `after`, until the run has ended.
+        """Yield lists of events of a run after number `after`, until the run has ended.
 
-        An empty list is yielded after a while without events. An unknown run has ended.
+        After some seconds without events, an empty list is yielded. A run that does not exist
+        counts as ended.
         """
         follower = _Follower()
         followed = self._followed.setdefault(run_id, _WatchedRun())
@@ -103,11 +104,14 @@ class RunWatch:
                 del self._followed[run_id]
 
     async def last(self, run_id: str) -> int:
-        """Return the number of the last event of a run."""
+        """Return the number of the last event of a run; 0 if it has none."""
         return await last_number(self._store, run_id)
 
     async def wait(self, run_id: str, seconds: float | None) -> None:
-        """Wait until a run has ended, at most for `seconds`; if too many wait already, return."""
+        """Wait until a run has ended, but at most `seconds`.
+
+        Return at once if `MAX_WAITING` callers are waiting already.
+        """
         if self._waiting >= MAX_WAITING:
             return
         self._waiting += 1
@@ -124,7 +128,7 @@ class RunWatch:
             self._waiting -= 1
 
     async def close(self) -> None:
-        """Stop watching."""
+        """Stop reading events."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -177,7 +181,7 @@ def _number(each: NumberedEvent) -> int:
 
 
 async def _read(db: ReadTransaction, run_id: str, after: int) -> tuple[int, list[NumberedEvent]]:
-    """Return the number of the last event, and the events after number `after`."""
+    """Return the number of a run's last event, and the events after number `after`."""
     last = await last_number(db, run_id)
     events = await read_recorded(db, run_id, after)
     return events[-1][0] if events else last, events

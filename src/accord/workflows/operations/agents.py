@@ -1,6 +1,6 @@
-"""Agents that workflows may call: their addresses, authentication, retry policies and health.
+"""Operations on registered agents, which workflows may call.
 
-A registration names the place of a secret; the secret itself is never stored here.
+A registration has a reference to a secret; the secret itself is never stored here.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class AgentDeleted(Changed, kw_only=True):
 
 
 async def _check_address(work: OperationContext, arguments: Mapping[str, Any]) -> list[Hint]:
-    """Return hints about a URL. Raise InvalidError if its address must not be called."""
+    """Return hints about an agent's URL. Raise InvalidError if the address policy forbids it."""
     url = arguments["url"]
     if url is UNSET:
         return []
@@ -268,7 +268,10 @@ async def check_agent_health(work: OperationContext, *, name: AgentName) -> Regi
 
 
 async def find_agent(db: Database, name: str) -> AgentRow:
-    """Return an agent by its name or id. Raise NotFoundError, which lists known names."""
+    """Return an agent by its name or id.
+
+    Raise NotFoundError, which lists the names of existing agents, if there is none.
+    """
     rows = await db.fetch(agents.ONE, name)
     if not rows:
         names = [row["name"] for row in await db.fetch(agents.FIRST_NAMES)]
@@ -280,7 +283,7 @@ async def find_agent(db: Database, name: str) -> AgentRow:
 async def _record_change(
     work: OperationContext, action: Action, before: AgentRow | None, after: AgentRow | None
 ) -> None:
-    """Record the effect of a change, and notify the bridges."""
+    """Record a change of an agent for the audit trail, and notify the bridges."""
     for hint in work.prepared or ():
         work.hint(hint)
     agent = after or before
@@ -300,7 +303,7 @@ async def _record_change(
 
 
 def _audited_fields(row: AgentRow) -> dict[str, Any]:
-    """Return the fields of an agent for the audit record of a change."""
+    """Return the fields of an agent that an audit record shows."""
     names = ("name", "url", "wire", "timeout", "retry", "max_concurrency", "active", "auth")
     return {name: msgspec.to_builtins(getattr(row, name)) for name in names}
 

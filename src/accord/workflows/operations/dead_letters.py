@@ -1,6 +1,6 @@
-"""Dead letters: tasks that failed for good, and messages that could not be used.
+"""Operations on dead letters: failed tasks, and messages that could not be used.
 
-Replaying the letter of a task retries its run, if that starts the task again.
+Replaying the dead letter of a task retries its run, if that starts the failed task again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LetterKind: TypeAlias = Literal["task", "message"]
 NEWEST: Final = (1e12, "")
 INBOX: Final = "run_inbox"
 TRIGGERS: Final = "triggers"
-"""The origins of letters that came from no topic of a broker."""
+"""The origins of dead letters that came from no broker's topic are `INBOX` and `TRIGGERS`."""
 ARRIVALS: Final = get_args(Arrival)
 
 
@@ -127,7 +127,10 @@ async def replay_dead_letter(work: OperationContext, *, id: LetterId) -> DeadLet
 
 
 async def _replay(work: OperationContext, row: Row) -> None:
-    """Replay a dead letter. Raise ConflictError if that is impossible."""
+    """Replay a dead letter, according to its kind and origin.
+
+    Raise ConflictError if it cannot be replayed.
+    """
     if row["kind"] == "task":
         await _retry(work, row)
     elif row["topic"] == INBOX:
@@ -140,7 +143,10 @@ async def _replay(work: OperationContext, row: Row) -> None:
 
 
 async def _retry(work: OperationContext, row: Row) -> None:
-    """Retry the run of a failed task; completed steps do not run again."""
+    """Retry the run of a failed task, without repeating completed steps.
+
+    Raise ConflictError if the run cannot be retried, or would not start the task again.
+    """
     run = await load_run_or_fail(work, row["run_id"])
     retry = RetryRequested(at=request_time(work), by=work.caller.username)
     check_allowed(run, retry)

@@ -1,9 +1,9 @@
-"""Control of runs: cancel, pause, resume, retry, signal, approve.
+"""Operations that control runs: cancel, pause, resume, retry, signal, approve.
 
-The run's executor gets a message. Requests that the run's state does not allow are refused first.
+A request is sent to the run's inbox as a message, unless the run's state does not allow it.
 
-One of the people or roles that an approval step names is enough to decide. A token decides only
-with the scope `approve`, and never approves a run that its owner started.
+Any one of the people or roles that an approval step names may decide. With a token, the decision
+needs the scope `approve`, and nobody can approve a run that they started themselves.
 """
 
 from __future__ import annotations
@@ -154,7 +154,10 @@ async def signal_run(
 
 
 async def own_run(work: OperationContext, id: str) -> LoadedRun:
-    """Return a run that the caller may control. Raise NotFoundError and ForbiddenError."""
+    """Return a run that the caller may control.
+
+    Raise NotFoundError if it does not exist, ForbiddenError if the caller may not control it.
+    """
     run = await load_run_or_fail(work, id)
     work.caller.require_own(run.row.starter.user_id, "this run")
     return run
@@ -163,9 +166,9 @@ async def own_run(work: OperationContext, id: str) -> LoadedRun:
 async def send_request(
     work: OperationContext, run: LoadedRun, request: Request, message: str = ""
 ) -> Run:
-    """Send a request to a run, and return the run as it is before it handles the request.
+    """Send a request to a run, and return the run as it was before the request.
 
-    Raise ConflictError if its state does not allow the request.
+    Raise ConflictError if the state of the run does not allow the request.
     """
     check_allowed(run, request)
     id = f"{run.row.id}/{message or work.new_id()}"
@@ -186,7 +189,7 @@ async def send_request(
 
 
 def check_allowed(run: LoadedRun, request: Request) -> None:
-    """Raise ConflictError if the state of a run does not allow a request."""
+    """Raise ConflictError, with the reason, if the state of a run does not allow a request."""
     if run.unreadable is not None and isinstance(request, CancelRequested):
         return  # the executor cancels it as soon as it can be read
     require_readable(run)
@@ -280,16 +283,16 @@ async def list_approvals(
 
 
 def may_decide(caller: Caller, by: Iterable[str]) -> bool:
-    """Return True if a user is among these people and roles."""
+    """Return True if the caller's name or role is in the list `by`."""
     names = {username_key(each) for each in by}
     return not names.isdisjoint((username_key(caller.username), username_key(caller.role)))
 
 
 def _find_approval(run: LoadedRun, step: str | None) -> PendingApproval:
-    """Return the approval that a caller decides.
+    """Return a run's open approval for a step; None means the only one.
 
-    Raise ConflictError if the run waits for no approval, and InvalidError, which lists the open
-    ones, if the step is not one of them.
+    Raise ConflictError if the run has no open approval, InvalidError with the open ones if `step`
+    does not match exactly one.
     """
     waiting = list(pending_approvals(run.program, run.state))
     named = [each for each in waiting if step is None or step in (each.key, each.step)]
@@ -305,7 +308,7 @@ def _find_approval(run: LoadedRun, step: str | None) -> PendingApproval:
 
 
 async def _open_approvals(work: OperationContext) -> AsyncIterator[Row]:
-    """Yield the rows of open approvals that the caller may decide."""
+    """Yield the rows of open approvals on which the caller may decide, the oldest first."""
     place = _FIRST_APPROVAL
     while True:
         rows = await work.db.fetch(OPEN_APPROVALS, *place, _APPROVALS_READ_AT_ONCE)

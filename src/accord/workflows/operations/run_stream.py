@@ -1,7 +1,7 @@
-"""Runs as they happen: `GET /runs/{id}/events`, a stream of server-sent events.
+"""A stream of a run's events as server-sent events: `GET /runs/{id}/events`.
 
-The id of an event is its number in the run's history, so `Last-Event-ID` resumes after it. The
-stream ends when the run has ended; a client that reconnects then gets a 204.
+The id of an event is its number in the run's history, so `Last-Event-ID` resumes after that event.
+The stream ends when the run has ended; a client that reconnects then gets status 204.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ AFTER: Final = "after"
 _EVENT_STREAM: Final = b"content-type: text/event-stream\r\nx-accel-buffering: no\r\n"
 _PLACE: Final = re.compile(r"[0-9]{1,15}")
 _RETRY: Final = 1_000
-"""Milliseconds after which a client that lost the stream comes back."""
+"""The delay in milliseconds after which a disconnected client reconnects."""
 _AT_ONCE: Final = 262_144
 _PAUSE: Final = 0.02
-"""Pause for so many seconds after so many bytes, because slow clients are cut off."""
+"""The pause in seconds after each `_AT_ONCE` bytes, so that slow clients are not cut off."""
 _EVENT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -93,12 +93,12 @@ _DESCRIBED: Final[dict[str, Any]] = {
 
 
 def watch_run(runner: Runner, watch: RunWatch) -> Further:
-    """Return the stream as a route of the REST adapter."""
+    """Return the stream of a run's events as a route for the REST adapter."""
     return Further("GET", PATH, partial(RunStream, runner, watch), _DESCRIBED)
 
 
 class RunStream:
-    """Streams the events of a run; implements `Target`."""
+    """The REST handler (`Target`) that streams the events of a run."""
 
     is_private = True
     takes_body = False
@@ -160,7 +160,10 @@ class RunStream:
 
 
 def _place(text: str, name: str) -> int:
-    """Return the number of the last event that the client has. Raise InvalidError."""
+    """Parse the number of the client's last event; return 0 for an empty text.
+
+    Raise InvalidError if the text is not a number.
+    """
     if text and not _PLACE.fullmatch(text):
         raise InvalidError(name, "is the id of an event of this stream")
     return min(int(text or 0), LAST_PLACE)

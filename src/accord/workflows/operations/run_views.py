@@ -1,4 +1,4 @@
-"""Runs as callers see them, with times in UTC."""
+"""The structs in which operations show runs, and their conversion; times are in UTC."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def utc_text(seconds: float | None) -> str | None: ...
 def utc_text(seconds: float | None) -> str | None:
     """Return a time as text in UTC, clamped to the years 1000 to 9999.
 
-    Damaged histories may have times beyond the calendar.
+    Damaged histories may contain times outside the calendar.
     """
     if seconds is None:
         return None
@@ -52,16 +52,16 @@ def utc_text(seconds: float | None) -> str | None:
 
 
 def request_time(work: OperationContext) -> float:
-    """Return the time of a call, in seconds since 1970."""
+    """Return the time at which an operation was called, in seconds since 1970."""
     return datetime.fromisoformat(work.now).timestamp()
 
 
 MAX_WAITS: Final = 100
 MAX_STEPS_SHOWN: Final = 1_000
-"""Steps in the view of a run; `list_run_steps` has the rest."""
+"""The maximum number of steps in the view of a run; `list_run_steps` lists the others."""
 
 _HIDDEN: Final = frozenset({"schema", "type", "at", "frame", "size"})
-"""Internal members of events."""
+"""Internal fields of events that views omit."""
 _TIMES: Final = frozenset({"wake", "deadline"})
 
 
@@ -183,7 +183,7 @@ class RunEvent(Struct, kw_only=True):
 
 
 async def load_run_or_fail(work: OperationContext, id: str) -> LoadedRun:
-    """Return a run with its present state. Raise NotFoundError."""
+    """Return a run with its current state. Raise NotFoundError if it does not exist."""
     try:
         return await load_run(work.db, work.service(Definitions), id)
     except UnknownRunError as error:
@@ -191,7 +191,7 @@ async def load_run_or_fail(work: OperationContext, id: str) -> LoadedRun:
 
 
 def require_readable(run: LoadedRun) -> None:
-    """Raise ConflictError for a run that this release cannot read."""
+    """Raise ConflictError if this release cannot read the run."""
     if run.unreadable is not None:
         raise ConflictError(
             f"the run cannot be read: {run.unreadable.message}", state=run.row.status
@@ -199,13 +199,13 @@ def require_readable(run: LoadedRun) -> None:
 
 
 async def require_run(work: OperationContext, id: str) -> None:
-    """Raise NotFoundError if there is no such run."""
+    """Raise NotFoundError if the run does not exist."""
     if not await run_exists(work.db, id):
         raise NotFoundError(str(UnknownRunError(id)))
 
 
 async def shown_run(db: Database, run: LoadedRun) -> Run:
-    """Return the view of a run."""
+    """Convert a loaded run to the struct that operations return."""
     row, state = run.row, run.state
     views = list(view_steps(run.program, state))
     return Run(
@@ -234,7 +234,7 @@ async def shown_run(db: Database, run: LoadedRun) -> Run:
 
 
 def waits_of(program: Program, state: State) -> Iterator[RunWait]:
-    """Yield the waits of a run, in the order in which they began."""
+    """Yield everything that a run waits for, in the order in which the steps started."""
     if state.phase != "running":
         return
     for key, step in state.steps.items():
@@ -259,7 +259,7 @@ def waits_of(program: Program, state: State) -> Iterator[RunWait]:
 
 
 def _worker_of(step: WorkStep) -> str:
-    """Return the name of the agent, tool, method or operation that does a step."""
+    """Return the name of the agent, tool, method, operation or step type that a step calls."""
     match step:
         case AgentStep(agent=agent):
             return agent
@@ -283,12 +283,12 @@ def _problem(run: LoadedRun) -> RunProblem | None:
 
 
 def shown_steps(program: Program, state: State) -> Iterator[Step]:
-    """Yield the views of the steps of a run."""
+    """Yield the steps of a run as the structs that operations return."""
     return map(_step, view_steps(program, state))
 
 
 def pending_approvals(program: Program, state: State) -> Iterator[PendingApproval]:
-    """Yield the approvals that a run waits for."""
+    """Yield the open approvals of a run."""
     if state.phase != "running":
         return
     for step in state.steps.values():
@@ -308,7 +308,7 @@ def pending_approvals(program: Program, state: State) -> Iterator[PendingApprova
 
 
 def shown_error(error: Failure | None) -> RunError | None:
-    """Return the view of an error."""
+    """Convert the failure of a step or run to the struct that operations return."""
     if error is None:
         return None
     return RunError(
@@ -320,7 +320,10 @@ def shown_error(error: Failure | None) -> RunError | None:
 
 
 def shown_event(sequence: int, event: Event | UnreadEvent) -> RunEvent:
-    """Return the view of an event; an unreadable event has its stored members."""
+    """Convert an event to the struct that operations return.
+
+    An event that this release cannot decode is shown with its stored fields.
+    """
     if isinstance(event, UnreadEvent):
         members = {**event.detail, "type": event.type}
     else:
@@ -353,7 +356,7 @@ def _step(view: StepView) -> Step:
 
 
 async def run_children(db: Database, run: LoadedRun) -> list[ChildRun]:
-    """Return the child runs of a run."""
+    """Return the child runs that the steps of a run started."""
     if not run.state.applied and run.unreadable is None:  # nothing has happened yet
         return []
     return [_child(each) for each in await db.fetch(CHILDREN, run.row.id)]

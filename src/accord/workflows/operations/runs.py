@@ -1,4 +1,4 @@
-"""Runs: start them, list them, read their history, steps and calls."""
+"""Operations on runs: start and list them, and read their history, steps and calls."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ Wait: TypeAlias = Annotated[
 Place: TypeAlias = Annotated[int, Meta(ge=0, le=LAST_PLACE)]
 
 NEWEST: Final = (1e12, "")
-"""Above the keys of every run."""
+"""A list position before the newest run: greater than the creation time and id of every run."""
 _ORIGINS: Final[dict[str, Origin]] = {
     "rest": "rest",
     "rpc": "rpc",
@@ -94,7 +94,7 @@ class RunHistory(Struct, kw_only=True):
 
 
 async def _wait_for_end(work: OperationContext, arguments: Mapping[str, Any], result: Any) -> Any:
-    """Return the run once it has ended, or as it is after the `wait` of the caller."""
+    """Wait until a started run has ended, at most for the argument `wait`; return the run."""
     seconds = arguments.get("wait", 0)
     if not seconds:
         return result
@@ -126,7 +126,11 @@ async def run_workflow(
 
 
 async def start_run(work: OperationContext, id: str, name: str, input: Any) -> LoadedRun:
-    """Start a run as the caller. Raise NotFoundError, ConflictError and InvalidError."""
+    """Start a run as the caller.
+
+    Raise NotFoundError if there is no such workflow, ConflictError if it is inactive or the chain
+    of runs is too long, InvalidError if the input is invalid.
+    """
     row = await find_workflow(work.db, name)
     if not row["active"]:
         raise ConflictError(f"runs of {row['name']}@{row['version']} cannot be started: not active")
@@ -228,7 +232,10 @@ async def get_run_history(
 
 
 async def _chain(work: OperationContext) -> int:
-    """Return the number of runs that led to a new one. Raise ConflictError above the limit."""
+    """Return the length of the run chain that leads to a new run; 0 outside a run.
+
+    Raise ConflictError if it exceeds the limit.
+    """
     chain = await chain_after(work.db, work.caller.run_id)
     if chain > MAX_CHAIN:
         raise ConflictError(
@@ -359,7 +366,7 @@ async def get_run_step(work: OperationContext, *, id: RunId, step: StepKey) -> R
 
 
 async def _started(work: OperationContext, id: str, step: str) -> StepStarted | None:
-    """Return the last start of a step."""
+    """Return the latest event that started a step; None if the step has not started."""
     found = None
     for _, event in await read_history(work.db, id):
         if isinstance(event, StepStarted) and event.key == step:
@@ -390,5 +397,5 @@ def _call(row: Row, now: float) -> RunCall:
 
 
 def _escape_like(text: str) -> str:
-    """Escape a text for LIKE, with `!` as the escape character."""
+    """Escape a text for use in a LIKE pattern, with `!` as the escape character."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

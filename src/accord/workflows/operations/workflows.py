@@ -1,7 +1,7 @@
-"""Workflows: definitions by name and version, and their validation.
+"""Operations on workflows: save, validate, list and activate versions.
 
-A saved version never changes. A definition must satisfy its own rules and fit this installation;
-all problems are reported at once.
+A saved version never changes. A definition must be valid by itself, and refer only to agents,
+operations and workflows of this installation. All problems are reported at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DefinitionInput: TypeAlias = dict[str, Any] | str
 
 
 class DefinitionRefusedError(InvalidError):
-    """A definition has problems; `data` has all of them, each with its path."""
+    """A definition has problems; `data` lists all of them with their paths."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         count = len(problems)
@@ -58,9 +58,9 @@ class DefinitionRefusedError(InvalidError):
 async def known_names(
     db: Database, registry: Registry, kinds: frozenset[str] | None, steps: StepTypes
 ) -> Known:
-    """Return the names that a definition may refer to.
+    """Return the names in this installation that a definition may refer to.
 
-    `kinds` are the kinds of items that have events, `steps` the types of steps of plugins.
+    `kinds` are the kinds of entities whose changes are events, `steps` the step types of plugins.
     """
     workflows = await db.fetch(WORKFLOW_VERSIONS)
     return Known(
@@ -76,7 +76,7 @@ async def known_names(
 
 
 def callable_operations(registry: Registry) -> dict[str, Arguments]:
-    """Return the operations that runs may call, with their arguments."""
+    """Return the operations that steps may call, with the names of their arguments."""
     return {
         each.name: Arguments(
             frozenset(parameter.name for parameter in each.parameters),
@@ -88,7 +88,10 @@ def callable_operations(registry: Registry) -> dict[str, Arguments]:
 
 
 def read_definition_input(source: DefinitionInput, known: Known) -> Definition:
-    """Read a definition from a request. Raise DefinitionRefusedError."""
+    """Read a definition from a request.
+
+    Raise DefinitionRefusedError if the definition has problems, InvalidError if PyYAML is missing.
+    """
     try:
         if isinstance(source, str):
             return read_text(source, "yaml", known)
@@ -108,7 +111,7 @@ def _sentence(problem: Problem) -> str:
 
 
 def _pointer(path: str) -> str:
-    """Return the path of a problem as a JSON pointer; empty for others, such as a line of YAML."""
+    """Convert the path of a problem to a JSON pointer; empty if it is no path in the JSON value."""
     steps = path.replace("[", ".").replace("]", "").split(".")
     if path == "definition" or " " in path:
         return ""
@@ -128,7 +131,7 @@ WorkflowName: TypeAlias = Annotated[
 YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
 
 NO_VERSION: Final = 2**31 - 1
-"""Above every version."""
+"""A number greater than every version."""
 
 
 class LastRun(Struct, kw_only=True):
@@ -321,9 +324,10 @@ async def _known(work: OperationContext) -> Known:
 
 
 async def find_workflow(db: Database, name: str) -> Row:
-    """Return a version of a workflow: the named one, or the newest active one.
+    """Return the row of a workflow's version: the named one, or the newest active.
 
-    Raise NotFoundError, which lists known names.
+    If no version is active, return the newest. Raise NotFoundError, which lists the names of
+    existing workflows, if there is none.
     """
     bare, version = split_name(name)
     rows = await (
@@ -335,7 +339,7 @@ async def find_workflow(db: Database, name: str) -> Row:
 
 
 def split_name(name: str) -> tuple[str, int | None]:
-    """Split NAME@VERSION into the name and the version, which is None if it is missing."""
+    """Split NAME@VERSION into the name and the version; the version is None if it is missing."""
     bare, _, version = name.partition("@")
     return bare, int(version) if version else None
 
@@ -352,7 +356,7 @@ async def _get(db: Database, name: str, version: int) -> Workflow:
 
 
 def _same(row: Row, read: Definition) -> bool:
-    """Return True if a definition equals the last saved version."""
+    """Return True if a definition equals the saved version in a row."""
     if read.version not in (None, row["version"]):
         return False
     text: str = row["definition"]
@@ -375,7 +379,7 @@ def _summary(row: Row) -> dict[str, Any]:
 
 
 def _trigger(trigger: dict[str, Any]) -> str:
-    """Describe a trigger in a few words."""
+    """Describe a trigger in a few words, such as `webhook NAME`."""
     if "event" in trigger:
         event: str = trigger["event"]
         return event

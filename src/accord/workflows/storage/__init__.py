@@ -1,4 +1,4 @@
-"""The tables of workflows: all SQL of workflows, and rows as values.
+"""The tables of workflows: all SQL of workflows, and rows as structs.
 
-Other packages decide what the values mean.
+Other packages define what the stored values mean.
 """

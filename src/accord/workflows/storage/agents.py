@@ -10,7 +10,7 @@ from accord.store.store import Row
 from accord.workflows.core.definition import Retry
 
 AGENTS_WAKE: Final = "agents"
-"""The notification channel for changes of agents."""
+"""The notification channel that announces changes of agents."""
 
 AgentWire: TypeAlias = Literal["auto", "a2a-0.3", "a2a-1.0", "plain"]
 Health: TypeAlias = Literal["unknown", "healthy", "unhealthy"]
@@ -83,7 +83,7 @@ AgentAuth: TypeAlias = NoAuth | AgentBearerAuth | ApiKeyAuth
 
 
 class AgentRow(Struct, frozen=True, kw_only=True):
-    """The row of an agent."""
+    """A row of the table of agents."""
 
     id: str
     name: str
@@ -92,12 +92,12 @@ class AgentRow(Struct, frozen=True, kw_only=True):
     wire: AgentWire
     auth: AgentAuth
     timeout: float
-    """The timeout of one request, in seconds."""
+    """The timeout of one request to the agent, in seconds."""
     retry: Retry
     max_concurrency: int
     active: bool
     card: Any
-    """The agent's card as it was read last; None if it was not."""
+    """The agent's card when last read; None if it was never read."""
     health: Health
     health_detail: str
     checked_at: str | None
@@ -111,7 +111,7 @@ _RETRY: json.Decoder[Retry] = json.Decoder(Retry)
 
 
 def agent_of(row: Row) -> AgentRow:
-    """Return the agent in a row that has `COLUMNS`."""
+    """Build an AgentRow from a row with `COLUMNS`."""
     return AgentRow(
         id=row["id"],
         name=row["name"],

@@ -1,4 +1,4 @@
-"""Many values in one statement: lists as one JSON parameter, and rows in bulk."""
+"""SQL statements with many values: lists in one JSON parameter, and bulk inserts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ IN_TEXTS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)))",
 }
-"""A condition on texts, to be formatted with a parameter: is in this JSON list."""
+"""A condition that a text is in a list, to be formatted with the parameter of the list."""
 IN_NUMBERS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)::bigint))",
 }
-"""The same condition on integers."""
+"""A condition that an integer is in a list, to be formatted with the list's parameter."""
 
 
 def as_parameter(values: Iterable[str] | Iterable[int]) -> str:
-    """Return a list as a parameter, encoded as JSON."""
+    """Encode a list as JSON, for a parameter of `IN_TEXTS` or `IN_NUMBERS`."""
     return json.encode(list(values)).decode()
 
 
@@ -30,9 +30,9 @@ ColumnType: TypeAlias = Literal["text", "integer", "bigint", "double precision"]
 
 
 class Insertion:
-    """A statement that adds rows to a table.
+    """A statement that inserts rows into a table.
 
-    `columns` maps names to types; `then` follows, as in `ON CONFLICT (id) DO NOTHING`.
+    `columns` maps names to types. `then` is appended, for example `ON CONFLICT (id) DO NOTHING`.
     """
 
     def __init__(self, table: str, columns: Mapping[str, ColumnType], then: str = "") -> None:
@@ -47,7 +47,7 @@ class Insertion:
         self._by_columns = f"{into} SELECT * FROM unnest({lists}) {then}"
 
     async def run(self, db: Transaction, rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows, in this order. Raise StoreError."""
+        """Insert rows in this order. Raise StoreError if the statement fails."""
         if not rows:
             return
         if db.engine == "sqlite" or len(rows) == 1:

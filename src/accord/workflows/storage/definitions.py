@@ -1,8 +1,8 @@
-"""Rows of workflows and triggers, and definitions ready to run.
+"""The rows of workflows and triggers, and a cache of compiled definitions.
 
 LookupError
-├── UnknownRunError         there is no such run
-└── UnknownWorkflowError    there is no such workflow, or no such version
+├── UnknownRunError         a run does not exist
+└── UnknownWorkflowError    a workflow or one of its versions does not exist
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from accord.workflows.core.reading import decode_definition
 
 
 class UnknownRunError(LookupError):
-    """There is no such run."""
+    """A run does not exist."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__(f"there is no run {run_id[:80]!r}")
 
 
 class UnknownWorkflowError(LookupError):
-    """There is no such workflow, or no such version of it."""
+    """A workflow does not exist, or has no such version, or no active one."""
 
     def __init__(self, name: str, version: int | None = None) -> None:
         full_name = name[:80] if version is None else f"{name[:80]}@{version}"
@@ -30,7 +30,7 @@ class UnknownWorkflowError(LookupError):
 
 
 MAX_CACHED: Final = 256
-"""The number of cached programs."""
+"""The maximum number of cached programs."""
 
 _GET: Final = "SELECT definition FROM workflows WHERE name = $1 AND version = $2"
 _NEWEST: Final = "SELECT max(version) AS version FROM workflows WHERE name = $1 AND active = 1"
@@ -51,7 +51,7 @@ ORDER BY w.name LIMIT 1000
 VERSION_COLUMNS: Final = (
     *("name", "version", "description", "definition", "active", "created_by", "created_at"),
 )
-"""Columns that the audit trail proves."""
+"""The columns of a workflow's version that the audit trail proves."""
 PROVEN_VERSIONS: Final = f"""
 SELECT {", ".join(VERSION_COLUMNS)} FROM workflows
 WHERE name = $1 ORDER BY version
@@ -94,17 +94,17 @@ SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND ve
 
 
 class Definitions:
-    """The programs of one store, cached.
+    """A cache of the compiled definitions of one store.
 
-    The thread that writes also reads and changes the cache: each step is one operation of a
-    dictionary.
+    Two threads use it without a lock, the event loop's and the one that writes. That is safe
+    because each access is a single operation on a dictionary.
     """
 
     def __init__(self) -> None:
         self._programs: dict[tuple[str, int], Program] = {}
 
     async def get(self, db: ReadTransaction, name: str, version: int) -> Program:
-        """Return a version, ready to run. Raise UnknownWorkflowError."""
+        """Return the program of a version. Raise UnknownWorkflowError if it does not exist."""
         found = self._programs.get((name, version))
         if found is not None:
             return found
@@ -118,7 +118,7 @@ class Definitions:
         return program
 
     async def newest(self, db: ReadTransaction, name: str) -> int:
-        """Return the newest active version. Raise UnknownWorkflowError."""
+        """Return the number of the newest active version. Raise UnknownWorkflowError if none is."""
         [row] = await db.fetch(_NEWEST, name)
         if row["version"] is None:
             raise UnknownWorkflowError(name)
@@ -127,9 +127,9 @@ class Definitions:
     async def startable(
         self, db: ReadTransaction, name: str, version: int | None
     ) -> tuple[int, Program]:
-        """Return the version for a new run, by default the newest active one.
+        """Return a version for a new run, and its program; default: the newest active.
 
-        Raise UnknownWorkflowError if there is none.
+        Raise UnknownWorkflowError if the version does not exist or is inactive.
         """
         if version is None:
             version = await self.newest(db, name)
@@ -139,19 +139,22 @@ class Definitions:
 
 
 TRIGGERS_WAKE: Final = "triggers"
-"""The notification channel for saved triggers."""
+"""The notification channel that announces changes of triggers."""
 
 TRIGGER_COLUMNS: Final = (
     *("id", "workflow", "version", "kind", "name", "spec", "input"),
     *("user_id", "username", "scopes"),
 )
-"""Columns that the audit trail proves: all but the time, which no operation changes."""
+"""The columns of a trigger that the audit trail proves.
+
+`next_at` is missing because the scheduler changes it, without an operation.
+"""
 ALL_TRIGGER_COLUMNS: Final = ", ".join((*TRIGGER_COLUMNS, "next_at"))
 
 MAX_DUE_TRIGGERS: Final = 100
-"""Schedules that are read at once."""
+"""The maximum number of due schedules read by one query."""
 MAX_SWEPT_DELIVERIES: Final = 10
-"""Old deliveries that are removed with each new one, at most."""
+"""The maximum number of old deliveries removed whenever a new one is stored."""
 
 TRIGGER_TIMES: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
 TRIGGER_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"

@@ -1,7 +1,7 @@
-"""Histories of runs: a row for each decision, with its events; and runs loaded from them.
+"""The histories of runs, one row per decision, and the loading of runs from them.
 
-A loaded run is its last snapshot with the events since. A problem is the reason why a run cannot
-be decided on or shown; it is stored until the reason is gone.
+A run is loaded from its latest snapshot and the events since. A problem is the reason why a run
+cannot be decided on or shown; it is stored in the run's row until it is resolved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accord.workflows.storage.leases import shard_of
 from accord.workflows.storage.runs import NewRun, Starter
 
 HISTORY_WAKE: Final = "run_history"
-"""The notification channel for new events of any run."""
+"""The notification channel that announces new events of runs."""
 
 _INSERTION: Final = Insertion(
     "run_history",
@@ -54,7 +54,7 @@ _PROGRESS: Final = {
 }
 
 _MAX_TIME: Final = 253_402_300_799.0
-"""The end of the year 9999."""
+"""The end of the year 9999, in seconds since 1970."""
 
 
 class _Head(Struct):
@@ -67,7 +67,7 @@ _HEADS: json.Decoder[list[_Head]] = json.Decoder(list[_Head])
 
 
 class UnreadEvent(Struct, frozen=True):
-    """An event that this release does not know, or that is damaged."""
+    """An event that this release cannot decode, with its stored fields."""
 
     type: str
     at: float
@@ -75,7 +75,7 @@ class UnreadEvent(Struct, frozen=True):
 
 
 class RunHistoryRow(Struct, frozen=True):
-    """The events of one decision; `sequence` is the number of the first, from 1."""
+    """The events of one decision; `sequence` is the number of the first, counted from 1."""
 
     run_id: str
     sequence: int
@@ -84,7 +84,10 @@ class RunHistoryRow(Struct, frozen=True):
 
 
 async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> None:
-    """Record events. Raise ConstraintError if another executor recorded first."""
+    """Add rows to histories.
+
+    Raise ConstraintError if another executor has recorded events with the same numbers.
+    """
     # The number of the first event is part of the key: two executors cannot record the same one.
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:
@@ -93,7 +96,10 @@ async def append_history(db: Transaction, entries: Iterable[RunHistoryRow]) -> N
 
 
 async def read_history(db: ReadTransaction, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
-    """Return the events after number `after`, with numbers. Raise NewerSchemaError."""
+    """Return the events after number `after`, each with its number.
+
+    Raise NewerSchemaError if a newer release wrote one, msgspec.DecodeError if one is invalid.
+    """
     rows = await db.fetch(_READ_HISTORY, run_id, after)
     numbered = [
         (number, event)
@@ -106,7 +112,10 @@ async def read_history(db: ReadTransaction, run_id: str, after: int = 0) -> list
 async def read_recorded(
     db: ReadTransaction, run_id: str, after: int = 0
 ) -> list[tuple[int, Event | UnreadEvent]]:
-    """Return the events for display; unreadable events as they are stored."""
+    """Return the events after number `after` for display, each with its number.
+
+    Events that this release cannot decode are returned as UnreadEvent.
+    """
     rows = await db.fetch(_READ_HISTORY, run_id, after)
     numbered = [
         (number, event)
@@ -117,7 +126,7 @@ async def read_recorded(
 
 
 async def last_number(db: Database, run_id: str) -> int:
-    """Return the number of the last event of a run; 0 if there is none."""
+    """Return the number of a run's last event; 0 if it has none."""
     [row] = await db.fetch(_LAST_NUMBER, run_id)
     return int(row["applied"])
 
@@ -125,7 +134,7 @@ async def last_number(db: Database, run_id: str) -> int:
 async def read_progress(
     db: Database, engine: Engine, run_ids: Iterable[str]
 ) -> dict[str, tuple[str, int]]:
-    """Return the status of runs, and the numbers of their last events."""
+    """Return the status of each run, and the number of its last event."""
     rows = await db.fetch(_PROGRESS[engine], as_parameter(run_ids))
     return {row["id"]: (row["status"], row["applied"]) for row in rows}
 
@@ -152,14 +161,14 @@ def _stored_event(stored: dict[str, Any]) -> Event | UnreadEvent:
 
 
 def encode_events(events: Sequence[Event]) -> str:
-    """Encode the events of one row."""
+    """Encode the events of one decision for its row."""
     return _ENCODER.encode(events).decode()
 
 
 def decode_events(text: str) -> list[Event]:
-    """Return the events of one row.
+    """Decode the events in one row.
 
-    Raise NewerSchemaError, and msgspec.DecodeError for an invalid event.
+    Raise NewerSchemaError if a newer release wrote one, msgspec.DecodeError if one is invalid.
     """
     try:
         events = _EVENTS.decode(text)
@@ -179,18 +188,18 @@ def _check(events: Iterable[Event] | Iterable[_Head]) -> None:
 
 
 MAX_PROBLEM_MESSAGE: Final = 1_000
-"""Characters of the message of a problem."""
+"""The maximum length of a problem's message, in characters."""
 
 
 class StoredProblem(Struct, frozen=True):
-    """The reason why a run cannot continue."""
+    """The reason why a run cannot be decided on or shown."""
 
     code: str
     message: str
 
 
 def problem_of(error: Exception) -> StoredProblem:
-    """Return the problem of a run, from the error that was raised."""
+    """Return the problem of a run that an exception caused."""
     match error:
         case NewerSchemaError():
             code = "newer_schema"
@@ -208,7 +217,7 @@ def problem_of(error: Exception) -> StoredProblem:
 
 
 def unreadable_message(error: Exception) -> StoredProblem:
-    """Return the problem of a message that cannot be read."""
+    """Return the problem of a run that has a message that cannot be decoded."""
     return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
 
 
@@ -258,9 +267,9 @@ _READ_LATER: Final = {
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
-    """The row of a run.
+    """A row of the table of runs.
 
-    `status` is that of the last decision, `next_timer` the time before which nothing is due.
+    `status` is the status after the last decision. Nothing is due before `next_timer`.
     """
 
     id: str
@@ -280,31 +289,35 @@ class RunRow(Struct, frozen=True, kw_only=True):
     created_at: float
     finished_at: float | None
     problem: str | None = None
-    """The reason why it could not be decided on, as JSON; None once it was."""
+    """The problem of the run, as JSON; None if there is none."""
     stuck: str | None = None
-    """The same for its first postponed message; only read to view a run."""
+    """The problem of the first postponed message, as JSON; only read by `load_run`."""
     due: float | None = None
-    """The time at which that message is tried again."""
+    """The time at which the first postponed message is tried again."""
 
 
 class LoadedRun(Struct, frozen=True):
-    """A run: its row, its program, and its state."""
+    """A run with its row, program and state."""
 
     row: RunRow
     program: Program
     state: State
     unreadable: StoredProblem | None = None
-    """The reason why its steps are unknown; its state is then derived from its row."""
+    """The reason why the history cannot be read; the state then has only what the row shows."""
 
     @property
     def problem(self) -> StoredProblem | None:
-        """The problem of the run, as far as is known."""
+        """The problem of the run, of its first postponed message, or of reading its history."""
         stored = self.row.problem or self.row.stuck
         return self.unreadable if stored is None else decode_problem(stored)
 
 
 async def load_run(db: ReadTransaction, definitions: Definitions, run_id: str) -> LoadedRun:
-    """Load a run; an unreadable one as its row shows it. Raise UnknownRunError."""
+    """Load a run with its state.
+
+    If the history cannot be read, the state is derived from the row. Raise UnknownRunError if the
+    run does not exist.
+    """
     rows = await db.fetch(_READ_RUN, run_id)
     if not rows:
         raise UnknownRunError(run_id)
@@ -334,7 +347,7 @@ def _unreadable_run(row: RunRow, problem: StoredProblem) -> LoadedRun:
 
 
 def begun_run(run: NewRun, program: Program) -> LoadedRun:
-    """Return a run that was just created, as `load_run` would; its input is known."""
+    """Return a run that was just created, without reading it from the database."""
     row = RunRow(
         id=run.id,
         workflow=run.workflow,
@@ -357,14 +370,14 @@ def begun_run(run: NewRun, program: Program) -> LoadedRun:
 
 
 async def read_rows(db: ReadTransaction, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
-    """Return the rows of the runs that exist."""
+    """Return the rows of these runs, without runs that do not exist."""
     return [run_row(row) for row in await db.fetch(_READ_RUNS[engine], as_parameter(run_ids))]
 
 
 async def read_later(
     db: ReadTransaction, engine: Engine, run_ids: Iterable[str]
 ) -> dict[str, list[str]]:
-    """Return the events of runs since their snapshots."""
+    """Return the encoded events since the snapshot of each run."""
     found: dict[str, list[str]] = {}
     for row in await db.fetch(_READ_LATER[engine], as_parameter(run_ids)):
         found.setdefault(row["run_id"], []).append(row["events"])
@@ -372,9 +385,9 @@ async def read_later(
 
 
 def restore_state(row: RunRow, program: Program, later: Sequence[str]) -> State:
-    """Return the state of a run.
+    """Return the state of a run, from its snapshot and the encoded events since.
 
-    Raise NewerSchemaError, and msgspec.ValidationError.
+    Raise NewerSchemaError if a newer release wrote the data, msgspec.DecodeError if it is invalid.
     """
     events = (event for text in later for event in decode_events(text))
     return fold(program, events, _snapshot(row))
@@ -385,7 +398,7 @@ def _snapshot(row: RunRow) -> State | None:
 
 
 def run_row(row: Row) -> RunRow:
-    """Return the run in a row of the table."""
+    """Build a RunRow from a row of the database."""
     values: dict[str, Any] = {name: row[name] for name in _PLAIN}
     return RunRow(starter=Starter(**{name: row[name] for name in _STARTER}), **values)
 

@@ -1,8 +1,9 @@
-"""Leases by the clock of the database: members, the shards of executors, and single tasks.
+"""Leases of members, of the shards of executors, and of single jobs.
 
-An executor or worker is a member of the installation while it renews a lease. Once the lease has
-expired, others may take over its work without asking; so all of its writes are guarded by fences.
-The runs are divided into shards, and the live executors share these out.
+Leases expire by the clock of the database. An executor or worker is a member of the installation as
+long as it renews its lease. When the lease has expired, other members may take over its work
+without asking it; therefore fences guard all of its writes. Runs are divided into shards, which are
+distributed over the live executors.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from accord.store.store import (
 from accord.workflows.storage.bulk import IN_NUMBERS, as_parameter
 
 SHARDS: Final = 32
-"""The number of shards, which are rows that a migration made; it cannot change."""
+"""The number of shards; it cannot change, because a migration created their rows."""
 
 RENEW_MEMBER: Final = {
     engine: f"""
@@ -48,7 +49,7 @@ ANY_MEMBER: Final = {
     for engine, now in DATABASE_CLOCK.items()
 }
 FORGET_SECONDS: Final = 3600.0
-"""Seconds after the end of its lease for which the row of a member stays."""
+"""How many seconds the row of a member is kept after its lease has expired."""
 
 EXECUTORS: Final = {
     engine: f"SELECT id FROM members WHERE kind = 'executor' AND until > {now} ORDER BY id"
@@ -94,7 +95,7 @@ FENCES: Final[dict[Engine, str]] = {
 
 
 def shard_of(run_id: str) -> int:
-    """Return the shard of a run."""
+    """Return the number of the shard to which a run belongs."""
     return crc32(run_id.encode()) % SHARDS
 
 
@@ -108,7 +109,7 @@ _RELEASE: Final = "DELETE FROM leases WHERE name = $1 AND owner = $2"
 
 
 class Lease:
-    """An exclusive right for `seconds` at a time."""
+    """A named lease, which one process at a time can hold, for `seconds` after each renewal."""
 
     def __init__(self, store: Store, name: str, *, seconds: float = 10.0) -> None:
         self._store = store
@@ -121,16 +122,19 @@ class Lease:
 
     @property
     def renew_seconds(self) -> float:
-        """The interval in seconds after which the holder renews the lease."""
+        """The interval in seconds at which the holder should renew the lease."""
         return self._seconds / 3
 
     @property
     def is_held(self) -> bool:
-        """True if no other process can have the lease; known without a query."""
+        """True if this process certainly holds the lease; determined without a query."""
         return time.monotonic() < self._until
 
     async def take(self) -> bool:
-        """Take or renew the lease; return False if another process has it. Raise StoreError."""
+        """Take or renew the lease; return False if another process has it.
+
+        Raise StoreError if the query fails.
+        """
         begun = time.monotonic()
         if begun + 2 * self.renew_seconds < self._until:
             return True
@@ -142,7 +146,7 @@ class Lease:
         return bool(got)
 
     async def release(self) -> None:
-        """Release the lease at once. Raise StoreError."""
+        """Release the lease, so that others can take it at once. Raise StoreError on failure."""
         self._until = 0.0
         held, self._may_be_held = self._may_be_held, False
         if held:
@@ -154,31 +158,31 @@ log = logging.getLogger("accord.workflows")
 MemberKind: TypeAlias = Literal["executor", "bridge"]
 
 MEMBERS_WAKE: Final = "members"
-"""The notification channel for members that join or leave."""
+"""The notification channel that announces members that join or leave."""
 MEMBER_LEASE_SECONDS: Final = 10.0
-"""The duration of a lease in seconds."""
+"""The duration of a member's lease, in seconds."""
 
 _RENEWALS: Final = 3
-"""The number of renewals within the duration of a lease."""
+"""How often a lease is renewed within its duration."""
 
 
 async def is_alive(store: Store, kind: MemberKind) -> bool:
-    """Return True if any process of a kind is alive."""
+    """Return True if any member of this kind has a valid lease."""
     return bool(await store.fetch(ANY_MEMBER[store.engine], kind))
 
 
 async def forget_members(store: Store) -> None:
-    """Delete members that are known to be gone, instead of waiting for their leases to expire.
+    """Delete all members, when it is known that none of their processes is running.
 
-    Raise StoreError.
+    Their work can then be taken over before their leases expire. Raise StoreError on failure.
     """
     await store.write(DELETE_MEMBERS)
 
 
 class Membership:
-    """The membership of one process of one kind.
+    """The membership of a process as an executor or a worker.
 
-    `lost` is set while its lease may have expired; the next successful renewal clears it.
+    The event `lost` is set while the lease may have expired; a successful renewal clears it.
     """
 
     def __init__(
@@ -201,7 +205,7 @@ class Membership:
         self._renewing = asyncio.create_task(self._keep_renewing())
 
     async def close(self) -> None:
-        """Leave, so others need not wait until the lease expires."""
+        """End the membership, so that others can take over before the lease expires."""
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)
@@ -236,11 +240,11 @@ class Membership:
 
 
 SHARDS_LANE: Final = "shards"
-"""The lane of the lock by which only one executor at a time changes the distribution."""
+"""The lane of transactions that change the distribution of shards, one at a time."""
 
 
 class _ShardShares(Struct, frozen=True):
-    """The shards that an executor has, may take and must release, with their fences."""
+    """The shards that an executor has and may take, with fences, and those it must release."""
 
     mine: dict[int, int]
     free: dict[int, int]
@@ -248,7 +252,7 @@ class _ShardShares(Struct, frozen=True):
 
 
 class Shards:
-    """The shards of one executor; `fences` are those it has, as far as it knows."""
+    """The shards of one executor; `fences` has their fences by number, as far as it knows."""
 
     def __init__(self, store: Store, membership: Membership) -> None:
         self._store = store
@@ -258,9 +262,10 @@ class Shards:
         self.fences: dict[int, int] = {}
 
     async def share(self) -> frozenset[int]:
-        """Take and release shards, so that all executors have their share.
+        """Take or release shards, so that each live executor has an equal share.
 
-        Return the shards that other executors have, or had in between. Raise StoreError.
+        Return the shards that this executor has lost or released, or has lost and regained. Raise
+        StoreError if a query fails.
         """
         before = self.fences
         # A look without locks first: most of the time there is nothing to change.
@@ -275,20 +280,20 @@ class Shards:
         )
 
     async def release(self) -> None:
-        """Release all shards. Raise StoreError."""
+        """Release all shards. Raise StoreError if the query fails."""
         release, held = RELEASE_SHARDS[self._engine], as_parameter(self.fences)
         self.fences = {}
         await self._store.transact(lambda db: db.execute(release, self._me, held), lane=SHARDS_LANE)
         await self._store.notify(MEMBERS_WAKE)
 
     def lose(self, shards: frozenset[int]) -> None:
-        """Forget shards that other executors have."""
+        """Remove shards that other executors have taken over."""
         self.fences = {each: fence for each, fence in self.fences.items() if each not in shards}
 
     async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
-        """Lock the fences of these shards until the transaction is over.
+        """Lock the rows of these shards until the end of the transaction.
 
-        Raise FencedError if other executors have taken over any of them.
+        Raise FencedError if another executor has taken over one of them.
         """
         rows = await db.fetch(FENCES[self._engine], self._me, as_parameter(fences), self._idle)
         mine = {row["shard"]: row["fence"] for row in rows}
@@ -322,13 +327,13 @@ class Shards:
 
 
 def _share_of(live: list[str], me: str) -> int:
-    """Return the number of shards that a member is to have."""
+    """Return the number of shards that a member should have."""
     least, more = divmod(SHARDS, len(live))
     return least + (live.index(me) < more)
 
 
 class FencedError(Exception):
-    """Other executors have taken over shards of a decision; nothing was written."""
+    """Another executor has taken over shards of this decision, so nothing was written."""
 
     def __init__(self, shards: AbstractSet[int]) -> None:
         listed = ", ".join(map(str, sorted(shards)))

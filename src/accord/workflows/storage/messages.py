@@ -1,11 +1,11 @@
 """Stored messages: the inboxes of runs, the outbox of the bus, and dead letters.
 
-The outbox has the messages that are still to be published; PostgreSQL only. Its rows are found
-because they are unpublished, never because they are newer than the last row seen: a transaction
-that began earlier may commit later.
+The outbox, which needs PostgreSQL, has the messages that are not published yet. They are selected
+by a mark, not by an id above the last one seen, because a transaction with a smaller id may commit
+later.
 
-Dead letters are tasks that failed for good, and messages that could not be used. They are stored
-for people to read and to replay.
+Dead letters are failed tasks, and messages that could not be used. They are stored for people to
+read and replay.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from accord.workflows.storage.bulk import IN_NUMBERS, Insertion, as_parameter
 from accord.workflows.storage.leases import shard_of
 
 INBOX_WAKE: Final = "run_inbox"
-"""The notification channel for messages in the inbox."""
+"""The notification channel that announces messages in inboxes."""
 
 MAX_INBOX_MESSAGES: Final = 500
-"""Messages that are read at once."""
+"""The maximum number of messages read by one query."""
 MAX_INBOX_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of the messages that are read at once; a single message may be larger."""
+"""The size in bytes at which a query stops reading messages; the last may exceed it."""
 MAX_DELAY_SECONDS: Final = 60.0
-"""The longest delay before a postponed message is tried again."""
+"""The maximum delay before a postponed message is tried again."""
 
 _MESSAGE_INSERTION: Final = Insertion(
     "run_inbox",
@@ -77,10 +77,10 @@ UPDATE run_inbox SET tries = tries + 1, due = $2, problem = $3 WHERE id = $1
 
 
 class RunMessage(Struct, frozen=True):
-    """A message for a run.
+    """A message to a run.
 
-    A second message with the same id is dropped while the first is there; the machine ignores later
-    ones.
+    While the message is in the inbox, a second one with the same id is dropped; a later duplicate
+    is ignored by the state machine.
     """
 
     id: str
@@ -91,20 +91,20 @@ class RunMessage(Struct, frozen=True):
 
 
 class InboxMessage(Struct, frozen=True):
-    """An undecoded message, in the inbox or offered by the bus."""
+    """A message that awaits a decision, in the inbox or offered by the bus."""
 
     id: int
-    """The id of its row; 0 if it has none."""
+    """The id of its row; 0 for an offered message, which has no row."""
     message_id: str
     run_id: str
     arrival: str
     tries: int
     message: RunMessage | None = None
-    """The message, if the bus offered it."""
+    """The decoded message, if it was offered by the bus."""
 
 
 async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
-    """Put messages into the inboxes of runs, in order, and wake their executors."""
+    """Insert messages into the inboxes of runs, in order, and wake the executors."""
     rows = [
         (each.id, each.run_id, shard_of(each.run_id), encode_event(each.arrival).decode())
         for each in messages
@@ -117,9 +117,9 @@ async def deliver(db: Transaction, messages: Iterable[RunMessage]) -> None:
 async def read_messages(
     db: ReadTransaction, engine: Engine, shards: Iterable[int], after: int, now: float
 ) -> list[InboxMessage]:
-    """Return the messages for runs of these shards, in order, from id `after` on.
+    """Return due messages for runs of these shards, in order, with ids above `after`.
 
-    A message that commits late may have a smaller id than one that was seen already.
+    A message that is committed late may have a smaller id than one that was read before.
     """
     rows = await db.fetch(_READ_MESSAGES[engine], as_parameter(shards), after, now)
     return [_received(row) for row in rows]
@@ -130,7 +130,7 @@ def _received(row: Row) -> InboxMessage:
 
 
 async def read_postponed(db: ReadTransaction, run_id: str) -> list[InboxMessage]:
-    """Return the postponed messages of a run, in order."""
+    """Return the postponed messages of a run, in order of arrival."""
     rows = await db.fetch(_READ_POSTPONED, run_id)
     return [_received(row) for row in rows]
 
@@ -138,7 +138,7 @@ async def read_postponed(db: ReadTransaction, run_id: str) -> list[InboxMessage]
 async def read_due(
     db: ReadTransaction, engine: Engine, shards: Iterable[int], until: float
 ) -> dict[str, float]:
-    """Return the runs of these shards with timers that are due until a time, and their times."""
+    """Return the ids of runs in these shards whose timers are due by a time, with the times."""
     rows = await db.fetch(_READ_DUE[engine], as_parameter(shards), until)
     return {row["id"]: row["next_timer"] for row in rows}
 
@@ -146,23 +146,23 @@ async def read_due(
 async def delete_messages(
     db: Transaction, engine: Engine, messages: Iterable[InboxMessage]
 ) -> None:
-    """Delete messages that were decided on, or became dead letters."""
+    """Delete messages that were handled from the inbox."""
     ids = [each.id for each in messages if each.id]
     if ids:
         await db.execute(_DELETE_MESSAGES[engine], as_parameter(ids))
 
 
 async def postpone_messages(db: Transaction, rows: Sequence[tuple[int, float, str]]) -> None:
-    """Try messages again later; a row has the id of a message, the time, and the problem."""
+    """Postpone messages; a row has a message's row id, the time to try again, and the problem."""
     await db.execute_many(_POSTPONE, rows)
 
 
 OUTBOX_WAKE: Final = "outbox"
-"""The notification channel for rows to publish."""
+"""The notification channel that announces rows in the outbox."""
 MAX_OUTBOX_ROWS: Final = 1_000
-"""Rows that are published together."""
+"""The maximum number of rows that the relay reads at once."""
 MAX_OUTBOX_BYTES: Final = 16 * 1_048_576
-"""Bytes of the rows that are published together; a single row may be larger."""
+"""The size in bytes at which the relay stops reading rows; the last row may exceed it."""
 
 _NOW: Final = DATABASE_CLOCK["postgresql"]
 _INSERT_ROW: Final = """
@@ -217,7 +217,7 @@ _PUBLISH_AGAIN: Final = "UPDATE outbox SET published_at = NULL WHERE id = ANY($1
 async def insert_outbox_row(
     db: Transaction, topic: str, run_id: str, message_id: str, message: str, count: int
 ) -> int:
-    """Add a row of `count` messages, and return its id."""
+    """Insert an outbox row that contains `count` messages, and return the row's id."""
     [row] = await db.fetch(_INSERT_ROW, topic, run_id, message_id, message, count)
     id: int = row["id"]
     return id
@@ -230,59 +230,62 @@ async def insert_outbox_rows(
     message_ids: Sequence[str],
     messages: Sequence[str],
 ) -> list[int]:
-    """Add a row for each message, and return their ids."""
+    """Insert an outbox row for each message, and return the rows' ids."""
     rows = await db.fetch(_INSERT_ROWS, topics, run_ids, message_ids, messages)
     return [row["id"] for row in rows]
 
 
 async def delete_outbox_row(db: Transaction, id: int) -> None:
-    """Delete a row whose messages were written to other rows."""
+    """Delete an outbox row whose messages were moved to other rows."""
     await db.execute(_DELETE_ROW, id)
 
 
 async def read_unpublished(
     store: Store, skipped: Sequence[int] = (), known: Sequence[int] = ()
 ) -> list[Row]:
-    """Return the next rows to publish, except those in `skipped`.
+    """Return the next outbox rows to publish, except those in `skipped`.
 
-    The messages of rows in `known` are left empty, because the caller has them cached.
+    The messages of rows in `known` are returned empty, because the caller has cached them.
     """
     return await store.fetch(_UNPUBLISHED, MAX_OUTBOX_ROWS, MAX_OUTBOX_BYTES, skipped, known)
 
 
 def is_full_read(rows: Sequence[Row]) -> bool:
-    """Return True if there may be more rows than were found."""
+    """Return True if `read_unpublished` reached its limits, so that there may be more rows."""
     return len(rows) >= MAX_OUTBOX_ROWS or sum(row["size"] for row in rows) >= MAX_OUTBOX_BYTES
 
 
 async def delete_published(store: Store, ids: Sequence[int]) -> None:
-    """Delete rows whose messages the broker has."""
+    """Delete outbox rows whose messages the broker has acknowledged."""
     if ids:
         await store.write(_DELETE_PUBLISHED, ids)
 
 
 async def mark_published(store: Store, ids: Sequence[int]) -> None:
-    """Mark rows whose messages the broker has; they stay until these have arrived."""
+    """Mark outbox rows as published, to be deleted when their messages have arrived."""
     if ids:
         await store.write(_MARK_PUBLISHED, ids)
 
 
 async def delete_arrived(db: Transaction, arrived: Sequence[tuple[int, str]]) -> None:
-    """Delete rows whose messages have arrived."""
+    """Delete outbox rows whose messages have arrived, given by row id and message id."""
     if arrived:
         ids, message_ids = zip(*arrived, strict=True)
         await db.execute(_DELETE_ARRIVED, ids, message_ids)
 
 
 async def outbox_length(store: Store) -> int:
-    """Return the number of messages that wait to be published."""
+    """Return the number of messages in the outbox that are not published."""
     [row] = await store.fetch(_OUTBOX_LENGTH)
     count: int = row["length"]
     return count
 
 
 async def publish_lost(db: Transaction, seconds: float, limit: int) -> int:
-    """Publish again the rows that did not arrive within `seconds`; return their number."""
+    """Mark lost rows for a second publication, and return their number.
+
+    The messages of these rows were published and did not arrive within `seconds`.
+    """
     published = await db.execute(_PUBLISH_LOST, seconds, limit)
     if published:
         await db.notify(OUTBOX_WAKE)
@@ -290,18 +293,18 @@ async def publish_lost(db: Transaction, seconds: float, limit: int) -> int:
 
 
 async def read_lost(db: Transaction, seconds: float, limit: int) -> list[Row]:
-    """Return the rows that did not arrive within `seconds`, though published twice."""
+    """Return rows published twice whose messages did not arrive within `seconds`."""
     return await db.fetch(_LATE_LOST, seconds, limit)
 
 
 async def publish_again(db: Transaction, ids: Sequence[int]) -> None:
-    """Publish these rows once more."""
+    """Mark these rows for another publication."""
     await db.execute(_PUBLISH_AGAIN, ids)
     await db.notify(OUTBOX_WAKE)
 
 
 MAX_LETTER_REASON: Final = 4_000
-"""Characters of the reason of a dead letter."""
+"""The maximum length of the reason in a dead letter, in characters."""
 
 _INSERT_LETTER: Final = """
 INSERT INTO dead_letters (id, kind, topic, run_id, task, target, code, message, body, attempts,
@@ -324,7 +327,7 @@ SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'
 
 
 class NewDeadLetter(Struct, frozen=True, kw_only=True):
-    """A dead letter to store: a task that failed for good, or an unusable message."""
+    """A dead letter to store: a failed task, or a message that could not be used."""
 
     id: str
     kind: Literal["task", "message"]
@@ -335,13 +338,13 @@ class NewDeadLetter(Struct, frozen=True, kw_only=True):
     code: str
     message: str
     body: str
-    """The input of the task, or the text of the message."""
+    """The input of the failed task, or the text of the message."""
     attempts: int = 1
     at: float
 
 
 async def insert_dead_letter(db: Transaction, letter: NewDeadLetter) -> bool:
-    """Store a dead letter; return False if it exists already."""
+    """Store a dead letter; return False if its id exists already."""
     made = await db.execute(
         _INSERT_LETTER, letter.id, letter.kind, letter.topic, letter.run_id, letter.task,
         letter.target, letter.code, _without_nul(letter.message[:MAX_LETTER_REASON]),
@@ -351,19 +354,19 @@ async def insert_dead_letter(db: Transaction, letter: NewDeadLetter) -> bool:
 
 
 def _without_nul(text: str) -> str:
-    """Remove NUL, which PostgreSQL refuses: the letter of a bad message must be storable."""
+    """Remove NUL characters, which PostgreSQL cannot store, from the text of a dead letter."""
     return text.replace("\0", "")
 
 
 class LetterFilter(Struct, frozen=True, kw_only=True):
-    """The conditions on listed letters; None is no condition."""
+    """The conditions for a list of dead letters; a field that is None sets no condition."""
 
     kind: str | None = None
     run_id: str | None = None
     replayed: bool | None = None
 
     def where(self) -> tuple[str, list[str]]:
-        """Return the conditions and their values."""
+        """Return the SQL of the conditions, and the values of its parameters."""
         values: list[str] = []
         conditions = ["1 = 1"]
         for column, value in (("kind", self.kind), ("run_id", self.run_id)):
@@ -376,7 +379,7 @@ class LetterFilter(Struct, frozen=True, kw_only=True):
 
 
 async def count_letters(db: ReadTransaction, condition: LetterFilter) -> int:
-    """Return the number of letters."""
+    """Return the number of dead letters that match a filter."""
     where, values = condition.where()
     [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM dead_letters WHERE {where}", *values)
     total: int = count["total"]
@@ -386,7 +389,10 @@ async def count_letters(db: ReadTransaction, condition: LetterFilter) -> int:
 async def list_letters(
     db: ReadTransaction, condition: LetterFilter, before: tuple[float, str], limit: int
 ) -> list[Row]:
-    """Return the newest letters that are older than the time and id `before`."""
+    """Return the newest dead letters that match a filter and precede `before`.
+
+    `before` is the creation time and id of a dead letter.
+    """
     where, values = condition.where()
     return await db.fetch(
         f"{_SELECT_LETTER} WHERE {where}"

@@ -1,7 +1,7 @@
-"""Rows of runs: their origin, approvals, conversations with A2A clients, and retention.
+"""The rows of runs, of approvals, and of conversations with A2A clients.
 
-All runs are created here, whether people, parents, triggers or buses start them. Counts of
-unfinished work are here too, for metrics.
+All runs are created here, no matter who starts them. Here are also the removal of old runs, and the
+queries that count unfinished work for metrics.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CREATE: Final = f"""
 WITH made AS ({_INSERT} RETURNING id, shard)
 INSERT INTO run_inbox (message_id, run_id, shard, arrival) SELECT $17, id, shard, $18 FROM made
 """
-"""The run and its first message in one statement; PostgreSQL only."""
+"""A statement for PostgreSQL that inserts a run and its first message."""
 _CHAIN: Final = """
 WITH RECURSIVE up (id, parent_run, chain) AS (
     SELECT id, parent_run, chain FROM runs WHERE id = $1
@@ -82,17 +82,17 @@ ORDER BY a.created_at, a.run_id, a.task LIMIT $4
 
 
 class Starter(Struct, frozen=True, kw_only=True):
-    """The starter of a run: its steps act as this user, with these rights."""
+    """The user who started a run, and as whom its steps call operations."""
 
     user_id: str = ""
     username: str = ""
     token_id: str = ""
     scopes: str | None = None
-    """The scopes of the token, separated by spaces; None if no token was used."""
+    """The scopes of the token used, separated by spaces; None if no token was used."""
 
 
 class NewRun(Struct, frozen=True, kw_only=True):
-    """A run to create, with a fixed version and a valid input."""
+    """A run to create; its version is fixed and its input is valid."""
 
     id: str
     workflow: str
@@ -105,15 +105,15 @@ class NewRun(Struct, frozen=True, kw_only=True):
     parent_task: str | None = None
     depth: int = 0
     cause: str = ""
-    """The run whose write triggered this one."""
+    """The id of the run whose change triggered this one; empty if there was none."""
     chain: int = 0
-    """The number of runs before it, each of which triggered the next."""
+    """The number of preceding runs in the chain, each of which triggered the next."""
     correlation_id: str = ""
     traceparent: str = ""
 
 
 async def create_run(db: Transaction, run: NewRun) -> bool:
-    """Create a run; return False if its id exists already."""
+    """Create a run with its first message; return False if the id exists already."""
     first = _first_message(run)
     if db.engine == "postgresql":
         arrival = encode_event(first.arrival).decode()
@@ -128,7 +128,7 @@ async def create_run(db: Transaction, run: NewRun) -> bool:
 
 
 async def create_runs(db: Transaction, runs: Sequence[NewRun]) -> None:
-    """Create runs with new ids."""
+    """Create runs with their first messages; existing ids are skipped."""
     if runs:
         await db.execute_many(_INSERT, [_row(each) for each in runs])
         await deliver(db, [_first_message(each) for each in runs])
@@ -150,7 +150,7 @@ def _first_message(run: NewRun) -> RunMessage:
 
 
 async def chain_after(db: ReadTransaction, run_id: str) -> int:
-    """Return the length of the chain for a run that this run triggers; 0 without a run."""
+    """Return the chain length of a run that the run `run_id` triggers; 0 if that is empty."""
     if not run_id:
         return 0
     [row] = await db.fetch(_CHAIN, run_id)
@@ -158,12 +158,12 @@ async def chain_after(db: ReadTransaction, run_id: str) -> int:
 
 
 async def run_exists(db: ReadTransaction, run_id: str) -> bool:
-    """Return True if there is such a run."""
+    """Return True if a run with this id exists."""
     return bool(await db.fetch(_EXISTS, run_id))
 
 
 async def count_rows(db: ReadTransaction, values: Mapping[str, Any]) -> int:
-    """Return the number of runs with these values, by column."""
+    """Return the number of runs whose columns have these values."""
     where = _where(values) or "1 = 1"
     [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *values.values())
     total: int = count["total"]
@@ -173,7 +173,10 @@ async def count_rows(db: ReadTransaction, values: Mapping[str, Any]) -> int:
 async def list_rows(
     db: ReadTransaction, values: Mapping[str, Any], before: tuple[float, str], limit: int
 ) -> list[Row]:
-    """Return the newest runs with these values that are older than the time and id `before`."""
+    """Return the newest runs that match and precede the key `before`.
+
+    `values` are the required values by column, `before` the creation time and id of a run.
+    """
     where, place = _where(values), len(values)
     return await db.fetch(
         f"{_LISTED} WHERE {where and where + ' AND '}"
@@ -189,41 +192,41 @@ def _where(values: Mapping[str, Any]) -> str:
 
 
 async def update_runs(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store decisions on runs: id, status, next timer, end."""
+    """Update the rows of runs after decisions: id, status, next timer, time of the end."""
     if rows:
         await db.execute_many(_DECIDED, rows)
 
 
 async def store_snapshots(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store decisions with a snapshot, and the number of the last event in it."""
+    """Update the rows of runs after decisions, with a snapshot and its last event's number."""
     if rows:
         await db.execute_many(_SNAPSHOT, rows)
 
 
 async def hold_run(db: Transaction, run_id: str, problem: str) -> None:
-    """Store the problem of a run that cannot be decided on."""
+    """Store the problem because of which a run cannot be decided on."""
     await db.execute(_HOLD, run_id, problem)
 
 
 async def postpone_timer(db: Transaction, run_id: str, problem: str, until: float) -> None:
-    """Postpone a timer that could not be decided on, and store its problem."""
+    """Postpone a run's timer that could not be decided on, and store the problem."""
     await db.execute(_POSTPONE_TIMER, run_id, problem, until)
 
 
 async def open_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Open approvals: run, task, step, approvers, deadline, time, and the prompt."""
+    """Insert approvals; a row has run, task, step, approvers, deadline, time and prompt."""
     if rows:
         await db.execute_many(_OPEN_APPROVAL, rows)
 
 
 async def close_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Close approvals: run, task."""
+    """Mark approvals as closed; a row has run and task."""
     if rows:
         await db.execute_many(_CLOSE_APPROVAL, rows)
 
 
 MAX_OLD_RUNS: Final = 20
-"""Runs that are removed in one transaction."""
+"""The maximum number of runs removed in one transaction."""
 
 _OLD_COLUMNS: Final = (
     *("id", "workflow", "version", "status", "user_id", "username", "token_id", "scopes"),
@@ -255,7 +258,7 @@ _REMOVE: Final = (
 
 
 async def read_old(db: ReadTransaction, before: float) -> list[dict[str, Any]]:
-    """Return runs that ended before a time, each with its whole history, in order of their end."""
+    """Return runs that ended before a time, with their whole histories, the oldest end first."""
     runs = []
     for row in await db.fetch(_OLD, before):
         history = [
@@ -268,7 +271,10 @@ async def read_old(db: ReadTransaction, before: float) -> list[dict[str, Any]]:
 
 
 async def remove_old(db: Transaction, ids: Sequence[str], before: float) -> None:
-    """Remove runs, unless they or their parents were retried meanwhile."""
+    """Remove runs with all their rows, unless they were retried in the meantime.
+
+    A run also stays if its parent was retried.
+    """
     for id in ids:
         if await db.fetch(_STILL_OLD, before, id):
             for statement in _REMOVE:
@@ -276,7 +282,7 @@ async def remove_old(db: Transaction, ids: Sequence[str], before: float) -> None
 
 
 MAX_COUNTED_LETTERS: Final = 10_000
-"""Dead letters that are counted, at most."""
+"""The number of dead letters at which counting stops."""
 
 LIVE_STATUSES: Final = tuple(
     status for status in get_args(RunStatus) if status not in ("completed", "failed", "cancelled")
@@ -319,7 +325,7 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdef")
 
 
 def starter_of(caller: Caller) -> Starter:
-    """Return the starter of a run, with the rights that bind its steps."""
+    """Return the caller as the starter of a run, with the scopes of the caller's token."""
     scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
     return Starter(
         user_id=caller.user_id,
@@ -330,14 +336,14 @@ def starter_of(caller: Caller) -> Starter:
 
 
 def trace_of(caller: Caller) -> str:
-    """Return the `traceparent` of a run that a caller starts."""
+    """Return the `traceparent` of a run that the caller starts."""
     return caller.traceparent or new_traceparent(caller.correlation_id)
 
 
 def new_traceparent(correlation_id: str) -> str:
-    """Return a `traceparent` for a run without one (W3C Trace Context, section 3.2).
+    """Return a `traceparent` (W3C Trace Context) for a run whose caller has none.
 
-    Its trace id is the correlation id, where that is a valid one.
+    Its trace id is the correlation id if that has the right form, otherwise random.
     """
     hexadecimal = len(correlation_id) == 32 and _HEX_DIGITS.issuperset(correlation_id)
     trace = correlation_id if hexadecimal else random_hex(16)
@@ -345,7 +351,7 @@ def new_traceparent(correlation_id: str) -> str:
 
 
 MAX_CONVERSATION_MESSAGES: Final = 200
-"""Messages of one run that are read, the latest ones."""
+"""How many of a run's latest messages are read."""
 
 _INSERT_A2A_TASK: Final = """
 INSERT INTO a2a_tasks (run_id, user_id, context_id, created_at) VALUES ($1, $2, $3, $4)
@@ -379,16 +385,16 @@ WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id,
 
 
 class TaskConversation(Struct, frozen=True):
-    """The A2A context of a run, and its messages."""
+    """The A2A context id of a run, and the messages exchanged with the client."""
 
     context_id: str
     messages: tuple[str, ...] = ()
-    """JSON, the oldest first."""
+    """The messages as JSON texts, the oldest first."""
     next_place: int = 0
 
 
 async def read_conversation(db: ReadTransaction, run_id: str) -> TaskConversation:
-    """Return the conversation of a run; without one, the context is the id of the run."""
+    """Return a run's conversation; if it has none, its context id is the run's id."""
     rows = await db.fetch(_A2A_MESSAGES, run_id)
     known = await db.fetch(_CONTEXT_ID, run_id)
     context_id = str(known[0]["context_id"]) if known else run_id
@@ -401,18 +407,18 @@ async def read_conversation(db: ReadTransaction, run_id: str) -> TaskConversatio
 async def begin_conversation(
     db: Transaction, run_id: str, user_id: str, context_id: str, at: float
 ) -> None:
-    """Put a run into a context."""
+    """Store the A2A context to which a run belongs."""
     await db.execute(_INSERT_A2A_TASK, run_id, user_id, context_id, at)
 
 
 async def add_messages(db: Transaction, run_id: str, place: int, messages: Sequence[str]) -> None:
-    """Add messages, from `place` on."""
+    """Store messages of a run's conversation, numbered from `place` on."""
     for offset, message in enumerate(messages):
         await db.execute(_INSERT_A2A_MESSAGE, run_id, place + offset, message)
 
 
 async def latest_workflow(db: ReadTransaction, user_id: str, context_id: str) -> str | None:
-    """Return the workflow that ran last in a context of a user; None without one."""
+    """Return the workflow of a user's latest run in an A2A context; None if there is no run."""
     rows = await db.fetch(_LATEST_WORKFLOW, user_id, context_id)
     # Before contexts were stored, that of a run was its id.
     rows = rows or await db.fetch(_WORKFLOW_OF_OWN_RUN, context_id, user_id)

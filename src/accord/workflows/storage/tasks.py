@@ -1,6 +1,6 @@
-"""Rows of tasks: the work of runs that agents, tools, methods, operations and plugins do.
+"""The rows of tasks: calls of agents, tools, methods, operations, plugins.
 
-Executors and buses create, finish, cancel and continue tasks; workers take, change and release
+Executors and buses insert, finish, cancel and continue tasks; workers take, change and release
 them; the API lists them as the calls of a run.
 """
 
@@ -30,12 +30,12 @@ Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin
 InitialState: TypeAlias = Literal["published", "ready"]
 
 FIRST_FENCE: Final = 1
-"""The fence of a task that is inserted with its owner."""
+"""The fence of a task that is inserted with an owner."""
 FIRST_GROUP: Final = 1
-"""The attempt group of a new call."""
+"""The attempt group of a call that is made for the first time."""
 
 WAKE: Final = "tasks_ready"
-"""The notification channel for tasks that are ready or cancelled."""
+"""The notification channel that announces ready and cancelled tasks."""
 
 COLUMNS: Final = """
 id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
@@ -68,7 +68,7 @@ _INSERTION: Final = Insertion(
 
 
 class NewTask(Struct, frozen=True, kw_only=True):
-    """A task of a run."""
+    """A task to insert."""
 
     run_id: str
     command: Call
@@ -83,17 +83,20 @@ class NewTask(Struct, frozen=True, kw_only=True):
 
 
 def task_id(run_id: str, task: str) -> str:
-    """Return the id of a task, which agents see too."""
+    """Return the id of a task, made of the run's id and the task's name; agents see it, too."""
     return f"{run_id}/{task}"
 
 
 async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: InitialState) -> None:
-    """Insert tasks; existing ones stay, as do tombstones of early cancellations."""
+    """Insert tasks without an owner, skipping ids that exist.
+
+    The row of a task that was cancelled before it was inserted exists already, so it never begins.
+    """
     await _INSERTION.run(db, [_row(each, state, None, 0) for each in tasks])
 
 
 async def insert_owned(db: Transaction, tasks: Iterable[NewTask], owner: str) -> None:
-    """Insert tasks that have an owner already."""
+    """Insert tasks that are running, with this owner."""
     await _INSERTION.run(db, [_row(each, "running", owner, FIRST_FENCE) for each in tasks])
 
 
@@ -111,7 +114,7 @@ def _row(
 async def attempt_groups(
     db: ReadTransaction, engine: Engine, run_id: str, commands: Iterable[Command]
 ) -> dict[str, int]:
-    """Return the attempt group of the call that each command repeats, by task."""
+    """Return the attempt group of each repeated call, by the name of the new task."""
     groups: dict[str, int] = {}
     for command in commands:
         if isinstance(command, Call) and command.resumes:
@@ -122,14 +125,14 @@ async def attempt_groups(
 
 
 def _rounds(command: Call) -> Iterator[str]:
-    """Yield the tasks that may have made the call which a command repeats, by retry."""
+    """Yield the names of tasks that may have made the repeated call, one for each retry."""
     first, last = (int(name.partition("@")[2] or 1) for name in (command.resumes, command.task))
     for number in range(first, last):
         yield command.step if number == 1 else f"{command.step}@{number}"
 
 
 def kind_and_target(command: Call) -> tuple[Kind, str]:
-    """Return the kind and the target of a call."""
+    """Return the kind and the target of a call, as stored in its row."""
     match command:
         case CallAgent():
             return "agent", command.agent
@@ -146,10 +149,9 @@ def kind_and_target(command: Call) -> tuple[Kind, str]:
 BY_INDEX: Final = """
 SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
 """
-"""Plan without sequential scans, in one transaction of PostgreSQL.
+"""Make PostgreSQL plan without sequential scans until the end of the transaction.
 
-A plan that is made while a table is small would read all of it, and stays cached when the table has
-grown.
+A plan made while a table is small would scan it, and would stay cached when the table has grown.
 """
 
 # If there is no such task yet, this leaves a tombstone, so that it never begins. A task that asks
@@ -228,7 +230,7 @@ WHERE id IN ({_LOST.format(since="due", when="due > 0")})
 
 
 async def finish_tasks(db: Transaction, messages: Iterable[RunMessage]) -> None:
-    """Finish the tasks whose success is among these messages."""
+    """Mark the tasks whose successes are among these messages as done."""
     done = {
         task_id(each.run_id, each.arrival.task): (each.arrival.at, each.arrival.attempts)
         for each in messages
@@ -245,7 +247,7 @@ async def finish_tasks(db: Transaction, messages: Iterable[RunMessage]) -> None:
 
 
 async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
-    """Cancel tasks, whether their rows exist already or not."""
+    """Mark tasks as cancelled, even if their rows do not exist yet, and wake the workers."""
     rows = [(each, *_parts(each)) for each in sorted(task_ids)]
     if rows:
         await db.execute_many(_CANCEL, rows)
@@ -253,13 +255,13 @@ async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
 
 
 async def continue_tasks(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Store the input of tasks that ask for it; a row is the id of a task and the input as JSON."""
+    """Store the input for tasks that asked for it; a row has a task's id and the input as JSON."""
     if rows:
         await db.execute_many(_CONTINUE, rows)
 
 
 async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
-    """Make tasks ready, whose messages have arrived; return their number."""
+    """Mark published tasks as ready because their messages arrived; return their number."""
     made = await db.execute(_MAKE_READY, task_ids)
     if made:
         await db.notify(WAKE)
@@ -267,22 +269,22 @@ async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
 
 
 async def unknown_tasks(db: Transaction, task_ids: Sequence[str]) -> set[str]:
-    """Return the ids among these that no task has."""
+    """Return those of these ids that no task has."""
     return {row["id"] for row in await db.fetch(_UNKNOWN, task_ids)}
 
 
 async def end_unbegun(db: Transaction, task_ids: Sequence[str], now: float) -> None:
-    """End cancelled tasks whose messages have not arrived yet."""
+    """Mark published tasks as cancelled and done, because they have not begun."""
     await db.execute(_END_UNBEGUN, task_ids, now)
 
 
 async def mark_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> list[Row]:
-    """Return tasks whose messages did not arrive within `seconds`, to be published once more."""
+    """Return tasks whose messages did not arrive within `seconds`, to publish them once more."""
     return await db.fetch(_MARK_LOST, now, seconds, limit)
 
 
 async def release_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> int:
-    """Make tasks ready that were published twice in vain; return their number."""
+    """Make tasks ready whose second message did not arrive either; return their number."""
     made = await db.execute(_RELEASE_LOST, now, seconds, limit)
     if made:
         await db.notify(WAKE)
@@ -295,7 +297,7 @@ def _parts(task_id: str) -> tuple[str, str]:
 
 
 _SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
-"""Skip rows that other workers are taking at the same time; SQLite has one writer only."""
+"""A clause to skip rows that other workers are taking; not needed with SQLite's one writer."""
 _TAKE: Final = {
     engine: f"""
 UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
@@ -381,7 +383,7 @@ COUNT_OPEN_CALLS: Final = f"{COUNT_CALLS} AND state <> 'done'"
 
 
 class TaskChange(Struct, frozen=True, kw_only=True):
-    """The new values of a task's row, if it still has this fence and is running."""
+    """New values for a task's row, which apply only if it has this fence and is running."""
 
     id: str
     fence: int
@@ -395,11 +397,11 @@ class TaskChange(Struct, frozen=True, kw_only=True):
     remote_context: str = ""
     finished_at: float | None = None
     continues: int = 0
-    """1 if the input that it got is still to be sent."""
+    """1 to keep the stored answer to the agent's question because it is not sent yet; else 0."""
 
 
 class TaskRows:
-    """The tasks of some kinds, as one member sees them."""
+    """The rows of tasks of some kinds, for use by workers."""
 
     def __init__(self, store: Store, kinds: Iterable[Kind]) -> None:
         self._store = store
@@ -408,38 +410,41 @@ class TaskRows:
     async def take(
         self, owner: str, *, now: float, most: int, besides: Collection[str]
     ) -> list[Row]:
-        """Take ready tasks, the oldest first; of targets in `besides` only cancelled ones.
+        """Take ready tasks, the oldest first.
 
-        Raise StoreError.
+        Of targets in `besides`, take only cancelled tasks. Raise StoreError if the query fails.
         """
         sql = _TAKE[self._store.engine]
         return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
 
     async def record(self, db: Transaction, owner: str, ids: Collection[str]) -> list[Row]:
-        """Make published tasks the owner's, and return their rows. PostgreSQL only."""
+        """Make `owner` the owner of published tasks, and return their rows. Needs PostgreSQL."""
         return await db.fetch(_RECORD, owner, sorted(ids))
 
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
-        """Take over tasks of members whose lease has expired. Raise StoreError."""
+        """Take over running tasks of members whose lease has expired.
+
+        Raise StoreError if the query fails.
+        """
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
 
     async def regain(self, owner: str, id: str, fence: int) -> list[Row]:
-        """Return a task that `owner` took without learning of it, with this fence.
+        """Take again a task that `owner` took with this fence without receiving the row.
 
-        Raise StoreError.
+        Raise StoreError if the query fails.
         """
         return await self._store.write(_REGAIN, id, fence, owner)
 
     async def owned(self, owner: str) -> list[Row]:
-        """Return the id, the fence and the cancellation flag of every task of `owner`."""
+        """Return the id, fence and cancellation flag of each running task of `owner`."""
         return await self._store.fetch(_OWNED, owner)
 
     async def cancelled(self, owner: str) -> list[Row]:
-        """Return the same of cancelled tasks only."""
+        """Return the id, fence and cancellation flag of each cancelled task of `owner`."""
         return await self._store.fetch(_CANCELLED, owner)
 
     async def change(self, db: Transaction, changes: Sequence[TaskChange]) -> set[str]:
-        """Change rows; return the ids of those that could be changed."""
+        """Apply changes; return the ids of tasks that still had the fence of their change."""
         parameters: list[Any] = [json.encode(changes).decode()]
         if db.engine == "postgresql":
             await db.fetch(BY_INDEX)

@@ -1,1 +1,1 @@
-"""Triggers, which start runs: events of the hub, schedules, webhooks."""
+"""Triggers, which start runs: changes of the hub, schedules, and webhooks."""

@@ -1,11 +1,12 @@
-"""Event triggers: changes of the hub start runs, in the transaction and as the user of the change.
+"""Event triggers: a change in the hub starts runs.
 
-Most changes start nothing, and cost next to nothing. SQLite is queried each time, by an index,
-without leaving its thread. For PostgreSQL that would be a round trip, so the names of events with
-triggers are cached for a second, or until a notification that triggers were saved. A trigger that
-one process saved may therefore miss the writes of another process within that second.
+A run starts in the transaction of the change, as the user who made it. The check must be cheap,
+because most changes start nothing. With SQLite, each change queries an index, without leaving the
+database's thread. With PostgreSQL that would take a round trip, so the names of events that have
+triggers are cached, for a second or until triggers change. Within that second, a trigger saved by
+another process may be missed.
 
-A write of a run is an event, too. The runs of such a chain are counted, and limited.
+A change made by a run can start another run. The length of such a chain is limited.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from accord.workflows.triggers.triggers import (
 log = logging.getLogger("accord.workflows.triggers")
 
 CACHE_SECONDS: Final = 1.0
-"""Seconds for which the names of events are cached."""
+"""How long the names of events with triggers are cached, in seconds."""
 
 
 async def trigger(work: OperationContext, change: RecordedChange) -> None:
-    """Start the runs that a change starts; a recorder."""
+    """Start the runs that a recorded change triggers; registered as a recorder of changes."""
     if work.effects:
         await work.service(Events).record(work, change)
 
 
 class Events:
-    """The event triggers of one process, and their counters."""
+    """The event triggers in one process, with counters."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Events:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`kinds` are the kinds of entities that have events; None if unknown."""
+        """Accept the kinds of entities whose changes are events; None if they are not known."""
         self.kinds = kinds
         self._now = now
         self._clock = clock
@@ -68,15 +69,15 @@ class Events:
         self.not_started = 0
 
     async def watch(self, store: Store) -> Callable[[], None]:
-        """Listen for triggers that other processes save; call the result to stop."""
+        """Start to listen for changes of triggers; return a function that stops it."""
         return await store.listen(TRIGGERS_WAKE, self.forget)
 
     def forget(self) -> None:
-        """Read the names of events again before their next use."""
+        """Clear the cached names of events."""
         self._known_until = -1.0
 
     async def record(self, work: OperationContext, change: RecordedChange) -> None:
-        """Start the runs of one change."""
+        """Start the runs that one change triggers."""
         named = [(f"{effect.kind}.{effect.action}", effect) for effect in work.effects]
         names = sorted({name for name, _ in named})
         found = await self._find(work, names)
@@ -158,7 +159,7 @@ class Events:
             await store_unstarted(work.db, saved, seen, error, run_id=run_id, at=at)
 
     def write(self, page: Exposition) -> None:
-        """Write the counters, for Prometheus; runs of rolled-back changes included."""
+        """Write the counters to a Prometheus page; they include runs of rolled-back changes."""
         for name, about, count in (
             ("runs_started", "Runs that events started.", self.started),
             ("filters_failed", "Filters of events that had no value.", self.failed_filters),
@@ -170,7 +171,7 @@ class Events:
 def _seen(
     name: str, effect: Effect, change: RecordedChange, work: OperationContext
 ) -> dict[str, Any]:
-    """Return an event, as filters and inputs see it."""
+    """Return the variable `event` for a trigger's filter and input."""
     seen: dict[str, Any] = to_builtins(effect)
     return {
         "name": name,

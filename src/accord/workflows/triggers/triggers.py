@@ -1,16 +1,17 @@
-"""Triggers: stored with a workflow, and the runs that they start; the scheduler.
+"""Stored triggers, the runs that they start, and the scheduler.
 
-A run is started inside the caller's transaction. An occurrence for which no run can be started
-becomes a dead letter.
+A run is started in the caller's transaction. If an occurrence cannot start a run, it becomes a dead
+letter.
 
-Schedules follow the clocks of a timezone, which are put forward and back. A time that a day does
-not have comes as much later as the clock was put forward. A time that a day has twice counts once,
-the first time. A schedule of every hour goes by real time: no hour is left out or counted twice.
+Schedules follow the wall clock of a timezone. A time that is skipped when the clock is put forward
+is moved by the same amount. A time that occurs twice when the clock is put back counts only the
+first time. A schedule for every hour follows real time instead: no hour is skipped or counted
+twice.
 
-Every process with an executor has a scheduler. Firing is one transaction: it sets the next time of
-the schedule, unless another process did, and starts the run. The id of the run follows from the
-schedule and the time, so each time has one run, whoever fires it and whenever a process is killed.
-Times that passed while no scheduler was running are made up for by one run, that of the first.
+Every process with an executor has a scheduler. One transaction sets the next time of a schedule,
+unless another process has done so, and starts the run. The run's id is derived from the schedule
+and the time, so each time starts one run, even if several schedulers compete or a process is
+killed. If times passed while no scheduler was running, one run is started for the first of them.
 """
 
 from __future__ import annotations
@@ -52,23 +53,23 @@ from accord.workflows.storage.messages import NewDeadLetter, insert_dead_letter
 from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run, new_traceparent
 
 _MAX_DAYS: Final = 366 * 9
-"""A 29th of February is at most eight years away."""
+"""The number of days to search for the next time: February 29 is at most eight years away."""
 _DAY: Final = timedelta(days=1)
 
 
 @lru_cache(1)
 def known_timezones() -> frozenset[str]:
-    """Return the timezones that this machine knows; UTC in any case."""
+    """Return the names of the timezones that this machine has; UTC is always included."""
     return frozenset(available_timezones()) | {"UTC"}
 
 
 def find_zone(name: str) -> tzinfo:
-    """Return a known timezone."""
+    """Return the timezone with this name, which must be one of `known_timezones`."""
     return UTC if name == "UTC" else ZoneInfo(name)
 
 
 def next_fire(cron: Cron, zone: tzinfo, after: float) -> float:
-    """Return the first time of a schedule after another, in seconds since 1970."""
+    """Return the first time of a schedule that is later than `after`, in seconds since 1970."""
     # From the day before: a time that was skipped at its end comes later.
     day = datetime.fromtimestamp(after, zone).date() - _DAY
     for _ in range(_MAX_DAYS):
@@ -98,7 +99,7 @@ _TRIGGERS: json.Decoder[Trigger] = json.Decoder(Trigger)
 
 
 class SavedTrigger(Struct, frozen=True):
-    """A stored trigger, ready to start runs."""
+    """A stored trigger with its parsed expressions."""
 
     id: str
     workflow: str
@@ -106,7 +107,7 @@ class SavedTrigger(Struct, frozen=True):
     name: str
     start: Start
     schema: Any
-    """The JSON Schema of the workflow's input; None if it has none."""
+    """The JSON Schema for the workflow's input; None if it has no schema."""
     saved_by: Starter
     next_at: float | None
 
@@ -116,7 +117,7 @@ class SavedTrigger(Struct, frozen=True):
 
 
 def read_trigger(row: Row) -> SavedTrigger:
-    """Return the trigger in a row."""
+    """Build a SavedTrigger from its row."""
     return SavedTrigger(
         row["id"],
         row["workflow"],
@@ -137,9 +138,9 @@ def _compiled(spec: str) -> Start:
 async def save_triggers(
     db: Transaction, definition: Definition, version: int, created_by: Starter, now: float
 ) -> None:
-    """Replace the triggers of a workflow by those of this version, as `created_by`.
+    """Replace a workflow's triggers by those of this version, saved by `created_by`.
 
-    Called in the transaction that saves the version, or makes it the newest active one. Raise
+    Call it in the transaction that saves the version or makes it the newest active one. Raise
     ConflictError if another workflow has a webhook of the same name.
     """
     name = definition.name
@@ -168,7 +169,7 @@ async def save_triggers(
 async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, now: float) -> None:
     """Replace the triggers of a workflow by those of its newest active version.
 
-    Called after versions were activated or deactivated. Changed triggers act as `created_by`.
+    Call it after versions were activated or deactivated. New triggers are saved by `created_by`.
     """
     newest = await db.fetch(definitions.NEWEST_ACTIVE, workflow)
     versions = {row["version"] for row in await db.fetch(definitions.TRIGGER_VERSIONS, workflow)}
@@ -183,14 +184,14 @@ async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, no
 
 
 def first_fire(trigger: Trigger, after: float) -> float | None:
-    """Return the next time of a schedule; None for other triggers."""
+    """Return the first time of a schedule later than `after`; None for other triggers."""
     if trigger.schedule is None:
         return None
     return next_fire(read_cron(trigger.schedule), find_zone(trigger.timezone), after)
 
 
 def _key(trigger: Trigger) -> tuple[str, ...]:
-    """Return the identity of a trigger across versions: its kind, name and timezone."""
+    """Return the kind, name and timezone of a trigger, which identify it across versions."""
     if trigger.schedule is not None:
         return "schedule", trigger.schedule, trigger.timezone
     return trigger.kind, trigger.event or trigger.webhook or ""
@@ -207,7 +208,7 @@ async def _check_free(db: Transaction, webhook: str) -> None:
 def start_record(
     saved: SavedTrigger, run_id: str, correlation_id: str, *, address: str = ""
 ) -> Record:
-    """Return the record of a run started by a schedule or a webhook.
+    """Return the audit record of a run that a schedule or webhook started.
 
     Its actor is the user who saved the trigger.
     """
@@ -226,7 +227,7 @@ def start_record(
 
 
 def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: str) -> Record:
-    """Return the record of a delivery that was not genuine, or exceeded a limit."""
+    """Return the audit record of a rejected webhook delivery."""
     return Record(
         id=new_id(),
         time=utc_now(),
@@ -244,13 +245,13 @@ def refusal_record(webhook: str, reason: str, correlation_id: str, *, address: s
 
 
 DEAD_LETTER_TOPIC: Final = "triggers"
-"""The origin of dead letters of triggers."""
+"""The origin of dead letters of triggers, stored in the column for the topic."""
 MAX_OCCURRENCE_TEXT: Final = 4_096
-"""Characters of an occurrence in its dead letter."""
+"""The maximum length of an occurrence in its dead letter, in characters."""
 
 
 class NotStartedError(Exception):
-    """A trigger applies, but no run can be started; the message gives the reason."""
+    """A trigger applies but cannot start a run; the message states the reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -259,7 +260,10 @@ class NotStartedError(Exception):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """The cause of a run: the request, the run that made it, and the length of the chain."""
+    """The cause of a triggered run.
+
+    These are the ids of the request, the run that made the change, and the length of the chain.
+    """
 
     correlation_id: str
     traceparent: str = ""
@@ -268,7 +272,10 @@ class Cause(Struct, frozen=True, kw_only=True):
 
 
 def run_id_for(trigger: SavedTrigger, occurrence: str) -> str:
-    """Return the id of the run that a trigger starts for one occurrence; always the same."""
+    """Return the id of the run that a trigger starts for one occurrence.
+
+    It is derived from both, so a repeated occurrence does not start a second run.
+    """
     return str(uuid5(UUID(trigger.id), occurrence))
 
 
@@ -282,9 +289,9 @@ async def start_triggered_run(
     at: float,
     cause: Cause,
 ) -> bool:
-    """Start a run for a trigger; return False if it was started before.
+    """Start a run for a trigger; return False if the id exists already.
 
-    Raise NotStartedError.
+    Raise NotStartedError if the trigger's input cannot be evaluated or is invalid.
     """
     return await create_run(
         db,
@@ -321,7 +328,7 @@ def _run_input(trigger: SavedTrigger, seen: Any) -> Any:
 
 
 async def require_active(db: ReadTransaction, starter: Starter) -> None:
-    """Raise NotStartedError if the user who saved a trigger is not active."""
+    """Raise NotStartedError if the user who saved a trigger is no longer active."""
     if not starter.user_id:
         return
     rows = await db.fetch(USER_BY_ID, starter.user_id)
@@ -361,11 +368,14 @@ async def store_unstarted(
 log = logging.getLogger("accord.workflows.triggers")
 
 SCHEDULE_POLL_SECONDS: Final = 5.0
-"""The polling interval in seconds: a notification may be lost, and a clock may be set."""
+"""The maximum interval in seconds between two checks of the schedules.
+
+A notification may be lost, and a clock may be set.
+"""
 
 
 class Scheduler:
-    """A scheduler, which starts due runs from `start` to `close`."""
+    """A scheduler, which starts the runs of due schedules."""
 
     def __init__(
         self, store: Store, trail: AuditSink, *, now: Callable[[], float] = time.time
@@ -382,7 +392,7 @@ class Scheduler:
         self._task = asyncio.create_task(self._run(), name="accord schedules")
 
     async def close(self) -> None:
-        """Finish the runs that are being started."""
+        """Stop the scheduler, which completes or rolls back the run that is being started."""
         if self._stop is not None:
             self._stop()
         if self._task is not None:
@@ -405,7 +415,7 @@ class Scheduler:
                     await self._woken.wait()
 
     async def fire_due(self) -> float:
-        """Start due runs; return for how many seconds nothing else may be due."""
+        """Start the runs of all due schedules; return the seconds to wait for the next check."""
         failed: set[str] = set()
         while rows := [row for row in await self._due() if row["id"] not in failed]:
             for row in rows:

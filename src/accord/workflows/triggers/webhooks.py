@@ -1,6 +1,7 @@
-"""Webhooks: deliveries by POST, their signatures and duplicates, and the runs that they start.
+"""Webhooks: POST requests, called deliveries, that start runs.
 
-`WebhookApp` is an application of our HTTP server. It needs no token, because deliveries are signed.
+The signature of a delivery is verified, and duplicates are recognised. `WebhookApp` is an
+application for the HTTP server of Accord. It needs no token, because deliveries are signed.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ from accord.workflows.triggers.triggers import (
 
 SIGNATURE_HEADER: Final = "accord-signature"
 TOLERANCE_SECONDS: Final = 300.0
-"""Seconds by which the sender's clock may differ from ours."""
+"""The maximum difference in seconds between a signature's time and the current time."""
 
 _TIME: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -80,14 +81,14 @@ _MAX_SIGNATURES: Final = 4
 
 
 class WebhookSignature(Struct, frozen=True):
-    """The signature header of a delivery."""
+    """The parsed signature header of a delivery: the time, and one or more digests."""
 
     time: int
     digests: tuple[str, ...]
 
 
 def read_signature(header: str) -> WebhookSignature | None:
-    """Parse a signature header; None if it is invalid."""
+    """Parse a signature header; return None if it is invalid."""
     times: list[int] = []
     digests: list[str] = []
     for part in header[:1_000].split(","):
@@ -102,12 +103,12 @@ def read_signature(header: str) -> WebhookSignature | None:
 
 
 def sign(secret: str, time: int, body: bytes) -> str:
-    """Return the header for a delivery."""
+    """Return the signature header for a body signed at `time`."""
     return f"t={time},v1={_digest(secret, time, body)}"
 
 
 def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float) -> bool:
-    """Return True if a body was signed with the secret, just now."""
+    """Return True if a recent signature of this body was made with the secret."""
     expected = _digest(secret, signature.time, body)
     # Compare every digest in full: the time that this takes must not depend on the secret.
     matches = [hmac.compare_digest(expected, digest) for digest in signature.digests]
@@ -115,7 +116,7 @@ def is_genuine(signature: WebhookSignature, secret: str, body: bytes, now: float
 
 
 def is_recent(signature: WebhookSignature, now: float) -> bool:
-    """Return True if the sender signed just now, by its own clock."""
+    """Return True if the time in the signature is at most `TOLERANCE_SECONDS` from `now`."""
     return abs(now - signature.time) <= TOLERANCE_SECONDS
 
 
@@ -126,31 +127,31 @@ def _digest(secret: str, time: int, body: bytes) -> str:
 log = logging.getLogger("accord.workflows.triggers")
 
 DEDUPLICATION_SECONDS: Final = 7 * 86_400.0
-"""Seconds for which a repeated delivery is recognised."""
+"""How many seconds a delivery is remembered, to recognise a duplicate."""
 _DELIVERY_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
 
 
 class BadSignatureError(ServiceError):
-    """There is no such webhook, or the signature is wrong; the message does not say which."""
+    """The webhook does not exist or the signature is invalid; the message does not tell which."""
 
     kind = Kind("bad_signature", "The signature is not right", 403, -32055)
 
     def __init__(self, webhook: str = "") -> None:
         super().__init__("there is no such webhook, or the signature is missing, old or wrong")
         self.webhook = webhook
-        """The webhook, for the audit record; empty if there is none of this name."""
+        """The name of the webhook for the audit record; empty if it does not exist."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A request to a webhook."""
+    """A request that a sender posts to a webhook."""
 
     webhook: str
     signature: WebhookSignature | None
     id: str
-    """The sender's id of the delivery; empty if it has none."""
+    """The sender's id for the delivery; empty if the request has none."""
     body: bytes
     address: str
-    """The address of the sender."""
+    """The IP address of the sender."""
     correlation_id: str
 
 
@@ -164,7 +165,7 @@ class DeliveryResult(Struct, frozen=True):
 
 
 class Deliveries:
-    """The receiver of deliveries."""
+    """A receiver of deliveries, which verifies them and starts runs."""
 
     def __init__(
         self,
@@ -179,17 +180,18 @@ class Deliveries:
         self._secrets = secrets
         self._trail = trail
         self._failed = trail.enqueue if failed is None else failed
-        """Takes the records of refused deliveries."""
+        """A function that takes the audit records of rejected deliveries."""
         self._now = now
 
     def may_be_genuine(self, signature: WebhookSignature | None) -> bool:
-        """Return True if a delivery with this signature may be accepted, given its body."""
+        """Return True unless the signature is missing or old; the body is not checked yet."""
         return signature is not None and is_recent(signature, self._now())
 
     async def take(self, delivery: Delivery) -> DeliveryResult:
-        """Start the run of a delivery, once.
+        """Start the run of a delivery, or return the run that a duplicate started.
 
-        Raise BadSignatureError, MalformedError for invalid JSON, InvalidError for an invalid input.
+        Raise BadSignatureError if the webhook or signature is invalid, MalformedRequestError if the
+        body is no JSON or the id is invalid, InvalidError if the run cannot be started.
         """
         await self._verify(delivery)
         if delivery.id and not _DELIVERY_ID.fullmatch(delivery.id):
@@ -201,7 +203,7 @@ class Deliveries:
         return done
 
     def refuse(self, webhook: str, reason: str, *, address: str, correlation_id: str) -> None:
-        """Record a refused delivery."""
+        """Write an audit record for a rejected delivery."""
         self._failed(refusal_record(webhook, reason, correlation_id, address=address))
 
     async def _verify(self, delivery: Delivery) -> None:
@@ -264,9 +266,10 @@ class Deliveries:
 
 
 def _delivery_keys(delivery: Delivery) -> tuple[str, str]:
-    """Return the keys that identify a delivery.
+    """Return two keys by which a duplicate of a delivery is recognised.
 
-    One is the id of its sender; the other detects a replay of a body and signature.
+    The first is the sender's id, or the second key if there is no id. The second consists of the
+    signature's time and the digest of the body, and detects a replayed request.
     """
     assert delivery.signature is not None, "it was verified"
     signed = f"{delivery.signature.time}/{sha256(delivery.body).hexdigest()}"
@@ -283,28 +286,28 @@ def _json_value(body: bytes) -> Any:
 
 
 DELIVERY_HEADER: Final = "accord-delivery"
-"""The header with the sender's id of a delivery."""
+"""The name of the header that has the sender's id for the delivery."""
 MAX_BODY: Final = 1_048_576
 MAX_IN_FLIGHT: Final = 100
-"""Deliveries that are handled at once; further ones are answered 503."""
+"""The maximum number of deliveries handled at once; further ones get status 503."""
 FAILED_COST: Final = 10
-"""The cost of a delivery with a wrong signature, in tokens of its address's bucket."""
+"""The rate limit tokens that a delivery with a wrong signature costs the sender's address."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", re.IGNORECASE)
 
 
 class WebhookHead(Struct, frozen=True):
-    """The head of a delivery."""
+    """The head of a request, with the name of the webhook."""
 
     request: WebRequest
     webhook: str
 
 
 class WebhookApp(LivingApp[WebhookHead]):
-    """An application that serves webhooks below a path; a `LivingApp`.
+    """The HTTP application (`LivingApp`) that receives deliveries.
 
-    `runs` is the path of runs, where senders with a token can look up theirs.
+    `runs` is the path of runs in the REST API, for the Location header of responses.
     """
 
     def __init__(
@@ -338,7 +341,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         return BodyLimit(MAX_BODY, anonymous=True)
 
     async def admit(self, judged: WebhookHead, channel: ChannelInfo) -> Reply | WebhookHead:
-        """Refuse a delivery that cannot be genuine, before its body is read."""
+        """Reject a delivery without a recent signature before its body is read."""
         if self._deliveries.may_be_genuine(judged.request.once(_signature)):
             return judged
         correlation_id = correlation_id_of(judged.request)
@@ -364,7 +367,7 @@ class WebhookApp(LivingApp[WebhookHead]):
         """Do nothing: there is nothing to prepare."""
 
     async def close(self, drain: float) -> None:
-        """Let requests under way finish, within `drain` seconds."""
+        """Wait up to `drain` seconds for running requests to finish."""
         await self._underway.close(drain)
 
     async def _serve(
@@ -376,7 +379,7 @@ class WebhookApp(LivingApp[WebhookHead]):
     async def _outcome(
         self, head: WebhookHead, body: bytes, peer: str, correlation_id: str
     ) -> RestResponse:
-        """Return the answer to a delivery; errors become answers, too."""
+        """Return the response to a delivery; exceptions become error responses."""
         try:
             return await self._answer(head, body, peer, correlation_id)
         except ServiceError as error:
