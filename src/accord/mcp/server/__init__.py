@@ -1,1 +1,1 @@
-"""Servers: tools, resources and prompts that assistants use."""
+"""MCP servers: tools, resources and prompts that assistants use."""

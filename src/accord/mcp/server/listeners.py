@@ -1,7 +1,8 @@
-"""Listeners of changes: sessions that subscribed, and requests that listen.
+"""Listeners for changes: subscribed sessions, and requests of `subscriptions/listen`.
 
-One table for all eras and transports. Listeners join when a session is ready or a client begins to
-listen, and leave with it. Equal changes in one turn of the event loop are announced once.
+One table serves all eras and transports. A listener is added when a session is ready or a listening
+request begins, and removed at its end. Equal changes in one turn of the event loop are announced
+once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from accord.mcp.server.session import ClientLink, Principal
 
 
 class ServerChange(Struct, frozen=True):
-    """A change of a list, or of the resource at `uri`."""
+    """A change of a list of components, or of the resource at `uri`."""
 
     method: str
-    """The method of the notification."""
+    """The method of the notification that announces the change."""
     uri: str = ""
 
 
@@ -30,19 +31,19 @@ RESOURCES_CHANGED = ServerChange("notifications/resources/list_changed")
 
 
 def updated(uri: str) -> ServerChange:
-    """Return the change of the contents at `uri`."""
+    """Return the change that the resource at `uri` has new contents."""
     return ServerChange("notifications/resources/updated", uri)
 
 
 class ChangeListener(Protocol):
-    """A subscriber of changes."""
+    """A listener for changes, which notifies one client."""
 
     @property
     def principal(self) -> Principal | None:
-        """The principal that it listens for."""
+        """The principal of the client; None for an anonymous client."""
 
     def hear(self, change: ServerChange) -> None:
-        """Notify the client if it subscribed to such changes.
+        """Notify the client of a change if it has subscribed to such changes.
 
         Never raises.
         """
@@ -51,7 +52,8 @@ class ChangeListener(Protocol):
 class ChangeListeners:
     """All listeners of one server in this process.
 
-    Each is notified on the event loop that it was added on; `tell` may be called from any thread.
+    Each listener is called on the event loop that it was added on. `tell` may be called from any
+    thread.
     """
 
     def __init__(self) -> None:
@@ -75,26 +77,26 @@ class ChangeListeners:
         return [listener.principal for listener in self._listeners]
 
     def silence(self, is_barred: Callable[[Principal | None], bool]) -> None:
-        """Remove the listeners of barred principals."""
+        """Remove the listeners of the principals for which `is_barred` returns true."""
         for listener in tuple(self._listeners):
             if is_barred(listener.principal):
                 self.discard(listener)
 
     def pass_on(self, tell: Callable[[ServerChange], None]) -> None:
-        """Call `tell` at once with every change, in the thread of the change."""
+        """Register `tell`, which is called at once with every change, in its thread."""
         self._others.append(tell)
 
     def stop_passing_on(self, tell: Callable[[ServerChange], None]) -> None:
         self._others.remove(tell)
 
     def tell(self, change: ServerChange) -> None:
-        """Notify all listeners of `change` soon, each on its event loop."""
+        """Forward a change, and notify all listeners soon, each on its event loop."""
         for tell in tuple(self._others):
             tell(change)
         self.tell_here(change)
 
     def tell_here(self, change: ServerChange) -> None:
-        """Notify only the listeners of this process, without forwarding."""
+        """Notify the listeners of this process, without forwarding the change."""
         with self._lock:
             for loop in set(self._listeners.values()):
                 waiting = self._waiting.get(loop)
@@ -118,7 +120,7 @@ def params_of(change: ServerChange) -> dict[str, Any]:
 
 
 class SessionListener:
-    """The listener of a session: all lists, and the subscribed resources."""
+    """The listener of a session, for all lists and the subscribed resources."""
 
     __slots__ = ("_link",)
 

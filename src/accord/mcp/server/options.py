@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class ServedServer(Protocol):
-    """A server that is being served."""
+    """A server that is running."""
 
     @property
     def url(self) -> str:
         """The URL to connect to, with the real port if 0 was requested."""
 
     async def close(self, *, drain: float | None = None) -> None:
-        """Stop listening, let handlers finish for up to `drain` seconds, end all."""
+        """Stop listening, let handlers finish for up to `drain` seconds, close connections."""
 
     async def wait_closed(self) -> None:
-        """Wait until it has ended; over stdio it ends when stdin does."""
+        """Wait until the server has ended; over stdio it ends at the end of stdin."""
 
 
 class _EndpointOptions(TypedDict, total=False):
@@ -62,7 +62,7 @@ class McpAsgiOptions(_EndpointOptions, total=False):
 
 
 class McpListenOptions(_EndpointOptions, TransportOptions, total=False):
-    """Keyword options of an endpoint over HTTP, and of other connections."""
+    """Keyword options of endpoints over HTTP and of the other transports."""
 
     timeout: float | None
     ids: IdKind
@@ -100,7 +100,7 @@ class ProxyOptions(TransportOptions, total=False):
 
 
 LISTENER_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
-"""The transport options that a listener for HTTP takes."""
+"""The transport options for HTTP listeners."""
 HTTP_OPTIONS: Final = frozenset((*_EndpointOptions.__annotations__, "origins", *LISTENER_OPTIONS))
 DUPLEX_OPTIONS: Final = frozenset(
     (

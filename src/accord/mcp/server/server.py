@@ -131,28 +131,29 @@ class Server:
             icons=icons,
         )
         self.instructions = instructions
-        """Instructions for models, or a function that returns them, for all callers or by the
-        context of one."""
+        """Instructions for models, or a function that returns them. The function may take the
+        context of the request."""
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
         self.introduce: Callable[[Implementation], Implementation] = lambda client: client
-        """Filters the names and versions that clients of sessions report, which may be anything."""
+        """Replaces the names and versions that clients of sessions report, which may be any
+        text."""
         self.tools: ComponentRegistry[ServedTool] = ComponentRegistry("tool")
         self.resources: ComponentRegistry[ServedResource] = ComponentRegistry("resource")
         self.prompts: ComponentRegistry[ServedPrompt] = ComponentRegistry("prompt")
         self.completions = Completions()
         self.listeners = ChangeListeners()
         self.closing = ShutdownSignal()
-        """Set when the server ends: open streams end with it."""
+        """A signal that the server closes, which ends its open streams."""
         self.asker = Asker(
             profile=codes, timeout=ask_timeout, state_keys=state_keys, state_seconds=state_seconds
         )
-        """The input channels of handlers. `state_keys` seal the state that a client returns with
-        its answers: all workers that serve the same clients need the same keys."""
+        """Creates the input channels of handlers. `state_keys` seal the state that a client returns
+        with its answers: all workers that serve the same clients need the same keys."""
         self.auth = auth
-        """Authenticates callers where they can present a token (`accord.mcp.server.auth`); None if
-        everybody may call."""
+        """Authenticates callers on transports where they can present a token
+        (`accord.mcp.server.auth`). None if no authentication is required."""
         self.task_settings = TaskSettings() if tasks is None else tasks
         self._has_task_tools, self._had_task_tools, self._task_tools_at = False, False, 0
         self.limits = McpLimits() if limits is None else limits
@@ -160,13 +161,15 @@ class Server:
         self.middlewares: list[Middleware] = []
         """Middleware around every request, the outermost first."""
         self.guards: list[Guard] = []
-        """Checks of every admitted request: quick, and cheaper than middleware."""
+        """Checks that every admitted request must pass; they must be quick, and cost less than
+        middleware."""
         self.resource_source: ResourceSource | None = None
-        """Lists resources outside of the registry; not those of mounted servers."""
+        """A source of resources outside of the registry; sources of mounted servers are not
+        used."""
         self.prompt_source: PromptSource | None = None
-        """Lists and finds prompts outside of the registry."""
+        """A source of prompts outside of the registry."""
         self.lifespan_value: Any = None
-        """The value of the lifespan; handlers get it as `context.lifespan`."""
+        """The value that the lifespan has yielded; handlers get it as `context.lifespan`."""
         self._lifespan = ServerLifespan(partial(self._live, lifespan))
         self._mounted: list[Server] = []
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
@@ -183,9 +186,9 @@ class Server:
     def tool(self, name: Any = None, **options: Unpack[ToolOptions]) -> Any:
         """Declare a function as a tool; a decorator, bare or with a name and options.
 
-        Types and descriptions of its parameters come from their annotations, its description from
-        its docstring. A plain function runs in a thread unless it is `inline`. Raises
-        `RegistrationError` for an unservable function, or when the name is taken.
+        Types and descriptions of the tool's parameters come from their annotations, its description
+        from the docstring. A plain function runs in a thread unless it is `inline`. Raises
+        `RegistrationError` if the function cannot be served as a tool, or the name is taken.
         """
         check_options(self.tool, options, ToolOptions.__annotations__)
         if callable(name):
@@ -204,9 +207,9 @@ class Server:
         name: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> ServedTool:
-        """Add a function, or a ready tool.
+        """Add a function as a tool, or a `ServedTool`.
 
-        `server.tools.remove(name)` removes it again; clients are notified of both.
+        `server.tools.remove(name)` removes the tool again. Clients are notified of both changes.
         """
         if isinstance(function, ServedTool):
             tool = function
@@ -218,7 +221,8 @@ class Server:
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Declare a function as the resource at `uri`; a decorator.
 
-        For a template it serves all URIs of it, with the variables as parameters.
+        If `uri` is a URI template, the function serves all its URIs and takes the variables as
+        parameters.
         """
         check_options(self.resource, options, ResourceOptions.__annotations__)
 
@@ -235,7 +239,7 @@ class Server:
         /,
         **options: Unpack[ResourceOptions],
     ) -> ServedResource:
-        """Add a resource by the function that returns its contents, or by the contents."""
+        """Add a resource: its contents, or a function that returns the contents."""
         if callable(contents):
             resource = FunctionResource(uri, contents, **options)
         else:
@@ -250,9 +254,9 @@ class Server:
         uri: str | None = None,
         **options: Unpack[ResourceOptions],
     ) -> ServedResource:
-        """Add a file, at its `file://` URI unless another is given.
+        """Add a file as a resource, at its `file://` URI unless another is given.
 
-        It is read on each request.
+        The file is read on each request.
         """
         resource = file_resource(path, uri, **options)
         self.resources.add(resource.address, resource)
@@ -261,10 +265,10 @@ class Server:
     def add_folder(
         self, uri: str, path: str | PathLike[str], /, **options: Unpack[ResourceOptions]
     ) -> ServedResource:
-        """Add all files below a folder, by a template with one variable.
+        """Add all files below a folder as resources, by a template with one variable.
 
-        The variable takes slashes: `server.add_folder("docs:///{+path}", "docs")`. Files outside
-        are unreachable.
+        The variable in `server.add_folder("docs:///{+path}", "docs")` may include slashes. Files
+        outside of the folder are unreachable.
         """
         resource = folder_resource(uri, path, **options)
         self.resources.add(uri, resource)
@@ -280,8 +284,8 @@ class Server:
     def prompt(self, name: Any = None, **options: Unpack[PromptOptions]) -> Any:
         """Declare a function as a prompt; a decorator, bare or with a name and options.
 
-        It returns a text, content, messages (`user_message`, `assistant_message`) or a list of
-        them.
+        The function returns a text, content, messages (`user_message`, `assistant_message`) or a
+        list of these.
         """
         check_options(self.prompt, options, PromptOptions.__annotations__)
         if callable(name):
@@ -312,9 +316,9 @@ class Server:
     def completion(self, of: Any = "", argument: str = "") -> Any:
         """Declare a function that completes arguments; a decorator.
 
-        It completes all arguments, or one of a prompt or template. It takes `value`, the text typed
-        so far, and optionally `arguments`, `of` and `argument`. Arguments with enumerable
-        annotations need none.
+        The function completes all arguments, or one argument of a prompt or template. It takes
+        `value`, the text typed so far, and optionally `arguments`, `of` and `argument`. Arguments
+        with enumerable annotations are completed without such a function.
         """
         if callable(of):
             self.completions.add(of)
@@ -327,11 +331,11 @@ class Server:
         return decorate
 
     def mount(self, other: Server, prefix: str = "") -> None:
-        """Serve the components of `other` too, under `prefix`.
+        """Serve the components of the server `other` too, under `prefix`.
 
         Tools and prompts get the name `prefix_name`, resources the URI `scheme://prefix/rest`.
-        Later additions to and removals from `other` apply here as well. Raises `RegistrationError`
-        if a name is taken; nothing has changed then.
+        Later additions to and removals from `other` apply here as well. Raises `RegistrationError`,
+        without changing anything, if a name is taken.
         """
         from accord.mcp.server.sources.mounting import Mount
 
@@ -352,13 +356,13 @@ class Server:
         limits: McpLimits | None = None,
         **options: Unpack[ProxyOptions],
     ) -> Server:
-        """Return a server with the components of another one.
+        """Return a server with the components of another server.
 
-        The target is a URL, a command or a `Server`, with the `options` of `Client`. The proxy is
-        connected while it runs. `forward` names the headers of callers to forward; their
-        credentials are never forwarded, `auth` provides others. With `per_session` each session has
-        a connection of its own, which is the default unless the target is a command. A `Client` in
-        place of a target answers input requests itself.
+        The target is a URL, a command or a `Server`; `options` are those of `Client`. The proxy is
+        connected while the returned server runs. `forward` names the headers of callers to forward.
+        The credentials of callers are never forwarded; `auth` provides the proxy's own. With
+        `per_session` each session has its own connection, which is the default unless the target is
+        a command. If the target is a `Client`, that client answers input requests itself.
         """
         from accord.mcp.server.sources.proxy import Proxy
 
@@ -384,8 +388,8 @@ class Server:
     ) -> Server:
         """Return a server with the methods of a JSON-RPC router as tools.
 
-        These are the current methods that are not hidden and match `include` and `exclude`, names
-        in which `*` matches any text.
+        The tools are the methods that the router has now, without hidden methods. `include` and
+        `exclude` select methods by name; `*` matches any text.
         """
         from accord.mcp.server.sources.from_router import plain_name, tools_of
 
@@ -415,11 +419,11 @@ class Server:
         """Return a server with the routes of a web application as tools.
 
         The application uses FastAPI or Starlette, or is any ASGI application that `openapi`
-        describes. `include` and `exclude` select routes, `naming` names them, as in
-        `accord.exposure`. GET routes that `resources` selects become resources at `scheme://` and
-        their path instead. `forward` names the caller's headers that go along with a call. The
-        application's own lifespan runs with the server, unless `start_app` is false: for a server
-        that is mounted in the application.
+        describes. `include` and `exclude` select routes, and `naming` names the tools, as in
+        `accord.exposure`. GET routes that `resources` selects become resources instead, at
+        `scheme://` and their path. `forward` lists the caller's headers to send with a call. The
+        application's own lifespan runs with the server; set `start_app` to false for a server that
+        is mounted in the application.
         """
         from accord.mcp.server.sources.from_app import Application
 
@@ -441,9 +445,9 @@ class Server:
         return server
 
     def middleware(self, function: M) -> M:
-        """Put `async def function(request, proceed)` around every request; a decorator.
+        """Call `async def function(request, proceed)` around every request; a decorator.
 
-        The first one added is outermost.
+        The function that is added first is outermost.
         """
         check_middleware(function)
         self.middlewares.append(function)
@@ -462,14 +466,14 @@ class Server:
         self.listeners.tell(updated(uri))
 
     def elicitation_completed(self, id: str) -> None:
-        """Notify a client that its user has finished with a page.
+        """Notify the client that asked for an elicitation that its user has finished.
 
-        The page comes from `context.elicit_url(…, id=id)`.
+        The elicitation is `context.elicit_url(…, id=id)`, which asks the user to open a page.
         """
         self.asker.elicitations.complete(id)
 
     def capabilities(self, version: str) -> ServerCapabilities:
-        """Return the capabilities of this server in `version`."""
+        """Return the capabilities that this server declares in a protocol version."""
         task_tools = self.has_task_tools
         resources = ResourcesFeature(subscribe=True, list_changed=True)
         return ServerCapabilities(
@@ -483,7 +487,10 @@ class Server:
         )
 
     def has(self, feature: Feature) -> bool:
-        """Return whether the methods of a capability are served: it is declared, or was."""
+        """Return whether the server declares a capability, or has declared it before.
+
+        The methods of the capability are served then.
+        """
         match feature:
             case "tools":
                 return self.tools.is_used
@@ -499,16 +506,16 @@ class Server:
 
     @property
     def has_resources(self) -> bool:
-        """True if there are resources, or were."""
+        """True if there are resources now, or have been before."""
         return self.resources.is_used or self.resource_source is not None
 
     @property
     def has_prompts(self) -> bool:
-        """True if there are prompts, or were."""
+        """True if there are prompts now, or have been before."""
         return self.prompts.is_used or self.prompt_source is not None
 
     async def find_prompt(self, name: str) -> ServedPrompt | None:
-        """Return the prompt of that name, from the registry or the source."""
+        """Return the prompt of that name, from the registry or the source; None without one."""
         found = self.prompts.get(name)
         if found is None and self.prompt_source is not None:
             return await self.prompt_source.find(name)
@@ -522,7 +529,7 @@ class Server:
 
     @property
     def has_task_tools(self) -> bool:
-        """True if calls of any tool may be tasks."""
+        """True if there is a tool that may be called as a task."""
         if self._task_tools_at != self.tools.version:
             self._task_tools_at = self.tools.version
             self._has_task_tools = any(it.task_support != "forbidden" for it in self.tools)
@@ -531,9 +538,9 @@ class Server:
     # Serving
 
     def use_codes(self, codes: Profile) -> None:
-        """Send the error codes of another profile from now on.
+        """Use the error codes of another profile from now on.
 
-        Call it before the server is served.
+        Call this before the server is served.
         """
         self.codes = self.asker.profile = codes
         vars(self).pop("core", None)  # made with the former ones, if it was made
@@ -566,9 +573,9 @@ class Server:
         return WebAsgi(McpEndpoint(self, **options), path=path, limits=options["limits"])
 
     def running(self) -> AbstractAsyncContextManager[Any]:
-        """Return a context manager for the lifespan of this server and mounted ones.
+        """Return a context manager that runs the lifespan of this server and mounted ones.
 
-        Serve the server inside of it. The lifespan is entered once, however often this is used.
+        The server must be served inside of it. The lifespan runs once, however many users it has.
         """
         return self._lifespan.running()
 
@@ -595,5 +602,5 @@ class Server:
 
     @property
     def router(self) -> Router:
-        """The methods of the protocol: `accord.serve(server.router, url)` serves them."""
+        """A router with the methods of the protocol, for `accord.serve(server.router, url)`."""
         return self.core.router

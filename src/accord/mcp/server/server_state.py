@@ -5,10 +5,10 @@
 are plain values, on by default; the modules that read them enforce them.
 
 The lifespan is entered before the first request and left after the last, once, however many
-transports serve the server at the same time. It runs in one task of its own, so that what must be
-left by the task that entered it, such as a cancel scope, may live there.
+transports serve the server at the same time. It runs in its own task, so that it may use context
+managers that must be left by the task that entered them, such as cancel scopes.
 
-Middleware is functions of the application around every request:
+Middleware are functions of the application that are called around every request:
 
     @server.middleware
     async def timed(request, proceed):
@@ -18,9 +18,9 @@ Middleware is functions of the application around every request:
         finally:
             log.info("%s took %f s", request.method, monotonic() - began)
 
-The first one added is outermost. Each may proceed, with other params if needed, may change the
-result, and may stop the request by raising or by not proceeding. Notifications bypass
-middleware.
+The function that is added first is outermost. Each function may proceed, with other params if
+needed, may change the result, and may stop the request by raising or by not proceeding.
+Notifications bypass middleware.
 """
 
 from __future__ import annotations
@@ -56,16 +56,17 @@ if TYPE_CHECKING:
 
 
 class ShutdownSignal:
-    """A signal to requests that stay open until the server closes.
+    """A signal that the server closes, for requests that stay open until then.
 
-    It is not bound to an event loop and can be set repeatedly: a server may be served again.
+    The signal is not bound to an event loop and can be set repeatedly, because a server may be
+    served again.
     """
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
 
     async def wait(self) -> None:
-        """Return when the server closes."""
+        """Wait until the server closes."""
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
         try:
@@ -74,7 +75,7 @@ class ShutdownSignal:
             self._waiting.discard(waiting)
 
     def set(self) -> None:
-        """Wake all waiting tasks, because the server closes."""
+        """Wake all tasks in `wait`, because the server closes."""
         for waiting in tuple(self._waiting):
             if not waiting.get_loop().is_closed():
                 waiting.get_loop().call_soon_threadsafe(partial(_wake, waiting))
@@ -89,7 +90,7 @@ MakeLifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 class ServerLifespan:
-    """A context manager that runs once while it has users."""
+    """The lifespan of a server: a context manager entered once for all of its users."""
 
     def __init__(self, make: MakeLifespan) -> None:
         self._make = make
@@ -97,9 +98,9 @@ class ServerLifespan:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:
-        """Use the lifespan.
+        """Return a context manager that keeps the lifespan running while it is in use.
 
-        Raises the exceptions of entering it.
+        Raises the exceptions that the lifespan raises when it is entered.
         """
         run = self._run
         if run is None or run.is_ending or run.loop is not asyncio.get_running_loop():
@@ -117,7 +118,7 @@ class ServerLifespan:
 
 
 class _LifespanRun:
-    """One run, from start to end."""
+    """One run of a lifespan, from entering to leaving it."""
 
     def __init__(self, make: MakeLifespan) -> None:
         self.users = 0
@@ -132,9 +133,9 @@ class _LifespanRun:
         await asyncio.shield(self._ready)
 
     async def end(self) -> None:
-        """Leave the context manager and wait for it.
+        """Leave the lifespan, and wait until it is left.
 
-        Raises the exceptions of leaving it.
+        Raises the exceptions that the lifespan raises when it is left.
         """
         self.is_ending = True
         self._stop.set()
@@ -168,9 +169,9 @@ class Request(Struct, frozen=True):
 
     method: str
     params: Any
-    """Typed, such as `CallToolParams`; `arguments` of a tool are raw JSON."""
+    """The typed params, such as `CallToolParams`; the `arguments` of a tool call are raw JSON."""
     context: Context
-    """The context that the handler gets too."""
+    """The context, which the handler gets too."""
 
 
 class NextHandler(Protocol):
@@ -179,8 +180,8 @@ class NextHandler(Protocol):
     def __call__(self, params: Params | None = None) -> Awaitable[Any]:
         """Return the result, such as a `CallToolResult`.
 
-        `params` replaces the request's params; `msgspec.structs.replace` makes them. May be called
-        again, to retry.
+        `params` replaces the request's params; make them with `msgspec.structs.replace`. The
+        handler may be called again, to retry.
         """
 
 
@@ -199,7 +200,7 @@ def check_middleware(function: Middleware) -> None:
 def through(
     middleware: Sequence[Middleware], request: Request, serve: Callable[[Any], Awaitable[Any]]
 ) -> Awaitable[Any]:
-    """Return the result of `serve`, called through all of `middleware`."""
+    """Call `serve` through all functions of `middleware`, and return the result."""
     if not middleware:
         return serve(request.params)
     first, rest = middleware[0], middleware[1:]
@@ -215,8 +216,8 @@ Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[Context], str | Awaitable[str]]
 )
 Guard: TypeAlias = Callable[[Incoming], Awaitable[None] | None]
-"""A check of each request before it is served; it may raise RpcError. An awaitable is awaited
-before anything is served."""
+"""A check of each request before it is served, which may raise RpcError. If it returns an
+awaitable, the request is served after the awaitable has completed."""
 
 
 class ServerState(Protocol):
@@ -260,7 +261,7 @@ class ServerState(Protocol):
 
 
 class McpLimits(Struct, frozen=True, kw_only=True):
-    """The limits of one server; `None` means unlimited where a field allows it."""
+    """The limits of one server; `None` means unlimited, where the type allows it."""
 
     call_seconds: float | None = 300.0
     """Time limit of a tool, a resource or a prompt without `timeout`. It does not apply to calls
@@ -268,7 +269,7 @@ class McpLimits(Struct, frozen=True, kw_only=True):
     max_result_bytes: int | None = 8 * MIB
     """Size limit of an encoded result of a tool, a resource or a prompt."""
     max_calls_per_session: int = 1_000
-    """Limit of concurrent tool calls per session; more are refused."""
+    """Limit of concurrent tool calls per session; calls beyond it are refused."""
     max_calls_per_tool: int | None = 10_000
     """Limit of concurrent calls of a tool without `concurrency`."""
     max_subscriptions: int = 10_000

@@ -47,13 +47,13 @@ MAX_MESSAGE_BYTES: Final = {
     "http": 50 * MIB,
     "https": 50 * MIB,
 }
-"""The limit of a received message, by scheme."""
+"""The maximum size of a received message, by scheme."""
 STDIO_DRAIN: Final = 0.5
 """Seconds for running handlers to finish after the end of stdin: a server over stdio must exit
 within a second."""
 
 WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
-"""The schemes with headers, in which a client can present a token."""
+"""The schemes with HTTP headers, in which a client can present a token."""
 LOCAL: Final = frozenset(("stdio", "memory"))
 """The schemes with a single client, the one that started the server."""
 
@@ -65,10 +65,11 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
     HTTP `options` are those of `McpEndpoint` and of the listener (`server_limits`, `tls`,
     `reuse_port`, `backlog`), else those of `accord.serve`.
 
-    `auth` authenticates callers in place of the server's own, over HTTP and WebSocket, by the
+    `auth` replaces the server's own authentication, over HTTP and WebSocket, and checks the
     headers of a request or handshake. `principal` is the caller of all requests over a transport
-    without headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
-    cannot listen, ValueError for `auth` or `principal` on a transport that does not support it.
+    without headers, such as the user who starts a server over stdio. Raises `ConnectError` if the
+    address cannot be listened on, and ValueError for `auth` or `principal` on a transport that does
+    not support it.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         return HttpServing(endpoint, listener, self._drain)
 
     def _guards(self) -> dict[str, Any]:
-        """Return the transport options that authenticate handshakes."""
+        """Return transport options for authenticating the handshakes of connections."""
         if self._auth is None or self._scheme not in WITH_HEADERS:
             return {}
         from accord.mcp.server.auth.bearer import admission
@@ -160,7 +161,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
             self._watch(peer)
 
     def _watch(self, peer: Peer) -> None:
-        """Close the server at the end of the connection, over stdio."""
+        """Close the server when the connection ends, because stdio has only one."""
 
         def changed(state: State, _error: object) -> None:
             if state in (State.CLOSING, State.CLOSED):
@@ -183,7 +184,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
 
 class DuplexServing:
-    """A served server with connections that carry messages both ways."""
+    """A running server on a transport with connections that carry messages both ways."""
 
     def __init__(self, server: ServerState, served: ServedRouter, living: AsyncExitStack) -> None:
         self._server = server
@@ -204,7 +205,7 @@ class DuplexServing:
 
 
 class HttpServing:
-    """A served server at an HTTP address."""
+    """A running server at an HTTP address."""
 
     def __init__(self, endpoint: McpEndpoint, listener: Listener, drain: float) -> None:
         self.endpoint = endpoint
@@ -252,7 +253,7 @@ def run(
 
 
 def limits_for(scheme: str, limits: Limits | None) -> Limits:
-    """Return `limits`, or the default limits of the scheme."""
+    """Return `limits`, or the default limits of the scheme if `limits` is None."""
     if limits is not None:
         return limits
     most = MAX_MESSAGE_BYTES.get(scheme, Limits().max_message_bytes)

@@ -1,12 +1,12 @@
-"""Sessions and incoming requests: a client's principal, its state, and the way back to it.
+"""Sessions and incoming requests: a client's principal, its state, and the link to it.
 
 The state between `initialize` and the end of a session exists in the handshake era only: in the
-stateless one every request repeats it. A transport stores a link under `LINK` in the state of each
-request's context. A duplex connection has one link for all of its requests, made here; HTTP has
-one per request.
+stateless era every request repeats it. A transport stores a link under `LINK` in the state of each
+request's context. A duplex connection has one link for all of its requests, created here; HTTP has
+one link per request.
 
-Admission establishes the era and the version of a request: the client of an admitted request has
-stated everything that its era requires.
+Admission determines the era and the version of a request. An admitted request has all metadata that
+its era requires.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ class Principal(Struct, frozen=True, kw_only=True):
     """An authenticated caller."""
 
     subject: str
-    """Unique among the callers of this server."""
+    """The identifier of the caller, unique among the callers of this server."""
     client_id: str = ""
-    """The application that acts for the subject."""
+    """The application that acts for the subject; empty if unknown."""
     scopes: frozenset[str] = frozenset()
     claims: dict[str, Any] = {}
-    """The other claims of the token."""
+    """The claims of the token."""
     expires: float | None = None
-    """Expiry of the token in seconds since 1970; None for unknown."""
+    """Expiry of the token in seconds since 1970; None if it is unknown."""
 
     @property
     def key(self) -> str:
-        """A stable key of the subject and its application, across renewed tokens."""
+        """A key of the subject and the application, which stays the same for renewed tokens."""
         return f"{len(self.subject)}:{self.subject}{self.client_id}"
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the token expires; None if it does not."""
+        """Seconds until the token expires; None if its expiry is unknown."""
         return None if self.expires is None else self.expires - time.time()
 
     @property
@@ -83,24 +83,24 @@ class Principal(Struct, frozen=True, kw_only=True):
 
 
 def owner_of(principal: Principal | None) -> str | None:
-    """Return the owner of anything a request creates; None for an anonymous one."""
+    """Return the owner of objects that a principal creates; None for anonymous callers."""
     return None if principal is None else principal.key
 
 
 class Phase(Enum):
-    """The progress of the handshake (2025-11-25, lifecycle)."""
+    """A phase of the handshake (2025-11-25, lifecycle)."""
 
     NEW = "new"
-    """`initialize` has not arrived: only it and `ping` are served."""
+    """`initialize` has not arrived: only `initialize` and `ping` are served."""
     INITIALIZING = "initializing"
     """`initialize` is answered; `notifications/initialized` has not arrived."""
     READY = "ready"
 
 
 class Session:
-    """State of one client between `initialize` and the end of its session.
+    """The state of one client between `initialize` and the end of its session.
 
-    Changed only by the methods of the lifecycle.
+    Only the methods of the lifecycle change it.
     """
 
     __slots__ = (
@@ -117,12 +117,14 @@ class Session:
     def __init__(self) -> None:
         self.phase = Phase.NEW
         self.key = ""
-        """The key of everything that the session owns, such as tasks; empty until needed."""
+        """The owner key of everything that the session owns, such as tasks; empty until it is
+        needed."""
         self.version: str = LATEST_HANDSHAKE
         self.client_info: Implementation | None = None
         self.capabilities = ClientCapabilities()
         self.log_level: LogLevel | None = None
-        """The least severe level that the client wants; None until it chooses."""
+        """The least severe level of log messages for the client; None until the client chooses a
+        level."""
         self.running = 0
         """The number of tool calls in flight."""
         self.subscriptions: set[str] = set()
@@ -133,9 +135,9 @@ _ORDER: Final = {level: rank for rank, level in enumerate(get_args(LogLevel))}
 
 
 def is_wanted(level: LogLevel, least: str) -> bool:
-    """Return whether a client that asked for `least` wants a message of `level`.
+    """Return whether messages of `level` are sent to a client that has chosen `least`.
 
-    An unknown `least` lets all messages through.
+    If `least` is an unknown level, all messages are sent.
     """
     return _ORDER[level] >= _ORDER.get(least, 0)
 
@@ -149,18 +151,18 @@ class ClientLink(Protocol):
     """The link to the client of a request."""
 
     session: Session | None
-    """The client's session; None where there are none, as over HTTP in the stateless era."""
+    """The client's session; None for a client without one, as over HTTP in the stateless era."""
     principal: Principal | None
-    """The authenticated caller; None for an anonymous one."""
+    """The authenticated caller; None for an anonymous caller."""
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification that belongs to the request.
+        """Send the client a notification that belongs to the request.
 
-        Dropped if the client is gone.
+        The notification is dropped if the client is gone.
         """
 
     def announce(self, method: str, params: Any) -> None:
-        """Send a notification that belongs to no request."""
+        """Send the client a notification that belongs to no request."""
 
     def at_end(self, callback: Callable[[], None]) -> None:
         """Call `callback` when the client's session or connection ends."""
@@ -168,21 +170,21 @@ class ClientLink(Protocol):
     async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
         """Send a request to the client and wait for its answer.
 
-        The handshake era only.
+        Only the handshake era has such requests.
         """
 
     def cancel(self, id: RequestId) -> None:
         """Cancel another request of the same client."""
 
     def close_stream(self) -> None:
-        """Release the connection that waits for the answer, if it can be resumed.
+        """Release the connection that waits for the answer, if the client can resume it.
 
-        Over HTTP, in the handshake era.
+        Only connections over HTTP in the handshake era can be resumed.
         """
 
 
 class DuplexLink:
-    """The link of a connection that carries messages both ways."""
+    """The link to the client of a connection that carries messages both ways."""
 
     __slots__ = ("_peer", "handshake_only", "principal", "session")
 
@@ -191,7 +193,7 @@ class DuplexLink:
         self.session: Session | None = Session()
         self.principal: Principal | None = None
         self.handshake_only = handshake_only
-        """True if requests of the stateless era are refused here."""
+        """True if requests of the stateless era are refused on this connection."""
 
     def notify(self, method: str, params: Any) -> None:
         self._peer.post(method, params)
@@ -214,11 +216,11 @@ class DuplexLink:
         self._peer.cancel_incoming(id)
 
     def close_stream(self) -> None:
-        """Do nothing: the only connection stays open."""
+        """Do nothing: a duplex connection is not released."""
 
 
 def link_of(context: Context) -> ClientLink:
-    """Return the link of a request, made on first use for a duplex connection."""
+    """Return the link of a request; create it for a duplex connection without one."""
     link: ClientLink | None = context.state.get(LINK)
     if link is None:
         assert isinstance(context.peer, Peer)
@@ -229,14 +231,14 @@ def link_of(context: Context) -> ClientLink:
 P = TypeVar("P", bound=Params)
 
 NO_PARAMS: Final = b"{}"
-"""The stand-in for absent params."""
+"""The params that a request without params is decoded from."""
 
 MAX_KNOWN: Final = 1_024
-"""The limit of decoded capabilities in the cache."""
+"""The maximum number of decoded capabilities in the cache."""
 
 BOTH: Final = tuple(Era)
 _EARLY: Final = frozenset(("initialize", "ping"))
-"""2025-11-25, lifecycle: the methods that are allowed before the handshake is complete."""
+"""The methods that are allowed before the handshake is complete (2025-11-25, lifecycle)."""
 _known_capabilities: dict[bytes, ClientCapabilities] = {}
 _decode_capabilities = msgspec.json.Decoder(ClientCapabilities).decode
 _decode_info = msgspec.json.Decoder(Implementation).decode
@@ -258,9 +260,9 @@ class Incoming(msgspec.Struct, eq=False):
     era: Era
     version: str
     shared: Any = None
-    """The context of handlers, if it was made before the handler is known."""
+    """The context of handlers, if it was created for middleware, before the handler."""
     unfinished: bool = False
-    """True while results are passed on as objects and not encoded yet, for middleware."""
+    """True while results stay unencoded, because middleware is to get them as objects."""
 
     @property
     def method(self) -> str:
@@ -268,7 +270,7 @@ class Incoming(msgspec.Struct, eq=False):
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """The client's capabilities."""
+        """The client's capabilities, from the request or the session."""
         raw = self.meta.client_capabilities
         if self.era is Era.STATELESS and isinstance(raw, Raw):
             return _capabilities(bytes(raw))
@@ -276,7 +278,7 @@ class Incoming(msgspec.Struct, eq=False):
 
     @property
     def client_info(self) -> Implementation | None:
-        """The client's name and version, if it reports them."""
+        """The client's name and version; None if the client does not report them."""
         if self.era is Era.STATELESS:
             return _info(self.meta.client_info)
         return self.link.session.client_info if self.link.session else None
@@ -291,7 +293,8 @@ class RequestAdmission:
     def admit(self, meta: RequestMeta, context: Context) -> Incoming:
         """Return the request with its era, version and link.
 
-        Raises RpcError.
+        Raises RpcError for an unsupported version, for missing metadata, and for a request before
+        the handshake is complete.
         """
         link: ClientLink = context.state.get(LINK) or link_of(context)
         version = meta.protocol_version
@@ -317,7 +320,7 @@ class RequestAdmission:
         return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
 
     def request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
-        """Return the error for a request with a refused id, in the codes of its era."""
+        """Return the error for a request with an invalid or used id, in the code of its era."""
         era = Era.STATELESS if link_of(context).session is None else Era.HANDSHAKE
         if isinstance(params, bytes | Raw):
             try:
@@ -335,9 +338,9 @@ class RequestAdmission:
         context: Context,
         check: Callable[[Incoming], None],
     ) -> P:
-        """Return empty params for `null`; raise RpcError for other unreadable params.
+        """Return empty params for `null`; raise RpcError for params that cannot be decoded.
 
-        An error in the metadata or from `check` (the method) takes precedence.
+        An error in the metadata, or an error that `check` raises for the method, takes precedence.
         """
         if bytes(data) == b"null":  # decision 0006: as if they were absent
             data = NO_PARAMS
@@ -365,7 +368,7 @@ class RequestAdmission:
 
 
 def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
-    """Raise RpcError for a method that the request's version does not have."""
+    """Raise RpcError for a method that does not exist in the request's era."""
     if incoming.era not in eras:
         raise own_error(
             "method_not_found",
@@ -375,7 +378,7 @@ def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
 
 
 def check_notification(params: Any) -> None:
-    """Raise RpcError for a notification with duplicate members in one object."""
+    """Raise RpcError if the params of a notification have duplicate members."""
     if params is UNSET:
         return
     try:
@@ -393,7 +396,7 @@ def _unreadable(error: Exception) -> Exception:
 
 
 def _refused(kind: Any, data: Any) -> Exception:
-    """Return the error for params that could not be decoded, with paths."""
+    """Return the error for params that could not be decoded, with the paths of problems."""
     try:
         check_members(data)
     except REFUSALS as error:

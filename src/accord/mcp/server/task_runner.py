@@ -1,7 +1,7 @@
-"""Tasks of one server: created, run, watched, cancelled and removed.
+"""The tasks of one server: creating, running, watching, cancelling and removing them.
 
-A task runs in the process that created it. Its changes are written to the store and announced from
-there, so any process can report them.
+A task runs in the process that created it. Its changes are written to the store, which notifies all
+processes, so any process can report the task.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from accord.mcp.server.task_store import (
 )
 
 ANYONE: Final = "anyone"
-"""The owner of an anonymous caller's tasks outside of a session. Tasks extension, security: then
-knowledge of a task's unguessable id is sufficient."""
+"""The owner of tasks of anonymous callers without a session. Anybody who knows the unguessable id
+of such a task may use it (tasks extension, security)."""
 _SESSION: Final = "session "
 
 
 def owner_of(incoming: Incoming) -> str:
-    """Return the owner of a request's tasks: a principal, or else a session.
+    """Return the owner of a request's tasks: the principal, or else the session.
 
-    2025-11-25, tasks, access control: a task belongs to the authorization that it was made with.
+    2025-11-25, tasks, access control: a task belongs to the authorization that it was created with.
     """
     link = incoming.link
     if link.principal is not None:
@@ -65,14 +65,14 @@ def owner_of(incoming: Incoming) -> str:
 
 
 def ends_with_session(owner: str) -> bool:
-    """Return whether the tasks of `owner` become unreachable with its session."""
+    """Return whether `owner` is a session, so that its tasks end with the session."""
     return owner.startswith(_SESSION)
 
 
 log = logging.getLogger("accord.mcp")
 
 MAX_MESSAGE = 200
-"""The limit of a failure's text in a status message."""
+"""The maximum length of an error's text in a status message."""
 
 
 class TaskExecution:
@@ -89,7 +89,7 @@ class TaskExecution:
     ) -> None:
         self.incoming = incoming
         self.link = link
-        """The link to the client that created it."""
+        """The link to the client that created the task."""
         self.context = context
         self.asking = asking
         self.work: asyncio.Task[None] | None = None
@@ -97,7 +97,7 @@ class TaskExecution:
 
 
 class Tasks:
-    """All tasks that the clients of one server may ask for."""
+    """The tasks of one server, for all of its clients."""
 
     def __init__(self, runner: HandlerRunner) -> None:
         self._runner = runner
@@ -114,7 +114,7 @@ class Tasks:
         self.keep_in(MemoryTaskStore() if settings.store is None else settings.store)
 
     def keep_in(self, store: TaskStore) -> None:
-        """Use `store` from now on; before any task is created."""
+        """Use `store` from now on; call this before any task is created."""
         self.store = store
         store.observe(self._changed)
 
@@ -126,10 +126,10 @@ class Tasks:
     # The decision to make a call a task
 
     def wants(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> bool:
-        """Return whether this call becomes a task.
+        """Return whether a tool call becomes a task.
 
-        Raises RpcError for a call that must be a task and cannot, or must not be one and asks for
-        it.
+        Raises RpcError if the tool requires a task and the client has not requested one or cannot
+        use tasks, and if the client requests a task that the tool forbids.
         """
         if incoming.era is Era.STATELESS:
             return self._wants_by_extension(tool, incoming)
@@ -144,9 +144,10 @@ class Tasks:
         return True
 
     def _wants_by_extension(self, tool: ServedTool, incoming: Incoming) -> bool:
-        """Return whether a stateless call becomes a task.
+        """Return whether a call of the stateless era becomes a task.
 
-        Tasks extension: the server decides, for clients that declare the extension.
+        Tasks extension: the server decides, for clients that declare the extension. Raises RpcError
+        if the tool requires a task and the client does not declare the extension.
         """
         if tool.task_support == "forbidden":
             return False
@@ -168,9 +169,9 @@ class Tasks:
     # Running
 
     async def start(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
-        """Run a call as a task, and return its handle.
+        """Run a tool call as a task, and return the task for the client.
 
-        Raises RpcError if there are too many.
+        Raises RpcError if there are too many tasks.
         """
         context = self._runner.context(incoming, params)
         record = await self._create(params, incoming)
@@ -185,10 +186,9 @@ class Tasks:
     async def start_when_requested(
         self, tool: ServedTool, params: CallToolParams, incoming: Incoming
     ) -> Any:
-        """Run a call that becomes a task when its handler asks for it.
+        """Run a tool call that becomes a task when its handler requests that.
 
-        Until then it is like any other: its result is the result, and its questions are asked in
-        rounds.
+        Until then it is a normal call: it may return its result, and ask its questions in rounds.
 
         Tasks extension, creation: questions before the creation of a task are asked in rounds.
         """
@@ -262,7 +262,7 @@ class Tasks:
         incoming: Incoming,
         call: Callable[[], Any],
     ) -> None:
-        """Run `call` as the task of `record`."""
+        """Run `call` as the task that `record` describes."""
         link = TaskLink(incoming.link, record.id, incoming.era)
         moved = Incoming(incoming.context, link, incoming.meta, incoming.era, incoming.version)
         once = Once() if context.asking is None else context.asking.once
@@ -325,9 +325,9 @@ class Tasks:
     # Tasks of a caller
 
     async def find(self, id: str, incoming: Incoming) -> TaskRecord:
-        """Return a task of the caller.
+        """Return the record of a task of the caller.
 
-        Raises RpcError for an unknown task, or another owner's.
+        Raises RpcError for an unknown task, and for a task of another owner.
         """
         record = await self.store.get(id)
         if record is None or not _may_see(record, incoming):
@@ -340,18 +340,18 @@ class Tasks:
         return record
 
     async def owned(self, incoming: Incoming) -> list[TaskRecord]:
-        """Return the tasks of the caller, oldest first."""
+        """Return the records of the caller's tasks, oldest first."""
         now = time.time()
         records = await self.store.of_owner(owner_of(incoming))
         return [record for record in records if record.expires > now]
 
     async def among(self, ids: Iterable[str], incoming: Incoming) -> list[TaskRecord]:
-        """Return the tasks with these ids that the caller may see."""
+        """Return the records of the tasks in `ids` that the caller may see."""
         records = [await self.store.get(id) for id in ids]
         return [it for it in records if it is not None and _may_see(it, incoming)]
 
     async def cancel(self, id: str) -> TaskRecord | None:
-        """Cancel a task; return None if it was over."""
+        """Cancel a task and return its new record; None if the task was already over."""
         return await self.store.change(
             id,
             lambda record: record.ended(
@@ -360,14 +360,14 @@ class Tasks:
         )
 
     def next_change(self, id: str) -> Awaitable[None]:
-        """Return an awaitable that is done at the task's next change or removal."""
+        """Return an awaitable that completes at the task's next change or removal."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, set()).add(waiting)
         waiting.add_done_callback(lambda done: self._stop_waiting(id, done))
         return waiting
 
     def listen(self, ids: Iterable[str], hear: RecordObserver) -> None:
-        """Call `hear` with the records of these tasks when they change."""
+        """Register `hear`, which is called with the records of these tasks when they change."""
         for id in ids:
             self._listeners.setdefault(id, set()).add(hear)
 
@@ -379,7 +379,7 @@ class Tasks:
                 self._listeners.pop(id, None)
 
     def wake(self, id: str) -> None:
-        """Wake the waiters of a task, so that they look at it again."""
+        """Wake all `next_change` awaitables of a task, so that its waiters look at it again."""
         for waiting in tuple(self._waiting.get(id, ())):
             if not waiting.done():
                 waiting.set_result(None)
@@ -391,7 +391,7 @@ class Tasks:
             self._waiting.pop(id, None)
 
     def _changed(self, record: TaskRecord) -> None:
-        """Handle a changed record, of this or another process."""
+        """Handle a changed record; this or another process may have changed it."""
         running = self._running.get(record.id)
         if running is not None:
             if record.status != "cancelled":
@@ -407,7 +407,7 @@ class Tasks:
     # The end
 
     async def forget(self, id: str) -> None:
-        """Stop and remove a task that has expired or become unreachable."""
+        """Stop and remove a task that has expired or that nobody can reach any more."""
         timer = self._timers.pop(id, None)
         if timer is not None:
             timer.cancel()
@@ -437,7 +437,7 @@ class Tasks:
 
 
 def missing_extension(incoming: Incoming) -> RpcError:
-    """Return the error for a client that does not declare the extension."""
+    """Return the error for a client that does not declare the tasks extension."""
     return failure(
         "capability_not_supported",
         "Missing required client capability",
@@ -447,15 +447,15 @@ def missing_extension(incoming: Incoming) -> RpcError:
 
 
 def check_extension(incoming: Incoming) -> None:
-    """Raise RpcError unless the client declares the extension."""
+    """Raise RpcError unless the client declares the tasks extension."""
     if not _has_extension(incoming):
         raise missing_extension(incoming)
 
 
 def _may_see(record: TaskRecord, incoming: Incoming) -> bool:
-    """Return whether a client may see a task.
+    """Return whether the caller owns a task, and the task has not expired.
 
-    Other owners' tasks look like unknown ones.
+    Other tasks are treated like unknown tasks.
     """
     return record.owner == owner_of(incoming) and record.expires > time.time()
 
@@ -467,8 +467,8 @@ def _has_extension(incoming: Incoming) -> bool:
 def _expire(tasks: ref[Tasks], id: str) -> None:
     """Remove an expired task.
 
-    The timer holds a weak reference: it may last for hours and must not keep a dropped server
-    alive.
+    The timer holds a weak reference to `Tasks`, because it may run for hours and must not keep a
+    server in memory that is no longer used.
     """
     found = tasks()
     if found is not None:

@@ -2,8 +2,9 @@
 
 The store here is in memory; several processes share another one (`accord.mcp.server.cluster`).
 
-The request of a task has been answered, so its handler reaches the client another way, by the link
-and the input channel here. Its questions are part of the task's record until they are answered.
+When a task is running, its request has already been answered. Therefore its handler reaches the
+client through the link and the input channel here. Its questions are part of the task's record
+until they are answered.
 """
 
 from __future__ import annotations
@@ -51,31 +52,31 @@ from accord.mcp.server.session import ClientLink, Incoming
 
 
 class TaskAnswer(Struct, frozen=True, omit_defaults=True):
-    """The answer to a question: a result, or an error in place of one."""
+    """The answer to a question of a task: a result, or an error in place of a result."""
 
     result: Raw | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
 
 
 class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task as an encodable value, readable by other processes."""
+    """The record of one task, encodable so that other processes can read it."""
 
     id: str
     owner: str
-    """The owner, who may see it."""
+    """The owner of the task; only this owner may see it."""
     created: float
-    """Seconds since 1970."""
+    """Time of creation, in seconds since 1970."""
     updated: float
     ttl_ms: int
     poll_ms: int
     status: TaskStatus = "working"
     message: str = ""
     questions: dict[str, Raw] = {}
-    """Open questions by key: requests without ids."""
+    """Open questions by key, each a request without an id."""
     answers: dict[str, TaskAnswer] = {}
-    """Answers by key, for the process that runs the task."""
+    """Clients' answers by key, for the process that runs the task."""
     result: Raw | UnsetType = UNSET
-    """The result that the request would have had."""
+    """The result that the original request would have had."""
     error: TaskError | None = None
 
     @property
@@ -87,7 +88,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return is_over(self.status)
 
     def asking(self, questions: dict[str, Raw], now: float) -> TaskRecord | None:
-        """Return the record with these questions open; None if it is over."""
+        """Return the record with these questions added; None if the task is over."""
         if self.is_over:
             return None
         return replace(
@@ -97,7 +98,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def answered(self, answers: dict[str, TaskAnswer], now: float) -> TaskRecord | None:
         """Return the record with answers to its open questions.
 
-        None if none of them is open.
+        None if none of these questions is open.
         """
         new = {key: answer for key, answer in answers.items() if key in self.questions}
         if self.is_over or not new:
@@ -107,7 +108,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def withdrawn(self, keys: set[str], now: float) -> TaskRecord | None:
         """Return the record without these questions.
 
-        None if it is over or has none of them.
+        None if the task is over, or none of these questions is open.
         """
         if self.is_over or not keys & self.questions.keys():
             return None
@@ -127,7 +128,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         result: Raw | UnsetType = UNSET,
         error: TaskError | None = None,
     ) -> TaskRecord | None:
-        """Return the record at its end; None if it has ended already.
+        """Return the record at the end of its task; None if the task has already ended.
 
         2025-11-25, tasks: a cancelled task stays cancelled, whatever the result of the work.
         """
@@ -146,46 +147,47 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def task_error(error: RpcError) -> TaskError:
-    """Return an error in the form that a task keeps."""
+    """Return an error in the form that is stored in a task record."""
     return TaskError(error.code, error.message, UNSET if error.data is None else error.data)
 
 
 RecordChange: TypeAlias = Callable[[TaskRecord], TaskRecord | None]
-"""Makes a new record of an old one; None keeps the old one. May be called more than once."""
+"""A function that returns a new record for an old one, or None to leave the old one unchanged. It
+may be called more than once."""
 RecordObserver: TypeAlias = Callable[[TaskRecord], None]
 
 
 class TaskStore(Protocol):
-    """A store of task records with change notifications to all processes."""
+    """A store of task records, which notifies all processes of changes."""
 
     async def add(self, record: TaskRecord, *, most: int, most_of_owner: int) -> bool:
-        """Store a new task, unless a limit is reached.
+        """Store a new task; return False if a limit is reached.
 
-        `most` limits all tasks, `most_of_owner` those of its owner. When this returns, every
-        process can read it.
+        `most` limits the number of all tasks, `most_of_owner` that of the owner's tasks. When this
+        returns, every process can read the record.
         """
 
     async def get(self, id: str) -> TaskRecord | None:
-        """Return the record of a task; None for an unknown or removed one."""
+        """Return the record of a task; None for an unknown or removed task."""
 
     async def change(self, id: str, change: RecordChange) -> TaskRecord | None:
-        """Replace a record by the result of `change`, atomically.
+        """Replace the record of a task by the result of `change`, atomically.
 
-        Returns the new record; None if there is no record, or `change` returned None.
+        Return the new record; None if there is no record, or `change` returned None.
         """
 
     async def remove(self, id: str) -> None:
-        """Remove a task."""
+        """Remove the record of a task; do nothing if there is none."""
 
     async def of_owner(self, owner: str) -> list[TaskRecord]:
-        """Return the tasks of an owner, oldest first."""
+        """Return the records of an owner's tasks, oldest first."""
 
     def observe(self, hear: RecordObserver) -> None:
-        """Call `hear` on the event loop with every changed record, of any process."""
+        """Register `hear`, called on the event loop with every record that any process changes."""
 
 
 class MemoryTaskStore:
-    """The tasks of one process."""
+    """A store of the tasks of one process, in memory."""
 
     def __init__(self) -> None:
         self._records: dict[str, TaskRecord] = {}
@@ -235,47 +237,47 @@ LEGACY_TASK_CAPABILITY: Final[dict[str, Any]] = {
     "cancel": {},
     "requests": {"tools": {"call": {}}},
 }
-"""The task capability of a server of 2025-11-25 with tools that may run as tasks."""
+"""The task capability, in 2025-11-25, of a server with tools that may run as tasks."""
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True):
     """Retention, limits and storage of tasks."""
 
     ttl_ms: int = 3_600_000
-    """Retention of a task from its creation, unless the client asks for another."""
+    """Retention of a task from its creation, unless the client requests another."""
     max_ttl_ms: int = 86_400_000
-    """Maximum retention that a client can ask for."""
+    """Maximum retention that a client can request."""
     poll_ms: int = 1_000
     """Recommended polling interval of clients."""
     max_tasks: int = 10_000
-    """Limit of tasks, running or done."""
+    """Limit of all tasks, running or done."""
     max_tasks_per_owner: int = 1_000
     """Limit of tasks per principal, or per session without a principal."""
     store: TaskStore | None = None
-    """The store; by default the memory of this process."""
+    """The store of task records; by default in the memory of this process."""
 
 
 MIN_TTL_MS = 1_000
-"""Minimum retention that a client can ask for: a result must remain long enough to be fetched."""
+"""Minimum retention that a client can request: a result must remain long enough to be fetched."""
 
 
 def task(record: TaskRecord) -> Task:
-    """Return a task of 2025-11-25."""
+    """Return a task record as a task of 2025-11-25."""
     return Task(**_members(record))
 
 
 def task_result(record: TaskRecord) -> GetTaskResult:
-    """Return the result of `tasks/get` in 2025-11-25."""
+    """Return a task record as the result of `tasks/get` in 2025-11-25."""
     return GetTaskResult(**_members(record))
 
 
 def created(record: TaskRecord) -> TaskCreated:
-    """Return the result of a call that became a task in 2026-07-28."""
+    """Return the result of a call that became a task, in 2026-07-28."""
     return TaskCreated(status=record.status, **_extension_members(record))
 
 
 def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> DetailedTask:
-    """Return a task with all details, in 2026-07-28."""
+    """Return a task record as a task of 2026-07-28, with questions, result or error."""
     members = _extension_members(record)
     if meta is not None:
         members["meta"] = meta
@@ -295,12 +297,12 @@ def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> Detailed
 
 
 def notification_params(record: TaskRecord, subscription: Any) -> DetailedTask:
-    """Return the params of a task notification to a subscription of 2026-07-28."""
+    """Return the params of the notification that a task changed, in 2026-07-28."""
     return detailed(record, {SUBSCRIPTION_ID: subscription})
 
 
 def related(params: Any, id: str) -> dict[str, Any]:
-    """Return params with their task (2025-11-25, tasks, related messages)."""
+    """Return params with the id of their task (2025-11-25, tasks, related messages)."""
     members: dict[str, Any] = {} if params is None else to_builtins(params)
     meta = {**members.get("_meta", {}), RELATED_TASK: {"taskId": id}}
     return {**members, "_meta": meta}
@@ -330,7 +332,7 @@ def _extension_members(record: TaskRecord) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    """Return a time in ISO 8601, in UTC."""
+    """Return a time, in seconds since 1970, as ISO 8601 in UTC."""
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
@@ -339,7 +341,7 @@ T = TypeVar("T")
 
 
 class TaskLink:
-    """The link of a task to its client; implements `ClientLink`."""
+    """The link from a task to its client; implements `ClientLink`."""
 
     __slots__ = ("_era", "_id", "_link", "principal", "session")
 
@@ -368,11 +370,11 @@ class TaskLink:
         self._link.cancel(id)
 
     def close_stream(self) -> None:
-        """Do nothing: the request has been answered."""
+        """Do nothing: the request has already been answered."""
 
 
 class TaskInputChannel:
-    """The input channel of one task; implements `InputChannel`."""
+    """The channel through which a task asks its client; implements `InputChannel`."""
 
     def __init__(
         self, id: str, incoming: Incoming, store: TaskStore, profile: Profile, once: Once
@@ -421,7 +423,7 @@ class TaskInputChannel:
         return read_answer(question, key, bytes(answer.result), self._incoming.era, self._profile)
 
     def hear(self, record: TaskRecord) -> None:
-        """Take the answers in a changed record."""
+        """Pass the answers in a changed record to the questions that wait for them."""
         for key, answer in record.answers.items():
             waiting = self._waiting.get(key)
             if waiting is not None and not waiting.done():

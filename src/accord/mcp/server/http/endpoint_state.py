@@ -308,7 +308,7 @@ class EndpointState:
         return request_error(fault, era=found, profile=self.server.codes, of=of)
 
     def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
-        """Return the error for a batch item with an invalid id; None for a valid id."""
+        """Return the error for a batch item with an invalid or used id; None if it is valid."""
         fault = id_fault(id, in_use)
         if fault is None:
             return None

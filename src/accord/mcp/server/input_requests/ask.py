@@ -1,9 +1,9 @@
 """Input requests of handlers: the channels of their questions and of the client's answers.
 
-In the handshake era a question is a request to the client. In the stateless one it is part
-of a result: the handler ends there, and is run again when the client repeats its request with
-the answers. Answers that were given before are found in the state that comes along, so that
-the handler gets as far as the first question without one.
+In the handshake era a question is a request to the client. In the stateless era it is part of
+a result: the handler ends at the question, and is run again when the client repeats its request
+with the answers. Answers of earlier rounds are in the state that the client returns, so the
+handler runs up to the first question without an answer.
 
     run 1: elicit "name" ─▶ no answer yet ─▶ result: input_required, state
     run 2: elicit "name" ─▶ from inputResponses ─▶ elicit "sure?" ─▶ input_required, state
@@ -43,7 +43,7 @@ from accord.mcp.server.session import Incoming
 log = logging.getLogger("accord.mcp")
 
 MAX_QUESTIONS: Final = 1_000
-"""The limit of questions in one request."""
+"""The maximum number of questions in one request."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -51,62 +51,62 @@ _decode_request = msgspec.json.Decoder(InputRequest).decode
 
 
 class Question(Protocol[T_co]):
-    """A question to a client."""
+    """A question of a handler to a client, such as a form for the user."""
 
     label: ClassVar[str]
-    """The prefix of its key."""
+    """The prefix of the question's key."""
     method: ClassVar[Method]
 
     def needs(self) -> dict[str, Any]:
         """Return the capabilities that a client must have declared."""
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        """Return whether a client with these capabilities can be asked."""
+        """Return whether a client with these capabilities can answer in this version."""
 
     def params(self, version: str) -> Any:
-        """Return the params of the request in `version`; UNSET for none."""
+        """Return the params of the request in `version`; UNSET for a request without params."""
 
     def read(self, raw: bytes) -> T_co:
-        """Return the answer.
+        """Return the decoded answer.
 
-        Raises `AnswerRefusedError`.
+        Raises `AnswerRefusedError` if the answer does not fit the question.
         """
 
 
 Named: TypeAlias = tuple[str, Question[Any]]
-"""A question with the name that its handler gives it; empty for none."""
+"""A question with the name that the handler gave it; the name may be empty."""
 
 
 class InputRequired(BaseException):
     """A signal that ends a handler until its question is answered.
 
-    It is not an `Exception`, so handlers do not catch it by accident. A handler that catches it
-    anyway changes nothing: the question has been recorded.
+    It is not an `Exception`, so handlers do not catch it by accident. If a handler catches it
+    anyway, the question is still sent, because it has been recorded.
     """
 
 
 class InputChannel(Protocol):
-    """The input channel of one request."""
+    """The channel through which the handler of one request asks its client."""
 
     once: Once
     waiting: int
     """The number of questions that wait for an answer."""
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
-        """Return the answers to questions that are asked together.
+        """Ask several questions together and return their answers.
 
-        Raises RpcError.
+        Raises RpcError if the client cannot answer a question, or gives an invalid answer.
         """
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
         """Return the exception for a request that needs the user to visit pages first."""
 
     async def required(self) -> InputRequiredResult | None:
-        """Return the result that carries open questions; None if there are none."""
+        """Return the result that carries the unanswered questions; None without any."""
 
 
 class Asker:
-    """Shared state of the input requests of one server."""
+    """The state that the input channels of one server share."""
 
     def __init__(
         self,
@@ -124,14 +124,14 @@ class Asker:
         self._seal = StateSeal(state_keys, seconds=state_seconds)
 
     def share_key(self, key: bytes) -> None:
-        """Seal by the key that all processes share, unless keys were given."""
+        """Seal states with a key that all processes share, unless keys are configured."""
         if not self._has_keys:
             self._seal = StateSeal([key], seconds=self._state_seconds)
 
     def begin(self, incoming: Incoming, params: AnswerableParams) -> InputChannel:
         """Return the input channel of one request.
 
-        Raises RpcError for state of another request.
+        Raises RpcError if the request carries the state of another request.
         """
         if incoming.era is Era.STATELESS:
             return RoundTripChannel(incoming, params, self._seal)
@@ -144,9 +144,9 @@ class Asker:
 
 
 class QuestionKeys:
-    """Generator of the keys of a request's questions.
+    """A generator of keys for the questions of one request.
 
-    Keys do not depend on the order in which concurrent parts of a handler happen to ask.
+    Keys do not depend on the order in which concurrent parts of a handler ask different questions.
     """
 
     __slots__ = ("_taken",)
@@ -164,7 +164,7 @@ class QuestionKeys:
 
 
 class RequestChannel:
-    """The input channel of the handshake era: requests to the client.
+    """The input channel of the handshake era, which sends requests to the client.
 
     Implements `InputChannel`.
     """
@@ -224,9 +224,10 @@ class RequestChannel:
 
 
 class RoundTripChannel:
-    """The input channel of the stateless era: results and repeated requests.
+    """The input channel of the stateless era, which ends and repeats the request.
 
-    Implements `InputChannel`.
+    Questions are part of the result, and answers part of the repeated request. Implements
+    `InputChannel`.
     """
 
     def __init__(self, incoming: Incoming, params: AnswerableParams, seal: StateSeal) -> None:
@@ -257,7 +258,7 @@ class RoundTripChannel:
         raise InputRequired
 
     def _place(self, name: str, question: Question[Any]) -> tuple[str, Question[Any]]:
-        """Record the question as open, and return it with its key."""
+        """Record a question as open, and return its key and the question."""
         request = request_of(question, self._incoming.version)
         digest = sha256(request).hexdigest()
         key = self._keys.key(name, question.label, digest)
@@ -266,9 +267,9 @@ class RoundTripChannel:
         return key, question
 
     def _answer(self, key: str, question: Question[Any]) -> Any:
-        """Return the answer; UNSET if there is none.
+        """Return the answer to a question; UNSET if it has not been answered yet.
 
-        An answer to a differently worded question under the same key does not count.
+        An answer to a differently worded question under the same key is ignored.
         """
         if self._asked.get(key, self._digests[key]) != self._digests[key]:
             log.warning("%s asks something else than before as '%s'", self._incoming.method, key)
@@ -312,9 +313,9 @@ class RoundTripChannel:
         )
 
     def _warn_of_others(self) -> None:
-        """Log answers to questions that were not asked again.
+        """Log a warning about answers to questions that were not asked again.
 
-        Such a handler makes no progress: it must ask the same questions in each run.
+        The handler makes no progress then: it must ask the same questions in each run.
         """
         lost = [key for key in self._given if key in self._asked and key not in self._digests]
         if lost:
@@ -326,9 +327,9 @@ class RoundTripChannel:
 
 
 def problem_with_answer(request: bytes, answer: bytes) -> str:
-    """Return the problem with an answer, judged by its request; empty if none.
+    """Return the problem with an answer to a request; empty if the answer is valid.
 
-    For processes that take an answer and did not ask the question.
+    For processes that receive an answer to a question of another process.
     """
     decoded = _decode_request(request)
     try:
@@ -349,7 +350,7 @@ def problem_with_answer(request: bytes, answer: bytes) -> str:
 async def leave(unanswered: InputRequired) -> Any:
     """Raise `unanswered` when awaited.
 
-    Stands in for the coroutine of a function that was interrupted by a question.
+    Used in place of the coroutine of a function that was interrupted by a question.
     """
     raise unanswered
 
@@ -377,9 +378,9 @@ def check_capabilities(
 def read_answer(
     question: Question[Any], key: str, raw: bytes, era: Era, profile: Profile = "standard"
 ) -> Any:
-    """Return the answer to a question.
+    """Return the decoded answer to a question.
 
-    Raises RpcError for an invalid one.
+    Raises RpcError if the answer does not fit the question.
     """
     try:
         return question.read(raw)
@@ -406,7 +407,7 @@ def request_of(question: Question[Any], version: str) -> bytes:
 
 
 def params_of(question: Question[Any], version: str) -> Any:
-    """Return the params of a question in `version`; UNSET for none."""
+    """Return the params of a question in `version`; UNSET for a question without params."""
     params = question.params(version)
     return params if params is UNSET else in_version(version, params)
 

@@ -1,7 +1,7 @@
 """The features of clients: elicitation, sampling and roots, as questions of a handler.
 
-Elicitation asks the user, by a form or by a page that the user opens; sampling asks the client's
-model; roots are the folders that the client works in.
+Elicitation asks the user, with a form or with a page that the user opens. Sampling asks the
+client's model. Roots are the folders that the server may work in.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from accord.mcp.server.session import ClientLink, Session
 T = TypeVar("T")
 
 MAX_OPEN: Final = 10_000
-"""The limit of remembered elicitations; beyond it the oldest are forgotten."""
+"""The maximum number of remembered elicitations; beyond it the oldest are forgotten."""
 
 _decode_elicited = msgspec.json.Decoder(ElicitResult).decode
 
 
 class Accepted(Struct, Generic[T], frozen=True):
-    """The user's answer."""
+    """The answer of a user who has accepted, with the content of the form."""
 
     content: T
     action: Literal["accept"] = "accept"
 
 
 class Declined(Struct, frozen=True):
-    """The user's refusal."""
+    """The answer of a user who has declined."""
 
     action: Literal["decline"] = "decline"
 
 
 class Cancelled(Struct, frozen=True):
-    """No decision: the user closed the form."""
+    """The answer of a user who has closed the form without a decision."""
 
     action: Literal["cancel"] = "cancel"
 
@@ -65,7 +65,7 @@ Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class Elicit(Generic[T]):
-    """A form for the user: a type, a schema, or nothing but yes or no."""
+    """A form for the user to fill in: a type, a schema, or None to just agree."""
 
     label: ClassVar = "elicitation"
     method: ClassVar[Method] = "elicitation/create"
@@ -108,8 +108,8 @@ class Elicit(Generic[T]):
 class ElicitUrl:
     """A page for the user to open, for data that the client must not see.
 
-    Acceptance means that the user has agreed to open it, not that they have finished. With an `id`,
-    `server.elicitation_completed(id)` notifies the client when they have.
+    `Accepted` means that the user has agreed to open the page, not that they have finished. When
+    they have, `server.elicitation_completed(id)` notifies the client.
     """
 
     label: ClassVar = "elicitation"
@@ -152,16 +152,16 @@ def read_elicited(raw: bytes | Raw) -> ElicitResult:
 
 
 class Elicitations:
-    """Open URL elicitations of the handshake era, by id.
+    """The open URL elicitations of the handshake era, by id.
 
-    They end with their sessions.
+    The elicitations of a session are forgotten when the session ends.
     """
 
     def __init__(self) -> None:
         self._links: dict[str, ClientLink] = {}
         self._sessions: set[Session] = set()
         self.on_unknown: Callable[[str], None] | None = None
-        """A callback with the id of an elicitation that another process may know."""
+        """A callback for the id of an elicitation that only another process may know."""
 
     def __len__(self) -> int:
         return len(self._links)
@@ -176,15 +176,16 @@ class Elicitations:
             del self._links[next(iter(self._links))]
 
     def complete(self, id: str) -> None:
-        """Notify the client that asked that its user has finished.
+        """Notify the client of an elicitation that its user has finished.
 
-        Unknown ids are ignored: the client may be gone, or of an era without this notification.
+        Unknown ids are ignored: the client may be gone, or may use the stateless era, which does
+        not have this notification.
         """
         if not self.complete_here(id) and self.on_unknown is not None:
             self.on_unknown(id)
 
     def complete_here(self, id: str) -> bool:
-        """Notify the client if this process knows the id; return whether it does."""
+        """Notify the client if this process knows the elicitation; return whether it does."""
         link = self._links.pop(id, None)
         if link is not None:
             link.announce("notifications/elicitation/complete", {"elicitationId": id})
@@ -261,7 +262,7 @@ class Sample:
 
 
 class Roots:
-    """The question for the locations that the server may work in."""
+    """The question to the client for the locations that the server may work in."""
 
     label: ClassVar = "roots"
     method: ClassVar[Method] = "roots/list"
@@ -299,7 +300,7 @@ def _message(message: str | SamplingMessage) -> SamplingMessage:
 def _preferences(
     preferences: ModelPreferences | str | Sequence[str] | None,
 ) -> ModelPreferences | None:
-    """Return preferences, with names as hints, the best first."""
+    """Return model preferences; names of models become hints, the best first."""
     if preferences is None or isinstance(preferences, ModelPreferences):
         return preferences
     names = [preferences] if isinstance(preferences, str) else preferences

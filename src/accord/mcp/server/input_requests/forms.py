@@ -1,11 +1,11 @@
 """Forms of elicitations: a schema that clients can show, and the check of its answers.
 
-2025-11-25, elicitation: a form is a flat object of simple fields. A form is made from a type,
-which then also decodes the answer, or from a hand-written schema. Each version gets only the
-members that it defines.
+2025-11-25, elicitation: a form is a flat object of simple fields. A form is made from a type, which
+is also used to decode the answer, or from a hand-written schema. Clients of each protocol version
+get only the schema members that the version defines.
 
-Answers are checked against the schema alone, so any process can do it: the schema is part of the
-request.
+Answers are checked against the schema alone, so any process can check them: the schema is part of
+the request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from accord.schema.schema import DEFINITIONS
 from accord.schema.types import accepts
 
 VALUE: Final = "value"
-"""The only field of a form that asks for one simple value."""
+"""The name of the only field in a form for one simple value."""
 
 _KEPT: Final = {
     "string": ("title", "description", "minLength", "maxLength", "format", "default"),
@@ -39,11 +39,11 @@ _KEPT: Final = {
 _FORMATS: Final = frozenset(("email", "uri", "date", "date-time"))
 
 MAX_MATCHED: Final = 10_000
-"""The limit of a text that is matched against a pattern; longer texts do not match."""
+"""The maximum length of a text that is matched against a pattern; longer texts are refused."""
 
 
 class Form:
-    """A form: its schema, and the decoding of its answer.
+    """The form of an elicitation: its schema, and the decoding of its answers.
 
     Raises `RegistrationError` for a type or schema that is not a flat object of simple fields.
     """
@@ -61,7 +61,7 @@ class Form:
         self.is_empty = not self.schema["properties"]
 
     def schema_in(self, version: str) -> dict[str, Any]:
-        """Return the schema for a client of `version`."""
+        """Return the form's schema for clients of a protocol version."""
         if version >= V2025_11_25:
             return self.schema
         fields = {name: _older(field) for name, field in self.schema["properties"].items()}
@@ -69,15 +69,15 @@ class Form:
 
     @property
     def since(self) -> str:
-        """The first version with clients that can show the form; empty for any."""
+        """The first version in which clients can show the form; empty for any version."""
         kinds = (field["type"] for field in self.schema["properties"].values())
         return V2025_11_25 if "array" in kinds else ""
 
     def read(self, content: dict[str, Any]) -> Any:
         """Return the answer as an instance of the form's type.
 
-        The content has been checked against the schema. Raises `ValueRefusedError` for values that
-        the type refuses beyond that.
+        The content must have been checked against the schema. Raises `ValueRefusedError` for values
+        that fit the schema and not the type.
         """
         if self._type is None:
             return None if self.is_empty else content
@@ -92,7 +92,7 @@ def _form(asked: Any) -> Form:
 
 
 def form_of(asked: Any) -> Form:
-    """Return the form of a type or a schema; those of types are cached."""
+    """Return the form for a type or a schema; forms for types are cached."""
     return Form(asked) if isinstance(asked, Mapping) else _form(asked)
 
 
@@ -166,7 +166,7 @@ def _kept(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_format(value: dict[str, Any]) -> dict[str, Any]:
-    """Replace the pattern that our schemas have for dates by the format."""
+    """Return a field's schema with a format for dates in place of our pattern."""
     found = _patterns().get(value.get("pattern", ""), value.get("format"))
     return {**value, "format": found if found in _FORMATS else None}
 
@@ -178,7 +178,7 @@ def _patterns() -> dict[str, str]:
 
 
 def _resolved(value: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without references at its top and without optional null."""
+    """Return a schema without a reference or an optional null at its top level."""
     found: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
     for _ in range(16):
         target: Any = None
@@ -207,7 +207,7 @@ def _choices(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _titles(asked: Any) -> dict[tuple[str, ...], list[str]]:
-    """Return titles for enum members with values that differ from their names."""
+    """Return titles for the members of enums that have values other than their names."""
     found: dict[tuple[str, ...], list[str]] = {}
     try:
         hints = list(get_type_hints(asked).values()) if isinstance(asked, type) else []
@@ -254,9 +254,9 @@ def _check_written(name: str, field: Any) -> None:
 
 
 def _older(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a field as 2025-06-18 has it.
+    """Convert the schema of a field to 2025-06-18.
 
-    There titles of choices are `enumNames`, and only booleans have defaults.
+    In that version, titles of choices are in `enumNames`, and only booleans have defaults.
     """
     older = {name: value for name, value in field.items() if name != "oneOf"}
     if field["type"] != "boolean":
@@ -272,7 +272,7 @@ def _older(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def problem_with(content: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return the problem with `content`; empty if it is valid.
+    """Return the problem with the content of an answer; empty if it is valid.
 
     Unknown fields are allowed.
     """

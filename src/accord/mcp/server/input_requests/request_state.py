@@ -1,11 +1,10 @@
-"""The state of a request between its rounds, sealed for its way through the client.
+"""The sealed state of a request between its rounds, which the client stores and returns.
 
 2026-07-28, multi round-trip requests: a handler is run again for each round. The questions, answers
 and one-time results of earlier rounds come back in `requestState`.
 
-One-time results are kept as JSON, because they travel to the client and back. So that a handler
-sees the same on its first run as on later ones, it always gets a result that has been through
-JSON, decoded into the function's return type.
+One-time results are stored as JSON. To make the first run of a handler behave like later runs, the
+handler always gets a result that was encoded as JSON and decoded into the function's return type.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ from accord.mcp.server.session import Incoming
 log = logging.getLogger("accord.mcp")
 
 MAX_STATE: Final = 512 * 1024
-"""The limit of a sealed state, in characters: answers may hold images, and the repeated request
-must not exceed the limits of a message."""
+"""The maximum length of a sealed state, in characters. Answers may hold images, and the repeated
+request must not exceed the size limit of messages."""
 
 
 class RequestState(Struct, omit_defaults=True):
     """Questions, answers and one-time results of earlier rounds of a request."""
 
     asked: dict[str, str] = {}
-    """The digests of the questions, by key."""
+    """The digests of the questions, by the keys of the questions."""
     answers: dict[str, Raw] = {}
     once: dict[str, Raw] = {}
 
@@ -58,10 +57,10 @@ _decode: Final = msgspec.json.Decoder(RequestState).decode
 
 
 class StateSeal:
-    """The seal of one server's request states.
+    """The sealer of one server's request states.
 
-    Without keys it uses a random one, and nothing else can open them: neither another worker nor
-    this one after a restart.
+    Without keys a random key is used; then neither other workers nor this worker after a restart
+    can open the states.
     """
 
     def __init__(self, keys: Sequence[bytes], *, seconds: float) -> None:
@@ -69,9 +68,9 @@ class StateSeal:
         self._seconds = seconds
 
     def seal(self, state: RequestState, params: AnswerableParams, incoming: Incoming) -> str:
-        """Return the sealed state.
+        """Return the sealed state of a request.
 
-        Raises RpcError for one that is too large.
+        Raises RpcError if the state is too large.
         """
         try:
             return self._sealer.seal(
@@ -87,9 +86,9 @@ class StateSeal:
             raise own_error("internal_error", "The answers so far are too large") from None
 
     def open(self, params: AnswerableParams, incoming: Incoming) -> RequestState:
-        """Return the state that a request carries.
+        """Return the state that a request carries; an empty state for a new request.
 
-        Raises RpcError for the state of another request.
+        Raises RpcError for the state of another request, and for an expired state.
         """
         if params.request_state is UNSET:
             return RequestState()
@@ -119,7 +118,7 @@ def _principal(incoming: Incoming) -> str | None:
 
 
 def _digest(params: AnswerableParams) -> bytes:
-    """Return the digest of a request's subject, the same for each repetition."""
+    """Return a digest of the request's target and arguments, equal in all rounds."""
     match params:
         case CallToolParams(name=name, arguments=arguments):
             return request_digest(name, b"{}" if arguments is UNSET else bytes(arguments))
@@ -131,7 +130,7 @@ def _digest(params: AnswerableParams) -> bytes:
 
 
 class Once:
-    """One-time results of a request, by key."""
+    """The results of functions that run once per request, by key."""
 
     __slots__ = ("_running", "results")
 
@@ -140,9 +139,9 @@ class Once:
         self._running: dict[str, asyncio.Task[bytes]] = {}
 
     async def do(self, key: str, function: Callable[[], Any]) -> Any:
-        """Return the result of `function`, called once per key.
+        """Return the result of `function`, which is called once per key.
 
-        A failure is not kept: the function is called again the next time.
+        If the function fails, nothing is stored, and the next `do` calls it again.
         """
         found = self.results.get(key)
         if found is None:
@@ -150,9 +149,9 @@ class Once:
         return _decoded(found, function)
 
     async def _share(self, key: str, function: Callable[[], Any]) -> bytes:
-        """Return the result of one run, shared by all concurrent callers.
+        """Run `function` once and return its encoded result to all concurrent callers.
 
-        The run is a task of its own, so the end of the handler does not stop it halfway.
+        It runs in a task of its own, so that it is not interrupted when the handler ends.
         """
         task = self._running.get(key)
         if task is None:
@@ -169,12 +168,12 @@ class Once:
             self._running.pop(key, None)
 
     async def finish(self) -> None:
-        """Wait until all running functions are done and their results are kept."""
+        """Wait until all running functions are done and their results are stored."""
         while self._running:
             await _settled(*self._running.values())
 
     def cancel(self) -> None:
-        """Cancel the running functions: their results are not needed any more."""
+        """Cancel the running functions, because their results are not needed any more."""
         for task in self._running.values():
             task.cancel()
 

@@ -1,7 +1,7 @@
 """The methods of the protocol, by feature.
 
-Each function here returns its rows of the table. `Server` gives the table to its `Core`; no module
-below this package imports it.
+Each function of `_FEATURES` returns its methods as rows of the table. `Server` passes the table to
+its `Core`; no module below this package imports it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ _FEATURES = (
 
 
 def method_table(core: Core) -> MethodTable:
-    """Return the methods of all features."""
+    """Return the methods of all features, as the table of a core."""
     methods = {name: row for rows in _FEATURES for name, row in rows(core).items()}
     return MethodTable(methods, lifecycle_notifications(core))

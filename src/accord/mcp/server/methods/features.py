@@ -121,7 +121,7 @@ class _Tools:
     # that is cancelled before its first step leaves nothing to release.
 
     async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
-        """Serve a call of a tool without a context, which cannot ask the client."""
+        """Serve a tool call without a context, in which the tool cannot ask the client."""
         session = incoming.link.session
         self._enter(tool, session, incoming)
         seconds = self._seconds if tool.timeout is UNSET else None
@@ -143,7 +143,7 @@ class _Tools:
         return self._runner.replies.finish(result, incoming)
 
     async def _finish(self, work: Awaitable[CallToolResult], incoming: Incoming) -> Any:
-        """Await the result of a function that was declared quick and is not."""
+        """Await the result of a function that was declared quick but returned an awaitable."""
         return self._runner.replies.finish(await work, incoming)
 
     async def _run_with_context(
@@ -172,9 +172,9 @@ class _Tools:
         )
 
     def _enter(self, tool: ServedTool, session: Session | None, incoming: Incoming) -> None:
-        """Count a call that starts now.
+        """Count the start of a call.
 
-        Raises RpcError if too many are running.
+        Raises RpcError if the limit of calls for the tool or for the session is reached.
         """
         most = self._most if tool.concurrency is UNSET else tool.concurrency
         if (most is not None and tool.running >= most) or (
@@ -383,7 +383,8 @@ class _Prompts:
     async def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
         """Return the requested prompt.
 
-        Raises RpcError.
+        Raises RpcError if the prompt does not exist or is not permitted, or if a required argument
+        is missing.
         """
         prompt = await self._server.find_prompt(params.name)
         if prompt is None or not self._access.is_enabled(prompt, incoming):
@@ -409,7 +410,7 @@ class _Prompts:
 
 
 MAX_VALUES: Final = 100
-"""2025-11-25, completion: the limit of values in one answer."""
+"""The maximum number of suggestions in one answer (2025-11-25, completion)."""
 
 
 def completion_methods(core: Core) -> dict[str, MethodRow]:
@@ -443,10 +444,10 @@ class _Completion:
     async def _find(
         self, params: CompleteParams, incoming: Incoming
     ) -> ServedPrompt | ServedResource:
-        """Return the prompt or resource with the argument.
+        """Return the prompt or resource with the argument to complete.
 
-        Raises RpcError (2025-11-25, completion: -32602 for a prompt or a resource that does not
-        exist).
+        Raises RpcError if the prompt or resource does not exist (2025-11-25, completion: -32602) or
+        is not permitted.
         """
         component: ServedPrompt | ServedResource | None
         if isinstance(params.ref, PromptReference):

@@ -1,6 +1,6 @@
 """Handshake, discovery, log level, cancellation, and `subscriptions/listen`, in both eras.
 
-`subscriptions/listen` (2026-07-28) is an open request for notifications.
+A request of `subscriptions/listen` (2026-07-28) stays open, and brings notifications.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Lifecycle:
         )
 
     def _with_instructions(self, incoming: Incoming, make: Any) -> Any:
-        """Return the result, or a coroutine of it for async instructions."""
+        """Return the result of `make` for the instructions; a coroutine if they are async."""
         value: Any = self._server.instructions
         if callable(value):
             value = value(self._runner.context(incoming)) if _takes_context(value) else value()
@@ -173,7 +173,7 @@ def _cancelled(params: Any, context: RpcContext | None) -> None:
 
 
 MAX_TASKS: Final = 1_000
-"""The limit of tasks in one subscription."""
+"""The maximum number of tasks in one subscription."""
 
 
 def subscription_methods(core: Core) -> dict[str, MethodRow]:
@@ -215,9 +215,9 @@ class _Subscriptions:
     async def _with_tasks(
         self, requested: SubscriptionFilter, incoming: Incoming
     ) -> SubscriptionFilter:
-        """Return the filter with only the tasks that the client may see.
+        """Return the filter, limited to tasks that the client may see.
 
-        Raises RpcError for a client that names tasks and does not declare their extension.
+        Raises RpcError if the client requests tasks without declaring the extension for tasks.
         """
         if not requested.task_ids:
             return requested
@@ -228,7 +228,7 @@ class _Subscriptions:
 
 
 class SubscriptionListener:
-    """The listener of one `subscriptions/listen`."""
+    """The listener of one `subscriptions/listen` request."""
 
     __slots__ = ("_id", "_link", "_lists", "_uris")
 

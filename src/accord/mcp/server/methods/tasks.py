@@ -1,8 +1,8 @@
-"""`tasks/…` of both eras.
+"""The methods `tasks/…` of both eras.
 
-In 2025-11-25 `get`, `result`, `list` and `cancel`; in 2026-07-28, where tasks are an extension,
-`get`, `update` and `cancel`. A `tasks/result` waits for the end of its task, and meanwhile forwards
-the task's questions to its client.
+In 2025-11-25 these are `get`, `result`, `list` and `cancel`; in 2026-07-28, where tasks are an
+extension, `get`, `update` and `cancel`. A `tasks/result` request waits for the end of its task, and
+meanwhile forwards the task's questions to its client.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _decode_request = msgspec.json.Decoder(InputRequest).decode
 
 
 class ResultStream:
-    """The client of one `tasks/result`, asked on behalf of a task.
+    """A `tasks/result` request, through which the task's questions reach a client.
 
-    2025-11-25, tasks, results: a client may leave such a stream at any time, which is invisible
-    over HTTP. So if there are several for one task, the newest asks.
+    2025-11-25, tasks, results: a client may leave such a stream at any time, which the server
+    cannot see over HTTP. So if several requests wait for one task, only the newest asks the
+    questions.
     """
 
     def __init__(
@@ -51,13 +52,13 @@ class ResultStream:
         self._asker = asker
         self._incoming = incoming
         self._newest = newest
-        """The newest stream of each task, which asks its questions."""
+        """The newest stream of each task, by task id; it asks the task's questions."""
         self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def end_of(self, id: str) -> TaskRecord:
-        """Return the task at its end.
+        """Wait for the end of a task and return its record.
 
-        Raises RpcError if it is removed before.
+        Raises RpcError if the task is removed before its end.
         """
         former = self._newest.get(id)
         self._newest[id] = self
@@ -76,7 +77,7 @@ class ResultStream:
             await self._leave(id)
 
     def stop_asking(self) -> None:
-        """Withdraw the current questions: another stream asks them."""
+        """Withdraw the current questions, because another stream asks them."""
         for work in self._asked.values():
             work.cancel()
         self._asked.clear()
@@ -114,7 +115,7 @@ class ResultStream:
         return TaskAnswer(result=Raw(bytes(raw)))
 
     async def _leave(self, id: str) -> None:
-        """Stop asking, and let another waiting stream ask."""
+        """Stop asking, and let another stream that waits for the task ask its questions."""
         work = tuple(self._asked.values())
         self.stop_asking()
         await asyncio.gather(*work, return_exceptions=True)
@@ -172,9 +173,9 @@ class _Tasks:
         return self._outcome(await stream.end_of(params.task_id), incoming)
 
     def _outcome(self, record: TaskRecord, incoming: Incoming) -> Any:
-        """Return the original request's result, or raise its error.
+        """Return the result of the request that became a task, or raise its error.
 
-        2025-11-25, tasks: exactly what the request would have been answered with.
+        2025-11-25, tasks: the answer is exactly the one that the original request would have got.
         """
         if record.result is not UNSET:
             return record.result
@@ -230,9 +231,10 @@ class _Tasks:
         return self._runner.replies.finish(Result(), incoming)
 
     def _check(self, incoming: Incoming) -> None:
-        """Raise RpcError where there are no tasks.
+        """Raise RpcError if the client cannot use tasks.
 
-        That is in older versions, and for clients that do not declare the extension.
+        That is the case in older versions, and for stateless clients that do not declare the
+        extension.
         """
         if incoming.era is Era.STATELESS:
             check_extension(incoming)

@@ -53,7 +53,7 @@ from accord.mcp.server.sources.from_router import plain_name
 from accord.schema.bundle import Bundle
 
 MAX_SHOWN: Final = 2_000
-"""The limit of an error's body that the model gets to read, in characters."""
+"""The maximum length of an error's body that the model gets to read, in characters."""
 
 _decode_arguments = msgspec.json.Decoder(dict[str, Raw]).decode
 _HINTS: Final = {
@@ -62,13 +62,13 @@ _HINTS: Final = {
     "PUT": ToolAnnotations(read_only_hint=False, idempotent_hint=True),
     "DELETE": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True),
 }
-"""RFC 9110, section 9.2: the properties of HTTP methods."""
+"""Hints for tools by HTTP method, from the properties of methods (RFC 9110, section 9.2)."""
 
 
 class RouteTool(ServedTool):
     """A route as a tool.
 
-    Raises RegistrationError for a route that cannot be called as described.
+    Raises RegistrationError for a route that cannot be called by its description.
     """
 
     __slots__ = ("_in_process", "_output", "_route")
@@ -129,7 +129,7 @@ class RouteTool(ServedTool):
 class RouteResource(ServedResource):
     """A GET route as a resource, or as a template if it has parameters.
 
-    Raises RegistrationError for a route that needs more than its URL.
+    Raises RegistrationError for a route with required parameters outside of the URL.
     """
 
     __slots__ = ("_in_process", "_route")
@@ -171,9 +171,9 @@ class RouteResource(ServedResource):
 async def call_route(
     in_process: InProcess, route: Route, arguments: Mapping[str, Any], context: Context
 ) -> Any:
-    """Call a route and return its answer.
+    """Call a route and return the value in its answer.
 
-    The application finds the principal as `request.state.principal`.
+    The application can read the principal from `request.state.principal`.
     """
     state = {"principal": context.principal}
     return await in_process.call(
@@ -214,7 +214,7 @@ def _description(route: Route) -> str:
 
 
 def _template(route: Route, scheme: str) -> tuple[str, list[str]]:
-    """Return the URI of a route, with its variables."""
+    """Return the URI or URI template of a route, and the names of its variables."""
     path, query = route.path, []
     for parameter in route.parameters:
         if parameter.location == "path":
@@ -244,7 +244,7 @@ def _block(value: dict[str, str]) -> Content:
 
 
 def _error_text(error: RpcError) -> str:
-    """Return an application's error as text for a model: message and details."""
+    """Return the message and the details of an application's error, for a model."""
     body = error.data.get("body") if isinstance(error.data, dict) else None
     details = list(body.values()) if isinstance(body, dict) else [body]
     if all(each is None or (isinstance(each, str) and each in error.message) for each in details):
@@ -254,7 +254,7 @@ def _error_text(error: RpcError) -> str:
 
 
 class Application:
-    """The selected routes of an application.
+    """The routes of an application that are selected as tools and resources.
 
     Raises `RegistrationError` for duplicate names, and for a pattern that selects nothing.
     """
@@ -284,7 +284,7 @@ class Application:
         self.version = about.get("version") or "0"
 
     def fill(self, server: ServerState) -> None:
-        """Add a tool, or a resource, for each route."""
+        """Add a tool or a resource to `server` for each selected route."""
         for name, route in self._routes.items():
             if any(route is each for each in self._resources):
                 resource = RouteResource(

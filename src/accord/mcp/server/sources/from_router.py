@@ -1,7 +1,7 @@
 """The methods of a JSON-RPC router as tools.
 
-A method runs as it does in its router, with the interceptors around it. Its descriptions come from
-its metadata and its docstring.
+A method runs with the interceptors of its router. The descriptions of a tool come from the metadata
+and the docstring of its method.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def plain_name(name: str) -> str:
-    """Return a name that every model accepts: letters, digits, `_` and `-`."""
+    """Return a name with only the characters that all models accept: letters, digits, `_`, `-`."""
     return _UNUSUAL.sub("_", name).strip("_")
 
 
@@ -59,11 +59,11 @@ def tools_of(
     exclude: Iterable[str] = (),
     naming: ToolNaming = plain_name,
 ) -> list[MethodTool]:
-    """Return the current methods of `router` as tools.
+    """Return the methods that `router` has now as tools.
 
-    Hidden methods and the protocol's own are excluded. `include` and `exclude` are names, in which
-    `*` matches any text. Raises `RegistrationError` for a pattern without a match, and for a method
-    that cannot be called by names.
+    Hidden methods and the methods of the protocol are excluded. `include` and `exclude` are names,
+    in which `*` matches any text. Raises `RegistrationError` for a pattern that matches no method,
+    and for a method with required parameters that cannot be passed by name.
     """
     methods = {
         name: each
@@ -136,7 +136,7 @@ class MethodTool(ServedTool):
             return await value if isawaitable(value) else value
 
     def _whole(self, params: Raw, context: RpcContext) -> Raw:
-        """Return params with 3 for 3.0 if the method refuses them otherwise."""
+        """Return params with each 3.0 written as 3 if the method refuses them otherwise."""
         again = whole_numbers(params)
         if again is None:
             return params
@@ -158,7 +158,11 @@ def _schema(method: Method) -> dict[str, Any]:
 
 
 def _by_name(parameter: Parameter) -> Parameter | None:
-    """Return the parameter as a keyword; None for one that callers can omit."""
+    """Return a parameter as a keyword parameter; None for one that is never passed.
+
+    That is an optional parameter that cannot be passed by name. Raises RegistrationError if it is
+    required.
+    """
     if parameter.by_name:
         return replace(parameter, kind="keyword_only")
     if parameter.required:

@@ -3,9 +3,9 @@
     main = Server("main")
     main.mount(weather, prefix="weather")
 
-A mounted component runs in its own server: with its server's lifespan, through its server's
-middleware, completed by its server's functions. URIs of the mounted server's resources are
-renamed in results, so that clients can read them. Later additions and removals are followed.
+A mounted component uses the lifespan, the middleware and the completion functions of the mounted
+server. Results get prefixed URIs for resources of the mounted server, so that clients can read
+them. Components that are added or removed later are added or removed in the outer server too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 class Mount:
-    """A server mounted in another one."""
+    """A server mounted in another server."""
 
     def __init__(self, inner: ServerState, outer: ServerState, namespace: Namespace) -> None:
         self.server = inner
@@ -54,9 +54,9 @@ class Mount:
         self._index = ResourceIndex(inner.resources)
 
     def attach(self) -> None:
-        """Include the components in the outer server, now and later.
+        """Include the mounted server's components in the outer server, now and later.
 
-        Raises RegistrationError if a name is taken; nothing has changed then.
+        Raises RegistrationError, without changing anything, if a name is taken.
         """
         inner, outer = self.server, self._outer
         inner.tools.check_room(outer.tools, self._place_tool)
@@ -77,16 +77,16 @@ class Mount:
         return self.namespace.name(name), MountedPrompt(prompt, self)
 
     def _hear(self, change: ServerChange) -> None:
-        """Forward changes of contents; registries announce changed lists themselves."""
+        """Forward changes of resource contents; registries announce changes of lists."""
         if change.uri:
             self._outer.listeners.tell(updated(self.namespace.uri(change.uri)))
 
     def outer_uri(self, uri: str) -> str:
-        """Return a URI as clients know it, if it is a resource of the mounted server."""
+        """Return the prefixed URI of a mounted resource; other URIs unchanged."""
         return uri if self._index.find(uri) is None else self.namespace.uri(uri)
 
     def outer_block(self, block: Any) -> Any:
-        """Return content with URIs as clients know them."""
+        """Return content with the URIs by which clients can read mounted resources."""
         if isinstance(block, ResourceLink):
             return replace(block, uri=self.outer_uri(block.uri))
         if isinstance(block, EmbeddedResource):
@@ -103,7 +103,7 @@ class Mount:
         context: Context,
         run: Callable[[Any], T | Awaitable[T]],
     ) -> T:
-        """Return the result of `run` through the mounted server's middleware."""
+        """Call `run` through the mounted server's middleware, and return the result."""
 
         async def inner(params: Any) -> T:
             result = run(params)
@@ -119,7 +119,7 @@ class Mount:
 
 
 class MountedTool(ServedTool):
-    """A tool of a mounted server."""
+    """A tool of a mounted server, in the outer server."""
 
     __slots__ = ("_mount", "_tool")
 
@@ -163,7 +163,7 @@ _WITH_URIS = (ResourceLink, EmbeddedResource)
 
 
 class MountedResource(ServedResource):
-    """A resource or template of a mounted server."""
+    """A resource or template of a mounted server, in the outer server."""
 
     __slots__ = ("_mount", "_resource")
 
@@ -217,7 +217,7 @@ class MountedResource(ServedResource):
 
 
 class MountedPrompt(ServedPrompt):
-    """A prompt of a mounted server."""
+    """A prompt of a mounted server, in the outer server."""
 
     __slots__ = ("_mount", "_prompt")
 

@@ -1,8 +1,8 @@
-"""A server with the components of another one, at any address and of any version.
+"""A server with the components of another server, at any address and of any version.
 
 The lists are fetched when the proxy starts, and updated when the upstream server announces changes.
-Calls are forwarded with their progress, log messages, questions and cancellation. Of the caller's
-headers only allowed ones are forwarded, and never its credentials.
+Calls are forwarded with their progress, log messages, questions and cancellation. Only configured
+headers of the caller are forwarded, and never the caller's credentials.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ log = logging.getLogger("accord.mcp")
 T = TypeVar("T", ServedTool, ServedResource, ServedPrompt)
 
 MAX_WATCHED: Final = 1_000
-"""The limit of upstream resources that are watched for new contents."""
+"""The maximum number of upstream resources that are watched for new contents."""
 
 
 class Proxy:
-    """The components of an upstream server, mirrored into a server while it runs."""
+    """A proxy, which mirrors the components of an upstream server while it runs."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Proxy:
     ) -> None:
         check_options(type(self), options, ProxyOptions.__annotations__)
         self.server: ServerState
-        """The server that is filled."""
+        """The server that the upstream components are added to."""
         self._watched: set[str] = set()
         self._watching: set[asyncio.Task[None]] = set()
         if isinstance(target, Client):
@@ -96,7 +96,7 @@ class Proxy:
 
     @asynccontextmanager
     async def lifespan(self, server: ServerState) -> AsyncIterator[None]:
-        """Connect, fill `server`, and follow changes until the end."""
+        """Connect, add the upstream components to `server`, and follow changes."""
         self.server = server
         async with self.upstream.open() as client:
             await self._fill(client)
@@ -140,7 +140,7 @@ class Proxy:
         _update(self.server.resources, found, lambda each: ProxiedResource(each, self))
 
     async def _follow(self, client: Client) -> None:
-        """Fetch the lists that the upstream server reports as changed."""
+        """Fetch lists again whenever the upstream server reports that they have changed."""
         fill = {
             "tools": self._fill_tools,
             "prompts": self._fill_prompts,
@@ -156,7 +156,7 @@ class Proxy:
     # New contents
 
     def watch(self, uri: str) -> None:
-        """Subscribe to new contents of a resource, once."""
+        """Subscribe upstream to new contents of a resource, unless already subscribed."""
         if uri in self._watched or len(self._watched) >= MAX_WATCHED:
             return
         self._watched.add(uri)
@@ -176,7 +176,7 @@ class Proxy:
 
 
 class ProxiedTool(ServedTool):
-    """A tool of the upstream server."""
+    """A tool of the upstream server, called through the proxy."""
 
     __slots__ = ("_upstream",)
 
@@ -218,7 +218,7 @@ class ProxiedTool(ServedTool):
 
 
 class ProxiedResource(ServedResource):
-    """A resource or template of the upstream server."""
+    """A resource or template of the upstream server, read through the proxy."""
 
     __slots__ = ("_proxy",)
 
@@ -247,7 +247,7 @@ class ProxiedResource(ServedResource):
 
 
 class ProxiedPrompt(ServedPrompt):
-    """A prompt of the upstream server."""
+    """A prompt of the upstream server, fetched through the proxy."""
 
     __slots__ = ("_upstream",)
 
@@ -291,7 +291,7 @@ async def _complete(upstream: Upstream, params: CompleteParams, context: Context
 def _update(
     registry: ComponentRegistry[T], found: Mapping[str, Any], make: Callable[[Any], T]
 ) -> None:
-    """Make a registry hold exactly `found`, without touching unchanged components."""
+    """Make a registry contain exactly `found`, without replacing unchanged components."""
     for name in registry.names():
         if name not in found:
             registry.remove(name)
@@ -314,7 +314,7 @@ def _unreachable(name: str, error: AccordError) -> CallToolResult:
 
 
 def _is_program(target: Target) -> bool:
-    """Return whether the target is a command, with a process per connection."""
+    """Return whether the target is a command, which starts a process per connection."""
     if isinstance(target, str):
         return target.startswith("stdio:")
     return isinstance(target, Sequence)

@@ -1,8 +1,8 @@
 """The server behind a proxy: connections, forwarded headers, forwarded questions.
 
-The questions and log messages of a server do not say which call they belong to. In the stateless
-era a question is part of the answer to its call. In the handshake era each client session gets a
-connection of its own, so every question belongs to the client of that session.
+The questions and log messages of a server do not state the call that they belong to. In the
+stateless era a question is part of the answer to its call. In the handshake era each client session
+has its own connection, so every question belongs to the client of that session.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _OWN: Final = frozenset(
 
 
 class ForwardedRequest:
-    """A request that is being forwarded."""
+    """A request of a client that the proxy is forwarding."""
 
     __slots__ = ("context", "stopped")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the request asks a question without an answer yet."""
+        """Done when the upstream server asks a question that our own client must answer first."""
 
 
 FORWARDED_REQUEST: ContextVar[ForwardedRequest | None] = ContextVar(
@@ -60,9 +60,9 @@ FORWARDED_REQUEST: ContextVar[ForwardedRequest | None] = ContextVar(
 
 
 class ForwardedHeaders:
-    """The headers of a forwarded request: the caller's allowed ones and `auth`'s.
+    """The headers of a forwarded request: allowed headers of the caller, and `auth`'s.
 
-    Raises ValueError for headers that must not be forwarded.
+    Raises ValueError if a header that must not be forwarded is allowed.
     """
 
     def __init__(self, allowed: Iterable[str], auth: Auth | None) -> None:
@@ -98,18 +98,19 @@ def _checked(names: Iterable[str]) -> tuple[str, ...]:
 T = TypeVar("T")
 
 MAX_CONNECTIONS: Final = 1_000
-"""The limit of sessions with a connection of their own; more share one."""
+"""The maximum number of sessions with their own connection; other sessions connect for each
+call."""
 
 
 class ForwardedInputRequests:
-    """The input requests of one connection's server, forwarded to the caller."""
+    """The input requests of the upstream server on one connection, for the callers."""
 
     def __init__(self) -> None:
         self._passing: list[ForwardedRequest] = []
 
     @contextmanager
     def during(self, passing: ForwardedRequest) -> Iterator[None]:
-        """Register a request while it is forwarded, as a candidate for questions."""
+        """Register a request while it is forwarded, as a possible origin of questions."""
         self._passing.append(passing)
         token = FORWARDED_REQUEST.set(passing)
         try:
@@ -119,7 +120,7 @@ class ForwardedInputRequests:
             self._passing.remove(passing)
 
     def caller(self) -> ForwardedRequest | None:
-        """Return the request that a question belongs to; None if uncertain."""
+        """Return the forwarded request that a question belongs to; None if uncertain."""
         known = FORWARDED_REQUEST.get()
         if known in self._passing:
             return known
@@ -183,7 +184,7 @@ class ForwardedInputRequests:
 
 
 class Connection:
-    """A client of the upstream server, and the forwarder of its input requests."""
+    """A connection to the upstream server, which forwards its input requests."""
 
     def __init__(self, make: Callable[[ForwardedInputRequests], Client]) -> None:
         self.asks = ForwardedInputRequests()
@@ -204,7 +205,7 @@ class Upstream:
 
     @property
     def main(self) -> Client:
-        """The connection for lists."""
+        """The client for fetching lists, which sessions without their own connection share."""
         assert self._main is not None, "the proxy does not run"
         return self._main.client
 
@@ -226,9 +227,10 @@ class Upstream:
             self._main = None
 
     async def call(self, context: Context, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of `ask` at the upstream server.
+        """Call the upstream server by `ask` and return the result.
 
-        Raises its exceptions, and InputRequired if our own client must be asked first.
+        Raises the exceptions of `ask`, and InputRequired if the upstream server asks a question
+        that our own client must answer first.
         """
         async with self._connection(context) as connection:
             passing = ForwardedRequest(context)
@@ -284,9 +286,9 @@ class Upstream:
 
 
 def _session(context: Context) -> Session | None:
-    """Return the session that a request's questions belong to.
+    """Return the session of a request of the handshake era; None in the stateless era.
 
-    In the stateless era they belong to the request alone.
+    In the stateless era, questions belong to one request.
     """
     incoming = context.incoming
     return incoming.link.session if incoming.era is Era.HANDSHAKE else None
@@ -298,9 +300,9 @@ def _can_be_asked(context: Context) -> bool:
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, T], passing: ForwardedRequest) -> T:
-    """Return the result of `work`, or cancel it when the request is stopped.
+    """Return the result of `work`, unless the forwarded request is stopped before.
 
-    Raises InputRequired then.
+    Then `work` is cancelled, and InputRequired raised.
     """
     task = asyncio.ensure_future(work)
     try:
