@@ -131,8 +131,7 @@ class Server:
             icons=icons,
         )
         self.instructions = instructions
-        """Instructions for models, or a function that returns them. The function may take the
-        context of the request."""
+        """Instructions for models, or a function that returns them, with or without a context."""
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
@@ -487,10 +486,7 @@ class Server:
         )
 
     def has(self, feature: Feature) -> bool:
-        """Return whether the server declares a capability, or has declared it before.
-
-        The methods of the capability are served then.
-        """
+        """Return whether a capability's methods are served: it is declared, or was before."""
         match feature:
             case "tools":
                 return self.tools.is_used
@@ -538,10 +534,7 @@ class Server:
     # Serving
 
     def use_codes(self, codes: Profile) -> None:
-        """Use the error codes of another profile from now on.
-
-        Call this before the server is served.
-        """
+        """Use the error codes of another profile; call this before the server is served."""
         self.codes = self.asker.profile = codes
         vars(self).pop("core", None)  # made with the former ones, if it was made
 
