@@ -1,7 +1,8 @@
-"""Several operations in one transaction, all or none, and dry runs.
+"""Bulk writes (several operations in one transaction, all or none) and dry runs.
 
-A step may use results of earlier steps: a text that is exactly `$1.id` stands for the field `id` of
-the first step's result. A dry run is a savepoint that is rolled back.
+An argument of a step may refer to the result of an earlier step: a text that is exactly `$1.id`
+stands for the field `id` of the first step's result. A dry run takes place after a savepoint and is
+then rolled back.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ T = TypeVar("T")
 
 
 async def dry_run(work: OperationContext, body: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of `body`, then roll back everything that it did.
+    """Run `body`, roll back everything that it wrote, and return its result.
 
-    Nothing stays in the database, the effects or the hints. Raises the errors of `body`.
+    Also removes the effects and hints that `body` added to `work`. Exceptions of `body` are passed
+    on.
     """
     effects, hints = len(work.effects), len(work.hints)
     await rows.savepoint(work.db, "trial")
@@ -41,7 +43,7 @@ async def dry_run(work: OperationContext, body: Callable[[], Awaitable[T]]) -> T
 
 MAX_STEPS: Final = 200
 NOT_STEPS: Final = frozenset({"changes", "proposals"})
-"""Tags of operations that are about changes themselves."""
+"""Tags of operations that cannot be steps: they handle whole changes and proposals."""
 
 _REFERENCE: Final = re.compile(r"\$(?P<escaped>\$)?(?P<step>[0-9]{1,3})\.(?P<field>[a-z_]{1,64})")
 
@@ -72,7 +74,10 @@ def may_do(caller: Caller, operation: Operation) -> None:
 
 
 def may_propose(caller: Caller, operation: Operation) -> None:
-    """Raise ForbiddenError if the caller's role lacks the right; ignore token scopes."""
+    """Raise ForbiddenError if the caller's role lacks the right for an operation.
+
+    The scopes of the caller's token are not checked.
+    """
     if caller.role not in RULES[operation.right].roles:
         raise ForbiddenError(f"{operation.name} is nothing that a {caller.role} may do")
 
@@ -82,7 +87,7 @@ async def run_steps(
 ) -> list[StepResult]:
     """Run all steps in order; return their results.
 
-    Raises ServiceError that names the failed step.
+    If a step fails, raises its ServiceError with the step's number and operation added.
     """
     results: list[StepResult] = []
     for number, step in enumerate(steps, 1):
@@ -96,7 +101,11 @@ async def run_steps(
 async def _run(
     work: OperationContext, step: OperationStep, earlier: Sequence[StepResult], may: Permission
 ) -> StepResult:
-    """Run a step as part of the outer operation. Raises ServiceError."""
+    """Run one step within the transaction of the bulk write; return its result.
+
+    Raises ServiceError if the caller may not run the step, an argument is invalid, or the operation
+    fails.
+    """
     operation = _operation(work, step.operation)
     # For each step: the right to call `apply_changes` includes no right to call its operations.
     may(work.caller, operation)
@@ -111,7 +120,10 @@ async def _run(
 
 
 def _operation(work: OperationContext, name: str) -> Operation:
-    """Return the operation of a step. Raises InvalidError with the valid names."""
+    """Return the operation that a step names.
+
+    Raises InvalidError, with the valid names, if there is no such operation or it cannot be a step.
+    """
     registry = work.service(Registry)
     found = registry.get(name)
     if found is not None and is_step(found):
@@ -121,7 +133,7 @@ def _operation(work: OperationContext, name: str) -> Operation:
 
 
 def is_step(operation: Operation) -> bool:
-    """Return whether an operation may be a step."""
+    """Return whether an operation may be a step of a bulk write."""
     return (
         operation.writes
         and (operation.prepare is None or operation.prepare_optional)
@@ -131,7 +143,7 @@ def is_step(operation: Operation) -> bool:
 
 
 def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
-    """Return `value` with references replaced by results of earlier steps."""
+    """Replace references such as `$1.id` in an argument by results of earlier steps."""
     if isinstance(value, Mapping):
         return {name: _filled(each, earlier) for name, each in value.items()}
     if isinstance(value, list):
@@ -152,7 +164,7 @@ def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
 
 
 def _of_step(error: ServiceError, number: int, operation: str) -> ServiceError:
-    """Return the error with the number of its step in message, data and pointers."""
+    """Add the number of its step to an error's message, data and pointers; return it."""
     # Changed in place: a new error would lose the class and its further attributes.
     error.message = f"step {number}, {operation}: {error.message}"
     error.args = (error.message,)

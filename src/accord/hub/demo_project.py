@@ -1,9 +1,9 @@
 """The sample project: a ferry line that sells, boards and reports.
 
-`demo_project.md` has its items in the Markdown format of the importer. The people, who cannot sign
-in, and their comments are here. All of it is loaded in one transaction, with the same result each
-time: names, ids and times follow from the text, so that two installations have the same. In a hub
-that has items of its own, it gets the next free names, and touches nothing else.
+`demo_project.md` has its items in the Markdown format of the importer. This module has the people,
+who cannot sign in, and their comments. Everything is loaded in one transaction. Names, ids and
+times are derived from the text, so they are the same in all installations. If a hub already has
+items, the sample project gets the next free names and changes no other data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PEOPLE: Final[dict[str, Role]] = {
     "sven": "Commenter",
 }
 OWNER: Final = "mara"
-"""The creator of everything that has no creator of its own."""
+"""The creator of the links, and of the items above the first one with an assignee."""
 COLOURS: Final = {
     "accessibility": "#7c3aed",
     "crew": "#0e7490",
@@ -50,11 +50,11 @@ COLOURS: Final = {
     "reporting": "#4b5563",
     "safety": "#b91c1c",
 }
-"""By label."""
+"""The colour of each label of the sample project, by name."""
 
 
 class Remark(Struct, frozen=True, kw_only=True):
-    """A comment with its replies."""
+    """A comment of the sample project, with its replies."""
 
     on: str
     by: str
@@ -176,7 +176,7 @@ REMARKS: Final = (
 NAMESPACE: Final = UUID("3d6a31d2-51f5-5c0e-8a9a-0c1f2d7be0a4")
 BEGUN: Final = datetime(2025, 3, 3, 8, 0, tzinfo=UTC)
 STEP: Final = timedelta(minutes=47)
-"""The time between the creation of two rows."""
+"""The interval between the creation times of two successive records."""
 BASELINE: Final = "Season opening"
 
 _REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{3}\b")
@@ -235,21 +235,21 @@ def demo_operation() -> Operation:
 
 
 class _Sample(Struct, frozen=True, kw_only=True):
-    """The sample project with names that are free in this hub."""
+    """The sample project, with its names changed to ones that are free in this hub."""
 
     numbers: dict[Kind, int]
-    """By kind: the offset added to the numbers of the items."""
+    """By kind: the offset added to the numbers of the sample items, so that they are free."""
     people: dict[str, str]
-    """Usernames by the names in the text."""
+    """Usernames in this hub, by the usernames in the sample text."""
     prompts: dict[str, str]
-    """Prompt names in this hub, by the names in the text."""
+    """Prompt names in this hub, by the prompt names in the sample text."""
     labels: set[str]
-    """Labels that the hub already has; they are left unchanged."""
+    """Names of sample labels that the hub already has; those labels stay unchanged."""
     is_alone: bool
     """True if the hub has no other items, so the sample prompt may be the active one."""
 
     def rows(self) -> Iterator[Numbered]:
-        """Yield all records with their creators and creation times."""
+        """Yield all records of the sample project, with creators and creation times."""
         times = (BEGUN + STEP * number for number in count())
         numbers = count(1)
         for name, colour in COLOURS.items():
@@ -281,7 +281,7 @@ class _Sample(Struct, frozen=True, kw_only=True):
             yield Numbered(next(numbers), comment)
 
     def renamed(self, text: str) -> str:
-        """Return a text with the reference ids that the items have in this hub."""
+        """Replace the reference ids in a sample text by those of the items in this hub."""
         return _REFERENCE.sub(lambda found: self._shifted(found[0], 1), text)
 
     def _original(self, reference: str) -> str:
@@ -316,7 +316,10 @@ class _Sample(Struct, frozen=True, kw_only=True):
 
 
 async def _free_numbers(work: OperationContext, references: list[str]) -> dict[Kind, int]:
-    """Return the number offsets of the kinds with reference ids that are taken."""
+    """Return number offsets for the kinds with sample reference ids that are taken.
+
+    The offset of a kind is the last number given to an item of that kind.
+    """
     taken: dict[Kind, int] = {}
     for name in references:
         reference = parse_reference(name)

@@ -22,7 +22,7 @@ Field: TypeAlias = Annotated[str, Meta(max_length=64)]
 Fields: TypeAlias = Annotated[list[Field], Meta(max_length=40)]
 """The fields to return; ids and the version are always included."""
 Detail: TypeAlias = Literal["concise", "full"]
-"""Concise answers omit long texts."""
+"""The detail of an answer: concise answers omit long texts."""
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 """A UUID or a reference id."""
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -31,7 +31,8 @@ Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Since: TypeAlias = Annotated[str, Meta(max_length=27)]
 """A date or time in UTC."""
 Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
-"""Long, because lists may be sorted by title."""
+"""The cursor of a page. The maximum is high, because the cursor of a list sorted by title has a
+title."""
 VersionNumber: TypeAlias = Annotated[int, Meta(ge=1)]
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
@@ -43,9 +44,9 @@ AnyStatus: TypeAlias = Literal[
 
 MAX_SEVERAL: Final = 20
 SEVERAL: Final = Meta(min_length=1, max_length=MAX_SEVERAL)
-"""The number of values that a filter of one field takes."""
+"""The number of values that a filter on one field may have."""
 AnyOfWorkStatus: TypeAlias = WorkStatus | Annotated[list[WorkStatus], SEVERAL]
-"""For filters: one value, or a list of alternatives."""
+"""The value of a filter: one status, or a list of alternatives."""
 AnyOfRequirementStatus: TypeAlias = RequirementStatus | Annotated[list[RequirementStatus], SEVERAL]
 AnyOfStatus: TypeAlias = AnyStatus | Annotated[list[AnyStatus], SEVERAL]
 AnyOfPriority: TypeAlias = Priority | Annotated[list[Priority], SEVERAL]
@@ -236,5 +237,5 @@ def each_of(value: Any) -> list[Any]:
 
 
 def one_or_list(values: list[Any]) -> Any:
-    """Return the values of a filter in its shortest form: a single value as itself."""
+    """Return the value of a filter: a single value as itself, others as a list."""
     return values[0] if len(values) == 1 else values

@@ -1,8 +1,8 @@
-"""Write items and relationships: rules for all kinds, effects of each write.
+"""Write items and relationships: check rules, store rows, record effects.
 
-A move among siblings leaves the version as it is, because a rank is no content. Children and links
-prevent a deletion unless an administrator forces it; comments, labels and suppressed lint rules are
-deleted with their item.
+Moving an item among its siblings does not change its version, because the rank is no content.
+Children and links prevent a deletion unless an administrator forces it; comments, labels and
+suppressed lint rules are deleted with their item.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 LINES: Final = ("title",)
 TEXTS: Final = ("description", "content")
 MAX_NAMED: Final = 20
-"""The maximum number of requirements named in the error."""
+"""The maximum number of items and links that an error names."""
 
 
 async def create(work: OperationContext, kind: Kind, **fields: Any) -> ItemRow:
-    """Create an item that belongs to the caller. Raises ServiceError.
+    """Create an item with the caller as its creator.
 
-    `fields` have the names that callers use.
+    `fields` have the names that callers use. Raises ServiceError if a field is invalid, or names a
+    parent, person or type that does not exist.
     """
     # Taken out before `_columns`: `next_item` looks the parent up in the same statement.
     parent = fields.pop(PARENT_FIELD.get(kind, ""), None)
@@ -78,10 +79,11 @@ async def create(work: OperationContext, kind: Kind, **fields: Any) -> ItemRow:
 async def update(
     work: OperationContext, kind: Kind | None, id: str, expected_version: int | None, **fields: Any
 ) -> ItemRow:
-    """Update an item; fields that are UNSET stay.
+    """Update an item; fields that are UNSET stay unchanged.
 
-    An update without any difference has no effect. Raises ServiceError, and StaleError if the item
-    has another version than expected.
+    An update without any difference has no effect. Raises StaleError if the item has another
+    version than expected, and other kinds of ServiceError if there is no such item, a field is
+    invalid, or a rule is violated.
     """
     row = await items.find(work.db, id, kind)
     await check_version(work.db, row, expected_version)
@@ -134,7 +136,7 @@ async def write_unversioned(
 
 
 def record_item(work: OperationContext, before: ItemRow | None, after: ItemRow | None) -> None:
-    """Record the effect on an item."""
+    """Record the effect of creating, updating or deleting an item."""
     row = after or before
     assert row is not None
     old = before.stored() if before else None
@@ -143,7 +145,10 @@ def record_item(work: OperationContext, before: ItemRow | None, after: ItemRow |
 
 
 async def check_version(db: Database, row: ItemRow, expected: int | None) -> None:
-    """Raise StaleError, with the differences since, if `row` has another version."""
+    """Raise StaleError, with the differences, if an item is newer than expected.
+
+    Raises InvalidError if the expected version does not exist yet. None skips the check.
+    """
     if expected is None or expected == row.version:
         return
     if expected > row.version:
@@ -159,7 +164,7 @@ async def check_version(db: Database, row: ItemRow, expected: int | None) -> Non
 
 
 def check_line(field: str, text: str) -> None:
-    """Raise InvalidError for text that is not valid in a single line."""
+    """Raise InvalidError for a text that is blank or no valid line."""
     fault = problem_of_line(text)
     if fault is not None:
         raise InvalidError(field, fault)
@@ -173,7 +178,10 @@ def check_text(field: str, text: str) -> None:
 
 
 async def _columns(work: OperationContext, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns for the fields of a caller."""
+    """Check fields as callers give them, and return the columns to write.
+
+    Raises ServiceError if a field is invalid, or names something that does not exist.
+    """
     values = {name: value for name, value in fields.items() if value is not UNSET}
     for name in LINES:
         if name in values:
@@ -215,7 +223,7 @@ async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: st
 
 
 async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str, Any]) -> None:
-    """Raise ConflictError if criteria would leave the story of their requirements."""
+    """Raise ConflictError if criteria with requirements would change their story."""
     if row.kind != "acceptance_criteria" or "parent_id" not in values:
         return
     of_it = await items.of_criteria(db, row.id, MAX_NAMED)
@@ -235,9 +243,9 @@ async def move(
     after: str | None,
     parent_id: str | None,
 ) -> ItemRow:
-    """Move an item before or after a sibling, or to the end of a parent.
+    """Move an item before or after a sibling, or to the end of a parent's children.
 
-    Raises ServiceError.
+    Raises ServiceError if the destination is missing, ambiguous or not allowed.
     """
     if before is not None and after is not None:
         raise InvalidError("after", "give before or after, not both")
@@ -264,9 +272,9 @@ async def rank_of(db: Database, row: ItemRow) -> tuple[int, int]:
 async def _move_to_parent(
     work: OperationContext, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
 ) -> ItemRow:
-    """Return the item under the requested parent.
+    """Move an item under the requested parent, or the sibling's; return the item.
 
-    Another parent makes a new version, since the parent is content.
+    A new parent makes a new version, since the parent is content. Raises ServiceError as `move`.
     """
     field = PARENT_FIELD.get(row.kind)
     if field is None:
@@ -287,9 +295,9 @@ async def _move_to_parent(
 async def _rank(
     work: OperationContext, row: ItemRow, others: list[tuple[str, float]], at: int
 ) -> ItemRow:
-    """Rank an item among its siblings, by a position between its neighbours.
+    """Give an item a position between its new neighbours.
 
-    `others` are the ids and positions of the siblings, in order.
+    `others` are the ids and positions of its siblings, in order; `at` is its new index among them.
     """
     low = others[at - 1][1] if at > 0 else others[0][1] - 2
     high = others[at][1] if at < len(others) else others[-1][1] + 2
@@ -324,7 +332,8 @@ separately, since replies must be deleted first."""
 async def delete(work: OperationContext, kind: Kind, id: str, *, force: bool) -> Deletion:
     """Delete an item with the rows that belong to it.
 
-    Raises ForbiddenError, and ConflictError that names the children and links in the way.
+    Raises ForbiddenError if the caller may not delete the item, or may not force it, NotFoundError
+    if there is none, and ConflictError that names the children and links in the way.
     """
     row = await items.find(work.db, id, kind)
     work.caller.require_own(row.creator_id, row.reference_id)
@@ -399,7 +408,10 @@ async def _delete_row(work: OperationContext, kind: str, row: dict[str, object])
 
 
 async def create_link(work: OperationContext, source_id: str, target_id: str, type: str) -> LinkRow:
-    """Create a relationship that belongs to the caller. Raises ServiceError."""
+    """Create a relationship with the caller as its creator.
+
+    Raises ServiceError if an end or the type does not exist, or if the link is not allowed.
+    """
     of_type = await relationships.find_type(work.db, type)
     source = await _linkable_item(work.db, source_id, "source_id")
     target = await _linkable_item(work.db, target_id, "target_id")
@@ -426,7 +438,11 @@ async def create_link(work: OperationContext, source_id: str, target_id: str, ty
 
 
 async def retype_link(work: OperationContext, row: LinkRow, type: str) -> LinkRow:
-    """Change the type of a relationship. Raises ServiceError."""
+    """Change the type of a relationship.
+
+    Raises ServiceError if there is no such type, if such a link already exists, or if it would
+    close a cycle.
+    """
     of_type = await relationships.find_type(work.db, type)
     if of_type.name == row.type:
         return row
@@ -437,7 +453,7 @@ async def retype_link(work: OperationContext, row: LinkRow, type: str) -> LinkRo
 
 
 async def confirm_link(work: OperationContext, row: LinkRow, reason: str) -> LinkRow:
-    """Confirm a relationship for the current content of both ends."""
+    """Confirm that a relationship holds for the current content of both ends."""
     return await _write_link(
         work,
         row,

@@ -1,4 +1,4 @@
-"""Item rows as entities with the requested fields, and pages of them."""
+"""Presentation of item rows: entities with the requested fields, and their pages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def entity(
 
 
 def new_entity(row: ItemRow, kind: type[E]) -> E:
-    """Return an item that was just created, without looking for labels."""
+    """Return a new item as an entity; its labels are empty without being read."""
     values = {**_FIELDS[row.kind](row), "labels": []}
     return kind(**{name: values[name] for name in _field_names(kind, "full", None)})
 
@@ -177,9 +177,9 @@ _PARENTS: Final[dict[str, tuple[str, Kind]]] = {
     "user_story_id": ("parent_id", "user_story"),
     "acceptance_criteria_id": ("criteria_id", "acceptance_criteria"),
 }
-"""By argument: the condition, and the kind that it names."""
+"""By argument that names a parent: the filter condition, and the kind of the parent."""
 _CONDITIONS: Final = {"creator": "creator_id", "assignee": "assignee_id"}
-"""Conditions with other names than their arguments."""
+"""By argument: the name of its filter condition, if the names differ."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)?", re.ASCII)
 
 
@@ -195,10 +195,11 @@ async def page_of(
     fields: Sequence[str] | None,
     **where: Any,
 ) -> Page[E]:
-    """Return a page of the items that match `where`. Raises ServiceError.
+    """Return a page of the items that match `where`.
 
     `where` has the arguments that callers use; None means no condition. Without `detail`, programs
-    get full items and models concise ones, because models pay for each token that they read.
+    get full items and models concise ones, because models pay for each token that they read. Raises
+    ServiceError if a filter, a field name or the cursor is invalid.
     """
     if detail is None:
         detail = "concise" if work.caller.face == "mcp" else "full"
@@ -216,7 +217,7 @@ async def page_of(
 
 
 async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conditions of the storage for the arguments of callers."""
+    """Convert the arguments of a caller to the filter conditions of the storage."""
     found: dict[str, Any] = {}
     for name, value in where.items():
         if value is None:
@@ -235,7 +236,7 @@ async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dic
 
 
 async def _condition_value(db: Database, name: str, value: Any) -> Any:
-    """Return the stored form of the value or values of an argument."""
+    """Return the stored form of the value or values of a filter argument."""
     match name:
         case "creator":
             found = [await _person_id(db, each, name) for each in each_of(value)]
@@ -253,7 +254,10 @@ async def _condition_value(db: Database, name: str, value: Any) -> Any:
 
 
 def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
-    """Return distinct values, sorted, so a cursor fits any order and repetition."""
+    """Return distinct values, sorted; a single value as itself.
+
+    Sorted, because a cursor must stay valid if the values come in another order.
+    """
     found = sorted(set(values), key=str)
     return found[0] if len(found) == 1 else tuple(found)
 

@@ -4,7 +4,7 @@
 `change` marks the change as an undo of that one, an effect on an accepted `proposal` names the
 proposal that the change carries out. `announce` notifies all processes after the commit.
 
-`add_hints` adds hints on suspect links, lint findings and unfinished work below. A hint never
+`add_hints` adds hints on suspect links, lint findings and unfinished items below. A hint never
 refuses a write. It runs inside the transaction, so a dry run returns the same hints.
 """
 
@@ -23,11 +23,11 @@ from accord.operations.operation import RecordedChange
 FOREIGN_KINDS: Final = frozenset(
     {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
 )
-"""Kinds outside of the hub; only the audit trail records them."""
+"""Kinds of entities outside of the hub; only the audit trail records changes of them."""
 
 
 async def record(work: OperationContext, change: RecordedChange) -> None:
-    """Record a write as a change with its revisions; nothing if it had no effect."""
+    """Record a write as a change with its revisions, unless it had no effect."""
     effects = [effect for effect in work.effects if effect.kind not in FOREIGN_KINDS]
     if not effects:
         return
@@ -61,9 +61,9 @@ async def announce(work: OperationContext, _change: RecordedChange) -> None:
 
 
 MAX_HINTED_ITEMS: Final = 10
-"""The maximum number of items hinted at per write; after bulk writes, ask for coverage."""
+"""The maximum number of items per write that get hints; after bulk writes, ask for coverage."""
 MAX_CHARACTERS: Final = 10_000
-"""The part of a text that is linted while it is written."""
+"""The number of characters at the beginning of a text that are linted during a write."""
 MAX_FINDINGS: Final = 5
 """The maximum number of lint findings reported per item."""
 MAX_NAMED: Final = 10

@@ -1,13 +1,13 @@
-"""Proof of the hub's rows: replay all revisions against the audit trail.
+"""Check of the hub's rows: replay all revisions against the audit trail.
 
 An audit record holds hashes of the states before and after its change. Revisions are replayed
 change by change, and the replayed states must have these hashes; in the end they must equal the
-tables. Rows without revisions are proven by kept states. Baselines are compared with the replayed
-state at the time when they were made.
+tables. Rows without revisions are checked by their row states (`accord.operations.audit.states`).
+Baselines are compared with the replayed state at the time when they were made.
 
 A state that an older release wrote lacks columns that later migrations added, and rows that come
 with an empty database have no revision that creates them. Such fields are taken from the table;
-they are trusted because the hash holds with them.
+they are accepted if the hash of the completed state is right.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from accord.store.store import ReadTransaction
 
 Fields = dict[str, Any]
 Key = tuple[str, str]
-"""A kind and an id."""
+"""The kind and the id of an entity."""
 
 PROVEN_TABLES: Final[tuple[ProvenRows, ...]] = (
     ProvenTable(
@@ -71,7 +71,7 @@ OPERATIONS: Final = frozenset(
         *("create_relationship_type", "delete_relationship_type"),
     )
 )
-"""Operations that always change these tables."""
+"""Operations that always write to `PROVEN_TABLES`."""
 REPLAYED_TABLES: Final[dict[str, Table]] = {
     **TABLES,
     "proposal": Table("proposals"),
@@ -80,7 +80,7 @@ REPLAYED_TABLES: Final[dict[str, Table]] = {
 """By kind: the table of the entities that have revisions."""
 
 CHANGES_PER_READ: Final = 100
-"""Changes read in one statement."""
+"""The number of changes read in one statement."""
 PAGE: Final = 1_000
 ADDED_TABLES: Final = {"item_sources": "item_sources"}
 """By table: the later migration that adds it. Databases without the migration are checked without
@@ -101,7 +101,7 @@ class RevisionCheck:
     """A check that replays all revisions; implements `FurtherCheck`."""
 
     def __init__(self, operations: Iterable[str]) -> None:
-        """Take the hub's operations; each of their changes has revisions."""
+        """Take the names of the hub's operations; a write of each makes revisions."""
         self._operations = tuple(operations)
 
     async def check(self, db: ReadTransaction, evidence: Evidence, kept: StoredStates) -> None:
@@ -114,7 +114,7 @@ class RevisionCheck:
 
 
 class _Replay:
-    """One run of the check."""
+    """One run of the check, which replays all revisions."""
 
     def __init__(
         self,
@@ -153,9 +153,9 @@ class _Replay:
         return found
 
     def _revision(self, row: Any) -> _Revision:
-        """Return a revision; without its states if they are no JSON objects.
+        """Return a row as a revision; report a state that is no JSON object, and omit it.
 
-        The hash of such a revision differs, so it is reported as edited.
+        The hash of such a change differs, so the change is reported as edited, too.
         """
         states = [_state_of(row[name]) for name in ("before", "after")]
         if any(state is _UNREADABLE for state in states):
@@ -169,7 +169,7 @@ class _Replay:
         return _Revision(**values | {"before": before, "after": after}, items=items)
 
     async def _play(self, row: Any, revisions: list[_Revision]) -> None:
-        """Replay a change and compare it with the hashes in its audit record."""
+        """Replay a change and compare its states with the hashes in its audit record."""
         record = self._record(row)
         kept = self._kept.of_change.get(row["change_key"], [])
         undoes = row["undoes"] is not None
@@ -203,7 +203,7 @@ class _Replay:
     def _compare_revision(
         self, revision: _Revision, before: Fields | None, after: Fields | None
     ) -> None:
-        """Compare the columns of a revision with its states."""
+        """Compare the columns of a revision with its replayed states."""
         state = after or before or {}
         expected = {
             "action": _action(revision),
@@ -223,7 +223,7 @@ class _Replay:
     async def _played(
         self, revisions: Sequence[RevisionRow], *, completed: bool = False
     ) -> tuple[list[Fields | None], list[Fields | None]]:
-        """Return the states before and after a change, by its revisions.
+        """Return the states of the entities of a change, before and after each revision.
 
         `completed` adds columns that the replayed states lack.
         """
@@ -252,7 +252,7 @@ class _Replay:
         return None if found is None else msgspec.json.decode(found)
 
     async def _first(self, kind: str, id: str) -> Fields:
-        """Return the fields of an entity before all of its revisions.
+        """Return the state of an entity before its first revision.
 
         Fields that a revision changed come from the revision, all others from the table.
         """
@@ -266,7 +266,10 @@ class _Replay:
         return found if row is None else {**_stored(kind, row), **found}
 
     def _record(self, row: Any) -> Record | None:
-        """Return the audit record of a change; None if it is missing or forged."""
+        """Compare a change with its audit record, and return the record.
+
+        Returns None if the record is missing or forged.
+        """
         id = row["change_key"]
         if row["id"] is None:
             self._evidence.differs("forged", "change", id, "has no audit record")
@@ -288,7 +291,7 @@ class _Replay:
         return record
 
     def _blame(self, record: Record, revisions: Sequence[RevisionRow]) -> None:
-        """Report a change with revisions that differ from the sealed ones."""
+        """Report that the revisions of a change differ from its audit record."""
         detail = f"the revisions of {record.operation} on {record.target or 'it'} were changed"
         only = {(each.kind, each.entity_id, each.reference_id) for each in revisions}
         if len(only) == 1:
@@ -325,7 +328,7 @@ class _Replay:
     def _compare_row(self, name: str, row: Fields) -> None:
         """Compare a row with its replayed state, and remove the state.
 
-        In the end the states of missing rows remain.
+        The states that remain after all comparisons are those of missing rows.
         """
         kind = row["kind"] if name == "items" else _KIND_OF[name]
         self._evidence.compared += 1
@@ -348,7 +351,7 @@ class _Replay:
     # Baselines
 
     async def _compare_baseline(self, baseline: Fields) -> None:
-        """Compare the entries of a baseline with the states at its creation."""
+        """Compare the entries of a baseline with the replayed states at its creation."""
         expected = self._baseline_entries(baseline.get("epic_id"))
         id, label = baseline["id"], baseline["name"]
         for row in await revisions.baseline_entries(self._db, id):
@@ -431,7 +434,7 @@ _EMPTY_CONTENT: Final = {
     "parent_id": None,
     "criteria_id": None,
 }
-"""The values of columns that a kind does not use."""
+"""The values of the content columns that a kind of item does not use."""
 _KIND_OF: Final = {table.name: kind for kind, table in REPLAYED_TABLES.items()}
 _PROVEN_KINDS: Final = frozenset(each.kind for each in PROVEN_TABLES)
 
@@ -455,7 +458,10 @@ def _hashes(
     *,
     undoes: bool,
 ) -> tuple[str, str]:
-    """Return the hashes of all effects of a change, with and without revisions."""
+    """Return the hashes of all states before a change and after it.
+
+    `befores` and `afters` are the states of entities with revisions, `kept` those without.
+    """
     unrevised = values_of(kept)
     played = iter(zip(befores, afters, strict=True))
     both = [
@@ -468,7 +474,7 @@ def _hashes(
 
 
 def _stored(kind: str, row: Fields) -> Fields:
-    """Return the columns of a row that effects contain."""
+    """Return the columns of a row that effects record."""
     names: Iterable[str] = row
     if kind in KINDS:
         names = COLUMNS[kind]

@@ -2,8 +2,9 @@
 
 Words are folded here, not by a database: letter case and accents do not count. A word is a run of
 letters and digits. Each ideograph is a word of its own, and so is a reference id such as `REQ-12`.
-Two words that differ by one slip become equal when the right letter is left out of each, so each
-known word is stored with its shortened forms, and a lookup compares forms.
+A misspelt word and the right one become equal if the letters that differ are left out of both. So
+every indexed word is stored with its shortened forms, the spelling keys, and a lookup compares the
+keys.
 
 An entry is the folded text of an item or of a comment. A changed entry is written again after all
 others, so the newest entries have the highest sequence numbers.
@@ -35,9 +36,9 @@ from accord.operations.operation import RecordedChange
 from accord.store.store import Engine, Row, Store, StoreError, Transaction
 
 MAX_INDEXED_TEXT: Final = 100_000
-"""Characters of a text that are folded and indexed."""
+"""The number of characters of a text that are folded and indexed."""
 MAX_WORD: Final = 64
-"""Longer words are cut."""
+"""The maximum length of an indexed word; longer words are cut."""
 
 _PREFIXES: Final = "|".join(each.prefix.lower() for each in KINDS.values())
 _IDEOGRAPHS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -54,7 +55,10 @@ _STROKES: Final = str.maketrans(
 
 
 def fold(text: str) -> str:
-    """Return a text without letter case and accents."""
+    """Return the beginning of a text, without letter case and accents.
+
+    Texts are cut after `MAX_INDEXED_TEXT` characters.
+    """
     if text.isascii():
         return text[:MAX_INDEXED_TEXT].lower()
     decomposed = unicodedata.normalize("NFKD", text[:MAX_INDEXED_TEXT].casefold())[
@@ -90,23 +94,23 @@ Facet: TypeAlias = Literal["kind", "status", "priority", "assignee", "label", "t
 
 @lru_cache(4096)  # many entries share few statuses, types, people and epics
 def facet(name: Facet, value: str) -> str:
-    """Return the index term of a property.
+    """Return the index term for a property of an item, such as its status.
 
-    It begins with a character that no word has.
+    The term begins with a character that no word has.
     """
     return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()
 
 
 MIN_CORRECTED: Final = 4
-"""In shorter words every slip gives another word."""
+"""The minimum length of corrected words; in shorter words every slip gives another word."""
 MAX_CORRECTED: Final = 32
 MAX_SIMILAR_WORDS: Final = 5
 """The maximum number of suggestions for a misspelt word."""
 
 BEGINNING: Final = 7
-"""The number of first letters that make the keys of a word."""
+"""The number of letters at the beginning of a word that its spelling keys are made from."""
 _TWO_SLIPS: Final = 8
-"""Words of this length or more may have two slips."""
+"""In words of at least this length two slips are corrected, in others one."""
 
 
 def is_correctable(word: str) -> bool:
@@ -115,7 +119,7 @@ def is_correctable(word: str) -> bool:
 
 
 def spelling_keys(word: str, slips: int = 1) -> list[str]:
-    """Return the beginning of a word with up to `slips` letters left out."""
+    """Return the beginning of a word in all forms with up to `slips` letters less."""
     beginning = word[:BEGINNING]
     found = {beginning: None}
     for count in range(1, slips + 1):
@@ -127,7 +131,7 @@ def spelling_keys(word: str, slips: int = 1) -> list[str]:
 def similar_words(word: str, candidates: Iterable[str]) -> list[str]:
     """Return the candidates closest to `word`, closest first.
 
-    `word` may be the beginning of a candidate.
+    Only the beginning of a candidate has to be similar.
     """
     allowed = 2 if len(word) >= _TWO_SLIPS else 1
     measured = ((distance(word, each, allowed), each) for each in candidates if each != word)
@@ -142,8 +146,8 @@ def similar_words(word: str, candidates: Iterable[str]) -> list[str]:
 def distance(word: str, other: str, most: int) -> int:
     """Return the number of slips between `word` and the closest prefix of `other`.
 
-    A slip is a missing, extra or wrong letter, or two swapped letters (Damerau-Levenshtein).
-    Distances above `most` are not computed exactly.
+    A slip is a missing, extra or wrong letter, or two swapped letters (Damerau-Levenshtein). For
+    distances above `most`, returns a number above `most`.
     """
     other = other[: len(word) + most]
     before: list[int] = []
@@ -163,9 +167,9 @@ def distance(word: str, other: str, most: int) -> int:
 T = TypeVar("T")
 
 CHUNK: Final = 200
-"""Entities read in one statement."""
+"""The number of entries read in one statement."""
 MAX_NEW_WORDS: Final = 500
-"""Words of one entry that are added to the spelling dictionary."""
+"""The maximum number of words of one entry that are added to the spelling dictionary."""
 
 ITEM_FIELDS: Final = frozenset({"item_id", "steering_id"})
 """Fields by which labels and links name their item."""
@@ -182,7 +186,7 @@ class IndexEntry(Struct, frozen=True):
 
 
 async def index(work: OperationContext, _change: RecordedChange) -> None:
-    """Update the index after a write; a recorder."""
+    """Update the search index after a write. A recorder."""
     deleted = [
         effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)
     ]
@@ -257,7 +261,7 @@ async def _write_entries(
 async def _entries(
     db: Transaction, ids: Sequence[str], known: Mapping[str, ItemRow], *, with_links: bool
 ) -> list[IndexEntry]:
-    """Return the entries of existing entities, in the order of `ids`."""
+    """Return the entries of the items and comments that exist, in the order of `ids`."""
     made = {id: _item_entry(known[id]) for id in ids if id in known}
     unknown = [id for id in ids if id not in known]
     if unknown:
@@ -324,10 +328,10 @@ MERGE_INTERVAL: Final = 3_600.0
 INITIAL_DELAY: Final = 1.0
 """Seconds until the first run."""
 MERGE_PAUSE: Final = 0.02
-"""Seconds between two steps."""
+"""Seconds between two steps of a merge."""
 MAX_SEGMENTS: Final = 4
 PAGES_PER_MERGE: Final = 100
-"""Pages written in one step, about 10 ms of work."""
+"""The number of index pages written in one step of a merge, about 10 ms of work."""
 
 
 class IndexMaintenance:
@@ -359,7 +363,10 @@ class IndexMaintenance:
                 log.warning("the search index could not be put together: %s", error)
 
     async def merge(self) -> None:
-        """Merge all segments if there are many. Raises StoreError."""
+        """Merge all segments of the index if there are many.
+
+        Raises StoreError if the database fails.
+        """
         pieces = await search.count_segments(self._store)
         if pieces <= MAX_SEGMENTS:
             return

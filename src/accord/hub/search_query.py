@@ -4,14 +4,15 @@ Queries consist of words only, letters and digits in quotes, so user input is ne
 query syntax. The score is one SQL expression (`accord.hub.storage.search`): both databases find the
 same entries and rank them alike.
 
-PostgreSQL plans by itself. SQLite walks the whole list of a facet, which may have every entry in
-it, and merges the lists of all longer words to find the words with a prefix. So SQLite is asked for
-a few entries with the words only, and these are checked one by one. If there are more, it is asked
-for facets too, and for longer words only where longer words exist.
+PostgreSQL needs no help with its query plans. SQLite reads the whole list of a facet, which may
+have every entry in it, and merges the lists of all longer words to find words by a prefix. So the
+first query to SQLite has only the words and returns only a few entries; their facets are checked
+one by one. If there are more entries, the next query has the facets too, and prefixes only where
+longer words exist.
 
-The index gives the newest entries that match, a few thousand at most, so that the commonest word
-costs no more than others; those are ranked. Where nothing has all words, words that are spelt
-almost like them are tried, and then whatever has one of them.
+The index returns the newest entries that match, a few thousand at most, so that common words cost
+no more than others; only those entries are ranked. If no entry has all words, similarly spelt words
+are searched for, then any of the words.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from accord.operations.context import Database
 from accord.store.store import Engine, Row
 
 MAX_WORDS: Final = 16
-"""Further words of a query are ignored."""
+"""The maximum number of words in a query; all further words are ignored."""
 
 
 class WordGroup(Struct, frozen=True):
@@ -61,7 +62,7 @@ class UnassignedFilter(Struct, frozen=True):
     assigned: tuple[str, ...]
     """Facets of all current assignees."""
     others: tuple[str, ...] = ()
-    """Facets of assignees with items that match too."""
+    """Facets of the assignees in the filter; items of these people match too."""
 
 
 class ParsedQuery(Struct, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
 
     groups: tuple[WordGroup, ...]
     facets: tuple[tuple[str, ...], ...]
-    """One facet of each tuple is required."""
+    """An entry must have at least one facet of each tuple."""
     unassigned: UnassignedFilter | None = None
     every: bool = True
     """True if all words are required, false if one is enough."""
@@ -83,7 +84,7 @@ def groups_of(query: str) -> tuple[WordGroup, ...]:
 
 @lru_cache(256)
 def match(parsed: ParsedQuery, engine: Engine) -> str:
-    """Return the query in the language of the database."""
+    """Return a query in the query language of the database: FTS5 or tsquery."""
     return _fts5(parsed) if engine == "sqlite" else _tsquery(parsed)
 
 
@@ -145,15 +146,16 @@ class IndexQuery(Struct, frozen=True):
     most: int
     """The maximum number of entries to return, newest first."""
     facets: tuple[tuple[str, ...], ...] = ()
-    """One of each tuple is required. The index does not filter by them; the entries are checked."""
+    """An entry must have one facet of each tuple. The index does not filter by them; the entries
+    are checked."""
     unassigned: UnassignedFilter | None = None
     """The filter for items without an assignee, checked in the same way."""
 
 
 class _Common:
-    """Queries with many matches when they last ran.
+    """A cache of the queries that had many matches when they last ran.
 
-    Forgetting one costs one more statement, nothing else.
+    A query that is missing here costs one more statement, nothing else.
     """
 
     def __init__(self) -> None:
@@ -172,7 +174,10 @@ _common: Final = _Common()
 
 
 def query_for_few(engine: Engine, parsed: ParsedQuery) -> IndexQuery | None:
-    """Return the first query to try; None if trying a few entries is of no use."""
+    """Return the query for a few entries, which is tried first on SQLite.
+
+    Returns None on PostgreSQL, without words, or for words that are known to have many matches.
+    """
     if engine != "sqlite" or not parsed.groups:
         return None
     words = match(replace(parsed, facets=(), unassigned=None), engine)
@@ -182,12 +187,12 @@ def query_for_few(engine: Engine, parsed: ParsedQuery) -> IndexQuery | None:
 
 
 def remember_common(question: IndexQuery) -> None:
-    """Remember that a query for a few entries returned the maximum: there are more."""
+    """Remember that a query for a few entries found more than a few."""
     _common.add(question.match)
 
 
 async def query_for_many(db: Database, engine: Engine, parsed: ParsedQuery) -> IndexQuery:
-    """Return the query for many matching entries."""
+    """Return the query that is used if there may be many matching entries."""
     if engine == "sqlite":
         parsed = replace(
             parsed,
@@ -197,7 +202,7 @@ async def query_for_many(db: Database, engine: Engine, parsed: ParsedQuery) -> I
 
 
 async def _without_needless_prefix(db: Database, group: WordGroup) -> WordGroup:
-    """Return a group without prefix search if no longer words exist."""
+    """Return a group without prefix search if the index has no longer words."""
     if not group.is_beginning:
         return group
     for word in group.words:
@@ -218,7 +223,7 @@ class SearchPosition(Struct, frozen=True):
     sequence: int = NO_LIMIT
     newest: int = NO_LIMIT
     attempt: int = 0
-    """The attempt that found the first page."""
+    """The number of the attempt that found the first page; see `find_best`."""
 
 
 _FIRST_PAGE: Final = SearchPosition()
@@ -239,7 +244,7 @@ class Matches(Struct, frozen=True):
     hits: list[Hit] = []
     total: int = 0
     newest: int = 0
-    """The newest entry at the time of the search."""
+    """The sequence number of the newest entry at the time of the search."""
 
 
 class BestHits(Struct, frozen=True):
@@ -260,7 +265,7 @@ async def find_best(
 ) -> BestHits:
     """Return the best matches, or those after `place`.
 
-    If nothing has all words, search for similarly spelt words, then for any of the words.
+    If no entry has all words, search for similarly spelt words, then for any of the words.
     """
     for attempt in range(MAX_ATTEMPTS):
         if place is not None and attempt != place.attempt:
@@ -275,7 +280,7 @@ async def find_best(
 
 
 async def _query_of_attempt(db: Database, parsed: ParsedQuery, attempt: int) -> ParsedQuery | None:
-    """Return the query of an attempt; None if it equals the one before."""
+    """Return the query of an attempt; None if it would repeat the previous attempt."""
     if attempt == 0:
         return parsed
     alike = replace(
@@ -319,7 +324,7 @@ async def _best_of_few(
     place: SearchPosition,
     most: int,
 ) -> Matches | None:
-    """Return the best of a few entries; None if there are more than a few.
+    """Return the best matches; None if `question.most` entries or more match.
 
     This avoids the temporary tables in which a database sorts.
     """
@@ -384,9 +389,9 @@ async def _similar_group(db: Database, group: WordGroup) -> WordGroup:
 SNIPPET_LENGTH: Final = 160
 """The approximate length of a snippet."""
 SNIPPET_LEAD: Final = 40
-"""Characters before the first mark."""
+"""The number of characters in a snippet before the first mark."""
 MAX_SCANNED: Final = 20_000
-"""Scanned characters of a text with accents, since folding is slow."""
+"""The number of characters that are scanned in a text with accents, since folding is slow."""
 
 _SCANNED_WORD: Final = re.compile(r"[^\W_]+(?:-[0-9]+)?")
 
@@ -442,7 +447,10 @@ class Snippets:
 def _marks(
     plain: re.Pattern[str], text: str, at: re.Match[str] | None, begin: int, end: int
 ) -> list[list[int]]:
-    """Return the positions of a match and of those after it, relative to `begin`."""
+    """Return the positions of a match and of the matches after it up to `end`.
+
+    Positions are relative to `begin`.
+    """
     marks = []
     while at is not None:
         start, stop = at.span()
@@ -452,7 +460,7 @@ def _marks(
 
 
 def _first_match(text: str, groups: tuple[WordGroup, ...]) -> int:
-    """Return the position of the first match."""
+    """Return the position of the first matching word in a text; 0 if there is none."""
     if groups:  # fast path: the word occurs as it was typed
         pattern = "|".join(re.escape(word) for group in groups for word in group.words)
         found = re.search(rf"(?i)\b(?:{pattern})", text)
@@ -462,7 +470,7 @@ def _first_match(text: str, groups: tuple[WordGroup, ...]) -> int:
 
 
 def _matching_words(text: str, groups: tuple[WordGroup, ...]) -> Iterator[re.Match[str]]:
-    """Yield the matching words."""
+    """Yield the words of a text that match the query."""
     scanned = _SCANNED_WORD.finditer(text, 0, MAX_SCANNED)
     return (at for at in scanned if _is_match(at[0], groups))
 
@@ -493,7 +501,7 @@ def _is_match(word: str, groups: tuple[WordGroup, ...]) -> bool:
 
 
 def _snippet_start(text: str, first: int) -> int:
-    """Return the start of a snippet: a word boundary some way before the first mark."""
+    """Return the start of a snippet: a word boundary shortly before the first mark."""
     if first <= SNIPPET_LEAD:
         return 0
     place = first - SNIPPET_LEAD

@@ -1,9 +1,9 @@
 """Undo: revert a change by inverting its effects, the last one first.
 
-Later work on the same entities is never lost: then nothing is undone, and the error names the newer
+If a later change affected the same entities, nothing is undone, and the error names the later
 changes. A change and its undo cancel each other out, so changes can be undone one after the other,
-and an undo can be undone. Restored values need no status transition; they must fit the current
-data, as every write must.
+and an undo can be undone. A restored status need not be a valid next status; restored values must
+fit the current data, as in every write.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ MAX_NAMED: Final = 20
 
 
 def can_be_undone(kinds: Iterable[str]) -> bool:
-    """Return whether a change of these kinds can be undone at all."""
+    """Return whether a change of entities of these kinds can be undone at all."""
     touched = set(kinds) - ASIDE - {"change"}
     return bool(touched) and touched <= rows.TABLES.keys()
 
 
 async def undo(work: OperationContext, change_id: str) -> ChangeRow:
-    """Undo a change; return it. Raises ServiceError."""
+    """Undo a change; return it.
+
+    Raises NotFoundError if there is none, ForbiddenError if another person made it and the caller
+    is no administrator, and ConflictError if later changes or the current data prevent it.
+    """
     change = await revisions.find_change(work.db, change_id)
     if change.actor_id != work.caller.user_id and not work.caller.is_administrator:
         raise ForbiddenError(f"the change was made by {change.actor}")
@@ -79,9 +83,9 @@ async def _check_newest(db: Database, change: ChangeRow) -> None:
 
 
 def _check_kinds(work: OperationContext, done: list[RevisionRow]) -> None:
-    """Raise ConflictError for entities that cannot be restored.
+    """Raise ConflictError if a change affected entities that cannot be restored.
 
-    Also check the right of the caller.
+    Raises ForbiddenError if only administrators may undo it and the caller is none.
     """
     kinds = {each.kind for each in done}
     fixed = sorted(kinds - rows.TABLES.keys())
@@ -157,7 +161,10 @@ async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) 
 
 
 async def _check_alone(db: Database, revision: RevisionRow) -> None:
-    """Raise ConflictError if something was added to a created item since."""
+    """Raise ConflictError if something was added to a created item since.
+
+    These are children, links, comments, labels and suppressed lint rules.
+    """
     row = await items.find(db, revision.entity_id)
     await lifecycle.check_deletable(db, row)
     attached = await items.count_attached(db, row.id)
@@ -167,16 +174,19 @@ async def _check_alone(db: Database, revision: RevisionRow) -> None:
 
 
 async def _check_criteria(db: Database, revision: RevisionRow, values: Mapping[str, Any]) -> None:
-    """Check that a requirement and its criteria still have the same story.
+    """Raise InvalidError if a requirement and its criteria have different stories.
 
-    Either may have been moved since.
+    Either may have been moved since the change that is undone.
     """
     if revision.kind == "requirement":
         await lifecycle.check_criteria_of(db, values["parent_id"], values["criteria_id"])
 
 
 async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
-    """Check that a restored link closes no cycle with newer links."""
+    """Raise ConflictError if a restored link is a duplicate or closes a cycle.
+
+    Newer links may cause either. Also raised if an end of the link does not exist any more.
+    """
     source = await items.lookup(db, values["source_id"])
     target = await items.lookup(db, values["target_id"])
     if source is None or target is None:

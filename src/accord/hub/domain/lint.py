@@ -1,7 +1,8 @@
 """The linter: find words and sentences that two people may read differently.
 
-Each rule looks at one sentence or at the whole text; each finding says where, what, and what to
-write instead. All rules take time in proportion to the text. Findings never refuse a write.
+Each rule looks at one sentence or at the whole text. Each finding has a position, a message, and a
+hint on what to write instead. The time of all rules is proportional to the length of the text. A
+write is never refused because of findings.
 
 EARS (Easy Approach to Requirements Syntax) patterns:
 
@@ -34,7 +35,7 @@ EARS_PATTERNS: Final[dict[str, Pattern]] = {
     "where": "optional",
     "if": "unwanted",
 }
-"""By the word that begins the clause."""
+"""The EARS pattern of a clause, by the word that begins the clause."""
 
 OBLIGATION: Final = re.compile(r"\b(?:shall|must)\b", re.IGNORECASE)
 """The words that make a sentence a requirement."""
@@ -43,7 +44,7 @@ _CLAUSE: Final = re.compile(r"(?:^|,\s{0,9}(?:and\s{1,9})?)(when|while|where|if)
 
 
 def pattern_of(sentence: str) -> Pattern | None:
-    """Return the EARS pattern of a sentence; None if it requires nothing."""
+    """Return the EARS pattern of a sentence; None without `shall` or `must`."""
     obligation = OBLIGATION.search(sentence)
     if obligation is None:
         return None
@@ -105,7 +106,7 @@ VAGUE_WORDS: Final[dict[str, str]] = {
         "say when, or how often",
     ),
 }
-"""By word: the advice to replace it."""
+"""By vague word: the advice on what to write instead."""
 
 OPEN_LISTS: Final = (
     *("etc", "and so on", "and so forth", "and the like", "such as but not limited to"),
@@ -174,15 +175,15 @@ RULES: Final[Mapping[str, str]] = {
     "long-sentence": f"A sentence of more than {MAX_WORDS} words.",
     "story-form": "A story that does not say who wants what, and what for.",
 }
-"""By name: the problem that each rule finds."""
+"""By rule of the linter: the problem that the rule finds."""
 
 
 class TextFinding(Struct, frozen=True, kw_only=True):
-    """A problem of wording, with its position and a hint."""
+    """A problem of wording that the linter found, with its position and a hint."""
 
     rule: str
     start: int
-    """In characters of the text; `end` is exclusive."""
+    """The position of the first character in the text; `end` is exclusive."""
     end: int
     message: str
     hint: str
@@ -202,7 +203,7 @@ class LintReport(Struct, frozen=True, kw_only=True):
     findings: tuple[TextFinding, ...]
     statements: tuple[Statement, ...]
     left_out: int = 0
-    """The number of findings beyond the first `MAX_FINDINGS`."""
+    """The number of findings that are omitted, because a report has at most `MAX_FINDINGS`."""
 
 
 def lint(
@@ -292,7 +293,7 @@ _NO_UNIT: Final = frozenset(
         *("is", "are", "shall", "must", "the", "a", "an", "it", "which", "that", "as", "than"),
     )
 )
-"""Words that continue the sentence and therefore are no unit of a number."""
+"""Words that continue the sentence after a number, so they are not its unit."""
 
 
 def _missing_unit(part: Sentence) -> Iterator[TextFinding]:
@@ -378,7 +379,7 @@ _WEAK: Final = words(WEAK_WORDS)
 _ROLE: Final = re.compile(
     r"\bas\s{1,9}(?:(?:an?|the)\b|\w[^,.;:\n]{0,80},?\s{1,9}(?:I|we)(?:['’]d)?\s)", re.IGNORECASE
 )
-"""Some roles have no article: as gate staff, I want …"""
+"""Finds the role in a user story. Some roles have no article: as gate staff, I want …"""
 _WISH: Final = re.compile(
     r"\b(?:I|we)(?:\s{1,9}(?:want|need|can|would\s{1,9}like|wish)|['’]d\s{1,9}like)\b",
     re.IGNORECASE,
@@ -427,7 +428,7 @@ def _whole(rule: str, part: Sentence, message: str, hint: str) -> TextFinding:
 
 
 FIELDS: Final = ("title", "description")
-"""The texts that are linted."""
+"""The fields of an item that are linted."""
 
 
 def lint_item(
@@ -435,8 +436,8 @@ def lint_item(
 ) -> dict[str, LintReport]:
     """Return the lint reports of an item, by field.
 
-    The description is linted as a statement, or the title if there is no description; the other of
-    the two is linted as prose.
+    The description is linted in the form of the item's kind (see `FORMS`), the title as prose.
+    Without a description, the title is linted in the form of the kind.
     """
     title, description = texts.get("title", ""), texts.get("description", "")
     form = FORMS.get(kind, "prose")

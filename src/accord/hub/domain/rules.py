@@ -40,7 +40,7 @@ class TransitionError(RuleError):
 
 
 class HierarchyError(RuleError):
-    """Items that may not be linked, or do not belong to one user story."""
+    """An item that may not be linked, or criteria of another user story."""
 
 
 class CycleError(RuleError):
@@ -67,7 +67,7 @@ class KindRules(Struct, frozen=True):
     scheme: str
     """The URI scheme of a single item: user-story://US-001."""
     title: str
-    """The name for people."""
+    """The name of the kind as people see it: User story."""
     parent: Kind | None = None
 
 
@@ -153,7 +153,7 @@ TRANSITIONS: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
     "user_story": _OF_WORK,
     "requirement": _OF_REQUIREMENTS,
 }
-"""By kind and status: the valid next statuses. Kinds that are not in the table have no status."""
+"""The valid next statuses, by kind and current status. Kinds that are missing have no status."""
 
 STATUSES: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(table) for kind, table in TRANSITIONS.items()
@@ -175,7 +175,7 @@ def check_transition(kind: Kind, before: str, after: str) -> None:
 CHILDREN: Final[Mapping[Kind, tuple[Kind, ...]]] = {
     kind: tuple(each.kind for each in KINDS.values() if each.parent == kind) for kind in KINDS
 }
-"""By kind: the kinds of its children."""
+"""By kind of item: the kinds of children that the item can have."""
 
 LINKABLE: Final[tuple[Kind, ...]] = tuple(kind for kind in KINDS if kind != "prompt")
 """The kinds that can have relationships."""
@@ -230,7 +230,7 @@ def _back(came_from: dict[str, str], goal: str) -> list[str]:
 
 
 CONTENT_FIELDS: Final = frozenset({"title", "description", "type"})
-"""The fields with content; a change of them makes links suspect."""
+"""The fields that count as content: a change of one makes the item's links suspect."""
 
 
 def changes_content(fields: Iterable[str]) -> bool:
@@ -239,18 +239,19 @@ def changes_content(fields: Iterable[str]) -> bool:
 
 
 def changed_ends(remembered: tuple[int, int], changed: tuple[int, int]) -> tuple[bool, bool]:
-    """Return, for source and target, whether the end changed its content.
+    """Return, for source and target of a link, whether the content changed since.
 
-    `remembered` are the versions that the link remembers, `said` the versions of the last content
-    changes.
+    `remembered` are the item versions for which the link was made or last confirmed, `changed` the
+    versions of the last content changes; both are for source and target.
     """
     return remembered[0] < changed[0], remembered[1] < changed[1]
 
 
 AFFECTS_TARGET: Final = frozenset({"blocks"})
-"""Types with a target that depends on the source; for all others it is the reverse."""
+"""Relationship types in which the target depends on the source. In all other types the source
+depends on the target."""
 AFFECTS_BOTH: Final = frozenset({"duplicates"})
-"""Types, besides the symmetric ones, that affect both ends."""
+"""Relationship types, besides the symmetric ones, in which each end affects the other."""
 
 
 class ImpactLink(Struct, frozen=True):
@@ -269,11 +270,11 @@ class ImpactStep(Struct, frozen=True):
     start: str
     end: str
     label: str
-    """The relation of the end to the start: `is_depended_on_by`, `has`."""
+    """The relationship, read from `start` to `end`: `is_depended_on_by`, `has`."""
 
 
 def impact_steps(link: ImpactLink) -> Iterator[ImpactStep]:
-    """Yield the impact steps that a link allows."""
+    """Yield a step for each direction in which a link passes on a change."""
     is_both = link.is_symmetric or link.type in AFFECTS_BOTH
     if is_both or link.type in AFFECTS_TARGET:
         yield ImpactStep(link.source, link.target, link.type)
@@ -282,21 +283,24 @@ def impact_steps(link: ImpactLink) -> Iterator[ImpactStep]:
 
 
 class ImpactSearch:
-    """A breadth-first traversal from one item; each item has one shortest path."""
+    """A breadth-first search for the items that a change of one item affects.
+
+    It finds one shortest path to each item.
+    """
 
     def __init__(self, start: str, limit: int) -> None:
         self.start = start
         self.came_by: dict[str, ImpactStep] = {}
-        """By id: the step that reached an item, in the order of the traversal."""
+        """By item id: the step that first reached the item, in the order of the search."""
         self.distances: dict[str, int] = {start: 0}
         self.front: tuple[str, ...] = (start,)
-        """The items reached last; the next step begins there."""
+        """The items reached in the last round; the next round starts from them."""
         self.is_cut = False
-        """True if more than `limit` items could be reached."""
+        """True if items were left out because more than `limit` could be reached."""
         self._limit = limit
 
     def advance(self, found: Iterable[ImpactStep]) -> None:
-        """Follow the steps that begin at the frontier."""
+        """Add the items that the steps in `found` reach; the steps begin at `front`."""
         distance = self.distances[self.front[0]] + 1
         reached: list[str] = []
         for step in found:
@@ -311,7 +315,7 @@ class ImpactSearch:
         self.front = tuple(reached)
 
     def path(self, end: str) -> list[ImpactStep]:
-        """Return the steps from the start to an item that was reached."""
+        """Return the steps from the start to an item that the search reached."""
         path: list[ImpactStep] = []
         while end != self.start:
             path.append(self.came_by[end])
@@ -319,7 +323,7 @@ class ImpactSearch:
         return path[::-1]
 
     def tree(self) -> Iterator[tuple[int, ImpactStep]]:
-        """Yield all steps with their depth, each below its predecessor."""
+        """Yield all steps with their depth, each below the step that leads to it."""
         following: dict[str, list[ImpactStep]] = {}
         for step in self.came_by.values():
             following.setdefault(step.start, []).append(step)
@@ -331,16 +335,17 @@ class ImpactSearch:
 
 
 class AcceptancePolicy(Struct, frozen=True):
-    """The setting `accept_own_proposals`."""
+    """The setting `accept_own_proposals`, which limits who accepts a proposal."""
 
     own: bool = True
     """True if people may accept, in person, proposals of their own tokens and runs."""
 
 
 class ProposalOrigin(Struct, frozen=True):
-    """The way a caller called: by token, session or run.
+    """The user who makes or accepts a proposal, and the kind of access.
 
-    The fields are columns of a proposal and fields of a caller.
+    Access is by token, session, workflow run or local command. Proposals have columns, and callers
+    have fields, with the names of these fields.
     """
 
     user_id: str

@@ -4,8 +4,8 @@
 underscores, so every sentence keeps its position in the text.
 
 Long texts are compared line by line with the algorithm of Myers ("An O(ND) Difference Algorithm",
-1986). It gives up if the texts have little in common; then one text replaces the other as a whole.
-So a diff never takes longer than `MAX_EDITS` times the number of lines.
+1986). The comparison stops after `MAX_EDITS` edits; then the diff replaces one text by the other as
+a whole. So the time of a diff is at most proportional to `MAX_EDITS` times the number of lines.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ def fold(name: str) -> str:
 
 
 MAX_CHOICES: Final = 30
-"""The maximum number of names listed."""
+"""The maximum number of valid names that an error message lists."""
 MAX_CHOICE_LENGTH: Final = 80
-"""The part of an unknown name that is quoted and compared."""
+"""An unknown name is cut to this length before it is compared and quoted."""
 
 
 def no_such(what: str, wrong: str, valid: Sequence[str]) -> str:
-    """Return the message for an unknown name: the valid names, closest first."""
+    """Return the error message for an unknown name, with the valid names.
+
+    The names most similar to the unknown one come first.
+    """
     wrong = wrong[:MAX_CHOICE_LENGTH]
     if not valid:
         return f"there is no {what} {wrong!r}: there are none at all"
@@ -52,12 +55,12 @@ _REFUSED_IN_LINE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udf
 
 
 def problem_of_text(text: str) -> str | None:
-    """Return the problem of a text of several lines, or None."""
+    """Return the error in a text of several lines; None if the text is valid."""
     return _problem(_REFUSED, text)
 
 
 def problem_of_line(text: str) -> str | None:
-    """Return the problem of a text of one line, such as a title, or None."""
+    """Return the error in a text of one line, such as a title; None if it is valid."""
     return _problem(_REFUSED_IN_LINE, text) or (None if text.strip() else "is blank")
 
 
@@ -83,7 +86,7 @@ _ABBREVIATION: Final = re.compile(
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence, masked, with its position in the text."""
+    """A sentence and its position in the text; code, quotes and URLs are masked."""
 
     text: str
     start: int
@@ -203,11 +206,12 @@ def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 MAX_EDITS: Final = 200
-"""The limit of removed and added lines; beyond it, comparing stops."""
+"""The maximum number of removed and added lines; a comparison that needs more is stopped."""
 CONTEXT: Final = 3
-"""Unchanged lines shown around a change."""
+"""The number of unchanged lines that a diff shows around a change."""
 LONG_TEXT_LINES: Final = 80
-"""A text with more characters, or with several lines, is long."""
+"""A text with more characters than this, or with several lines, is long: changes are shown as a
+diff."""
 
 
 class FieldDifference(Struct, frozen=True):
@@ -230,9 +234,9 @@ class FieldDifference(Struct, frozen=True):
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], ignoring: frozenset[str] = frozenset()
 ) -> tuple[FieldDifference, ...]:
-    """Return the fields that differ, in their order.
+    """Return the fields that differ between two states, in their order.
 
-    A field that one of the two lacks is None there.
+    A field that one of the states lacks counts as None.
     """
     fields = dict.fromkeys((*before, *after))
     return tuple(
@@ -243,9 +247,9 @@ def differences(
 
 
 def unified(before: str, after: str) -> str:
-    """Return a diff in the form of `diff -u`, without its header.
+    """Return a diff of two texts in the form of `diff -u`, without its header.
 
-    It is empty for equal texts.
+    The diff of equal texts is empty.
     """
     old, new = before.splitlines(), after.splitlines()
     return "\n".join(
@@ -277,15 +281,16 @@ def edit_script(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of equal lines at the start."""
+    """Return the number of equal lines at the start of two texts."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _equal_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of common lines, for a minimum of edits (Myers).
+    """Return the positions of the lines that both texts keep (algorithm of Myers).
 
-    The list is empty if that takes more than `MAX_EDITS` edits.
+    Each pair has the positions in the old and in the new text. The list is empty if the texts
+    differ by more than `MAX_EDITS` edits.
     """
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
@@ -306,9 +311,10 @@ def _equal_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]
 
 
 def _step(furthest: Mapping[int, int], diagonal: int, edits: int) -> int:
-    """Return the start of the next edit on a diagonal.
+    """Return the old line that one more edit reaches on a diagonal (Myers).
 
-    It is below the diagonal above or right of the diagonal on the left, whichever got further.
+    The edit comes from a neighbouring diagonal: from `diagonal + 1` by adding a line, or from
+    `diagonal - 1` by removing one, whichever got further.
     """
     above, left = furthest.get(diagonal + 1, -1), furthest.get(diagonal - 1, -1)
     is_added = diagonal == -edits or (diagonal != edits and left < above)
@@ -316,7 +322,7 @@ def _step(furthest: Mapping[int, int], diagonal: int, edits: int) -> int:
 
 
 def _walked(trace: Sequence[Mapping[int, int]], old: int, new: int) -> list[tuple[int, int]]:
-    """Return the equal lines on the path found, by walking it backwards."""
+    """Return the positions of equal lines on the shortest path, traced backwards."""
     equal: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], old - new
@@ -359,7 +365,7 @@ def _shown(hunk: Sequence[Edit], old: Sequence[str], new: Sequence[str]) -> Iter
 
 
 def _range(start: int, end: int) -> str:
-    """Return a range as `diff` writes it.
+    """Return a range of lines as in the header of a hunk: start and length.
 
     Lines are counted from one; an empty range names the line before it.
     """

@@ -41,7 +41,7 @@ def join_list(values: Iterable[str]) -> str:
 
 
 def split_list(cell: str) -> list[str]:
-    """Return the values of a cell."""
+    """Split a cell that `join_list` made into its values."""
     parts = _SEPARATOR.sub("\\1\0", cell).split("\0")
     stripped = (_ESCAPED.sub(r"\1", part.strip()) for part in parts)
     return [part for part in stripped if part]
@@ -54,9 +54,10 @@ COLUMNS: Final = (
 )
 LISTS: Final = frozenset({"labels", "epics"})
 NULLABLE: Final = frozenset({"assignee", "acceptance_criteria"})
-"""Columns in which an empty cell means nobody, or nothing."""
+"""Columns in which an empty cell means that nobody is assigned, or no criteria are linked."""
 CLEARABLE: Final = frozenset({"description"})
-"""Columns in which an empty cell means an empty text. Other empty cells are ignored."""
+"""Columns in which an empty cell means an empty text. An empty cell is ignored in all columns that
+are neither this, nor nullable, nor a list."""
 _OF_ALL: Final = ("kind", "reference_id", "labels", "creator", "created_at", "id", "description")
 _OF_WORK: Final = ("title", "status", "priority", "assignee")
 FIELDS: Final[dict[Kind, frozenset[str]]] = {
@@ -67,7 +68,7 @@ FIELDS: Final[dict[Kind, frozenset[str]]] = {
     "steering_document": frozenset({*_OF_ALL, "title", "epics"}),
     "prompt": frozenset({*_OF_ALL, "title", "name", "content", "role", "active"} - {"labels"}),
 }
-"""By kind: its columns, besides `links`."""
+"""By kind: the columns that its items use, besides `links`."""
 
 
 def write(project: Project) -> str:
@@ -85,9 +86,10 @@ def write(project: Project) -> str:
 
 
 def read(text: str) -> Iterator[Numbered]:
-    """Yield the records of a file. Raises FormatError.
+    """Yield the records of a CSV file.
 
-    Rows are counted as spreadsheets do: the column names are row 1.
+    Rows are counted as spreadsheets do: the column names are row 1. Raises FormatError if the text
+    is no CSV, or if column names are missing, unknown or duplicate.
     """
     text = text.removeprefix("\ufeff")
     head = text[:1000].partition("\n")[0]
@@ -109,9 +111,9 @@ def read(text: str) -> Iterator[Numbered]:
 def _row(
     row: int, columns: list[str], cells: list[str], links: list[Numbered]
 ) -> Iterator[Numbered]:
-    """Yield the record of a row; add its links to `links`.
+    """Yield the item or the error of a row; add the links of the row to `links`.
 
-    Links are yielded after all items, since they need both ends.
+    The caller yields all links after all items, since both ends of a link must exist.
     """
     try:
         if len(cells) > len(columns):

@@ -32,7 +32,10 @@ _DECLARED: Final = re.compile(
 
 
 def content_of(raw: bytes) -> str:
-    """Return the text of a file, or an archive in base64. Raises FormatError."""
+    """Return the content of a file as text: a ZIP archive in base64, others decoded.
+
+    Raises FormatError if the encoding is unsupported or wrong.
+    """
     if raw.startswith(ARCHIVE):
         return b64encode(raw).decode()
     return text_of(raw)
@@ -80,11 +83,11 @@ def _known(name: str) -> str:
 
 MAX_ENTRIES: Final = 1_000
 MAX_BYTES: Final = MAX_CHARACTERS
-"""The uncompressed size of all ReqIF files in an archive together."""
+"""The maximum uncompressed size of all ReqIF files in an archive together."""
 MAX_RATIO: Final = 200
-"""The uncompressed size of a file, divided by its compressed size."""
+"""The maximum uncompressed size of a file, divided by its compressed size."""
 MIN_CHECKED: Final = 1024 * 1024
-"""Files up to this size may have any ratio."""
+"""Files of at most this many uncompressed bytes may have any compression ratio."""
 CHUNK: Final = 256 * 1024
 BEGINNINGS: Final = ("UEsDB", "UEsFB", "UEsHC")
 """The first characters of a ZIP archive in base64; no XML begins like that."""
@@ -134,7 +137,10 @@ class ReqifArchive:
             raise FormatError("there is no .reqif file in this archive")
 
     def texts(self) -> Iterator[str]:
-        """Yield the text of each ReqIF file. Raises FormatError."""
+        """Yield the text of each ReqIF file in the archive.
+
+        Raises FormatError if a file cannot be read or decoded, or exceeds a limit.
+        """
         left = MAX_BYTES
         for entry in self._files:
             raw = self._read(entry, left)

@@ -24,10 +24,11 @@ MAX_ITEMS: Final = 100_000
 
 
 async def read_project(db: Database, epic_id: str | None = None) -> Project:
-    """Return all items, or one epic with everything that belongs to it.
+    """Return a project: all items, or one epic with everything that belongs to it.
 
     An epic includes the steering documents that are linked to it. Relationships are included if
-    both ends are. Raises NotFoundError, and ConflictError if there are more than `MAX_ITEMS` items.
+    both ends are. Raises NotFoundError if there is no such epic, and ConflictError if all items are
+    requested and are more than `MAX_ITEMS`.
     """
     if epic_id is None:
         total = await items.count(db)
@@ -72,7 +73,7 @@ async def read_project(db: Database, epic_id: str | None = None) -> Project:
 
 
 async def describe(db: Database, row: ItemRow) -> Item:
-    """Return one item in its exchange form."""
+    """Return one item in the form that imports and exports use."""
     return (await _described(db, [row]))[0]
 
 

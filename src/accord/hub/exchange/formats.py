@@ -25,7 +25,8 @@ class Format(Struct, frozen=True):
     """Suffixes of file names, the usual one first."""
     write: Callable[[Project], str]
     read: Callable[[str], Iterator[Numbered]]
-    """Raises FormatError, also during iteration."""
+    """A function that yields the records of a text. It raises FormatError if the text is invalid,
+    also during iteration."""
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -64,7 +65,7 @@ class Formats:
         return self._by_name[name]
 
     def of_file(self, name: str) -> str | None:
-        """Return the format for a file name, or None."""
+        """Return the name of the format that a file name's suffix stands for, or None."""
         for each in self._by_name.values():
             if name.lower().endswith(each.suffixes):
                 return each.name

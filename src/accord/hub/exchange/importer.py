@@ -1,8 +1,8 @@
 """The importer: write a project into the database, through the operations.
 
-Existing items (see `accord.hub.exchange.matching`) are updated to the row; others are created. An
-import by an administrator keeps creators and times, as a record of the past; other imports belong
-to the caller, now. The report names what a row contains and the hub does not keep.
+Rows of existing items (see `accord.hub.exchange.matching`) update them; others create items. Only
+an administrator's import keeps creators and times; in others the caller is the creator, and the
+time is that of the import. The report names the parts of rows that the hub does not keep.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ _TIME: Final = re.compile(
 )
 
 Progress = Callable[[int, int], None]
-"""Called with the number of finished rows and of all rows."""
+"""A callback that is called with the number of finished rows and of all rows."""
 
 
 class Importer:
-    """One run of an import."""
+    """One run of an import: it writes rows, and reports on each."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Importer:
         self._registry = work.service(Registry)
         self._names = ImportedNames()
         self._origin: Origin | None = None
-        """The origin of the current row."""
+        """The origin of the current row; None if the row is of this hub."""
         self._is_ours = False
         """True if the file or the caller declares the names in it to be names of this hub."""
         self._not_kept: Counter[str] = Counter()
@@ -108,7 +108,7 @@ class Importer:
     async def import_rows(self, rows: Iterable[Numbered]) -> ImportReport:
         """Import the rows and report on each, in their order.
 
-        Raises FormatError, and InvalidError if the file does not name its source.
+        Raises FormatError for an invalid text, and InvalidError without a valid source.
         """
         counted: list[tuple[Numbered, Origin | None]] = []
         origin: Origin | None = await self._named_origin()
@@ -135,11 +135,11 @@ class Importer:
         )
 
     async def _named_origin(self) -> Origin | None:
-        """Return the origin for files that name none."""
+        """Return the origin that the caller named; None without one, or for this hub."""
         return None if self._source is None else await self._origin_of(Origin(self._source))
 
     async def _origin_of(self, found: Origin) -> Origin | None:
-        """Return the origin named by the caller or the file; None for this hub."""
+        """Return the origin that the caller named, or else `found`; None for this hub."""
         if self._source is not None:
             found = Origin(self._source)
         source = " ".join(found.source.split())
@@ -270,7 +270,7 @@ class Importer:
         return found
 
     async def _free_id(self, item: Item, foreign_id: str) -> str | UnsetType:
-        """Return the id for a new item: its own, or one derived from its source."""
+        """Return the id of the row if it is free, one derived from its source, or UNSET."""
         if item.id and await items.lookup(self._work.db, item.id) is None:
             return item.id
         if self._origin is None or not foreign_id:
@@ -290,7 +290,7 @@ class Importer:
             await provenance.add_source(self._work, found, source, foreign_id)
 
     async def _activate(self, found: ItemRow, row: ImportRow) -> None:
-        """Activate a prompt.
+        """Activate an imported prompt.
 
         A prompt of another source never replaces the active prompt.
         """
@@ -323,7 +323,7 @@ class Importer:
         return known
 
     def _note_not_kept(self, item: Item, row: ImportRow) -> None:
-        """Note the fields of a row that start over in a new item."""
+        """Add a note on the fields of a row that a new item does not take over."""
         lost = []
         if item.version not in (UNSET, 1):
             lost.append("version")
@@ -334,7 +334,7 @@ class Importer:
             self._not_kept.update(lost)
 
     def _note_what_stays(self, item: Item, now: Item, row: ImportRow) -> None:
-        """Note the fields of a row that an update does not set."""
+        """Add notes on the fields of a row that an update leaves as they are."""
         if item.reference_id and parse_reference(item.reference_id) != parse_reference(
             str(now.reference_id)
         ):
@@ -347,9 +347,9 @@ class Importer:
             row.notes.append(f"found by its reference id; its title was {str(now.title)[:80]!r}")
 
     def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: ImportRow) -> None:
-        """Keep the current status if that of the row is no valid next status.
+        """Keep the current status if the status in the row may not follow it.
 
-        Statuses that no item of the kind can have are still refused.
+        A status that no item of the kind can have is not removed: the update refuses it.
         """
         if values.get("status") not in STATUSES.get(known.kind, ()):
             return
@@ -362,7 +362,7 @@ class Importer:
     async def _tolerate_assignee(
         self, values: dict[str, Any], now: str | None, row: ImportRow
     ) -> None:
-        """Keep the assignee if the row names an unknown person."""
+        """Keep the current assignee if the row names an unknown person."""
         name = values.get("assignee")
         if not name:
             return
@@ -379,7 +379,7 @@ class Importer:
             values["assignee"] = found.username
 
     async def _arguments(self, item: Item) -> dict[str, Any]:
-        """Return the values of a row as arguments of operations."""
+        """Return the values of a row as arguments of the create or update operation."""
         values: dict[str, Any] = {}
         for field, name in ARGUMENTS.items():
             value = getattr(item, field)
@@ -412,7 +412,7 @@ class Importer:
                 await self._run("label_item", self._work, id=found.id, label=name)
 
     async def _begin_number(self, reference: Reference | None) -> int:
-        """Reserve the number of `reference` for the next item; return the last number.
+        """Make the next item get the number of `reference`; return the last number used.
 
         `_end_number` restores the counter.
         """
@@ -442,7 +442,7 @@ class Importer:
         return action
 
     async def _meaning_of(self, link: Link, row: ImportRow) -> matching.TypeMapping:
-        """Return the relationship type for a link.
+        """Return the relationship type for a link, and whether its ends are swapped.
 
         Raises InvalidError if a file of this hub has an unknown type.
         """
@@ -464,9 +464,9 @@ class Importer:
     async def _linked(
         self, link: Link, source: str, target: str, type: str, row: ImportRow
     ) -> tuple[LinkRow, Action]:
-        """Return the link and the action taken.
+        """Create or retype a relationship; return it with the action taken.
 
-        A link of another source that would close a cycle becomes undirected.
+        A link of another source that would close a cycle gets the undirected type `relates_to`.
         """
         of_type = await relationships.find_type(self._work.db, type)
         known = await relationships.between(self._work.db, source, target, of_type)
@@ -543,7 +543,7 @@ class Importer:
         return "updated"
 
     def _leaves(self, row: ImportRow, what: str) -> bool:
-        """Return whether an existing label or type stays although a foreign file differs."""
+        """Return whether an existing label or type stays as it is; if so, add a note."""
         if self._origin is None or self._on_conflict == "update":
             return False
         row.notes.append(f"it has {what} here and stays as it is")
@@ -552,9 +552,9 @@ class Importer:
     # Actor, time and names
 
     async def _run(self, name: str, work: OperationContext, /, **values: Any) -> Any:
-        """Run an operation; check its arguments as every adapter does.
+        """Check the arguments of an operation as every adapter does, and run it.
 
-        Raises ServiceError.
+        Raises ServiceError if the importing caller lacks the right, or if the operation fails.
         """
         operation = self._registry[name]
         # The right of the importing caller: `work` may act as the creator named in the file.
@@ -565,7 +565,7 @@ class Importer:
         return await operation.function(work, **arguments)
 
     async def _as(self, creator: Any, time: Any, id: Any, row: ImportRow) -> OperationContext:
-        """Return a context that acts as the creator in the row, at its time."""
+        """Return a context that acts as the creator in the row, at the time in the row."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:
             if creator and creator != caller.username:

@@ -60,7 +60,8 @@ FIELDS: Final = {
     "Role": "role",
     "Active": "active",
 }
-"""Names of the fields in the list below a heading; other names are relationship types."""
+"""The fields of items, by their names in the list below a heading; all other names are relationship
+types."""
 LISTS: Final = frozenset({"labels", "epics"})
 NOBODY: Final = "none"
 TITLE: Final = "# Requirements"
@@ -92,7 +93,10 @@ def write(project: Project) -> str:
 
 
 def read(text: str) -> Iterator[Numbered]:
-    """Yield the rows of a document, one for each item. Raises FormatError."""
+    """Yield the items of a document, then their links.
+
+    An item that cannot be read becomes a `Fault`. Raises FormatError if no item has a heading.
+    """
     text = text.removeprefix("\ufeff")
     if text.partition("\n")[0].endswith("\r"):  # an editor has changed the line ends
         text = text.replace("\r\n", "\n")
@@ -120,7 +124,10 @@ def read(text: str) -> Iterator[Numbered]:
 
 
 def _head(lines: list[str]) -> tuple[Origin | None, int]:
-    """Return the origin of the document and the number of unused lines at its top."""
+    """Return the origin that a document names, and the number of its ignored lines.
+
+    Both are about the lines above the first item.
+    """
     origin, lost = None, 0
     for line in lines:
         if _HEADING.fullmatch(line.rstrip()):
@@ -170,14 +177,14 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _unescape(lines: list[str]) -> str:
-    """Return the text of lines that `_written` made."""
+    """Join lines to a text, without the backslashes that `_written` added."""
     return "\n".join(
         line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
     )
 
 
 def _inner(lines: list[str]) -> list[str]:
-    """Return lines without one empty line at the start and at the end."""
+    """Remove one empty line at the start and one at the end, where there are any."""
     begin = 1 if lines and not lines[0].strip() else 0
     end = len(lines) - (1 if len(lines) > begin and not lines[-1].strip() else 0)
     return lines[begin:end]
@@ -225,7 +232,10 @@ def _item(
 
 
 def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source: str) -> list[str]:
-    """Read the field list below a heading; return the remaining lines."""
+    """Read the field list below a heading into `values` and `links`.
+
+    Returns the lines after the list. Raises FormatError for an unknown or duplicate field.
+    """
     for place, line in enumerate(lines):
         found = _FIELD.fullmatch(line.rstrip())
         if found is None:
@@ -263,7 +273,10 @@ def _value(field: str, value: str) -> Any:
 
 
 def _content(lines: list[str]) -> tuple[list[str], Any]:
-    """Return the lines before the fenced content of a prompt, and the content."""
+    """Split the lines of a prompt: those before its fenced content, and the content.
+
+    The content is UNSET if there is no fence.
+    """
     for place, line in enumerate(lines):
         opened = _FENCE.fullmatch(line.rstrip())
         if opened is not None:

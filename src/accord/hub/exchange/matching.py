@@ -39,7 +39,7 @@ from accord.operations.context import Changed, Database, is_uuid
 from accord.operations.errors import InvalidError, NotFoundError
 
 UNDIRECTED: Final = "relates_to"
-"""The type of relations without an equivalent in the hub."""
+"""The relationship type for imported links with a type that the hub does not have."""
 SUFFIXES: Final = ("_relationship", "_relation", "_link", "_requirement", "_req")
 SYNONYMS: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(
@@ -66,16 +66,16 @@ A `Parent` relation of StrictDoc goes from the child to the parent."""
 
 
 class TypeMapping(Struct, frozen=True):
-    """A relationship type, and whether source and target are swapped."""
+    """A relationship type of the hub, and whether a link's ends must be swapped."""
 
     type: str
     is_reversed: bool = False
 
 
 def map_type(name: str, types: Collection[str], inverses: Mapping[str, str]) -> TypeMapping | None:
-    """Return the equivalent of a relation of another tool; None if there is none.
+    """Return the hub's equivalent of another tool's relationship type, or None.
 
-    `types` are the names of the hub's types, `inverses` their names from the other end.
+    `types` are the names of the hub's types; `inverses` maps their inverse names to these names.
     """
     key = relationships.type_key(name)
     while True:
@@ -144,12 +144,12 @@ def report_of(
 
 
 SourceName: TypeAlias = tuple[str, str]
-"""A source, empty for this hub, and a name in it."""
+"""A source (empty for this hub) and a name that the source uses."""
 OnConflict: TypeAlias = Literal["refuse", "update", "create"]
-"""The treatment of a row about an item that another source created."""
+"""The treatment of a row that matches an item of another source."""
 
 MAX_NUMBER: Final = 9_999_999
-"""The greatest number of a reference id that an import may use."""
+"""The greatest number in a reference id that an import may use."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
@@ -159,11 +159,11 @@ class Match(Struct, frozen=True, kw_only=True):
     foreign_id: str = ""
     """The name of the item in the origin; empty if the row has no name or no origin."""
     doubt: str = ""
-    """The reason that changing the item needs the caller's permission."""
+    """The reason that changing the item needs the caller's permission; empty if it does not."""
     is_named: bool = False
-    """True if only another source name can resolve the doubt."""
+    """True if the caller can resolve the doubt only by naming the source of the file."""
     unclaimed: bool = False
-    """True if the item has no source yet, so it can get this one."""
+    """True if the item has no source yet, so the origin of the row can become its source."""
     is_former: bool = False
     """True if an import of an earlier release created the item, from the same foreign id."""
 
@@ -178,14 +178,15 @@ class ImportedNames:
         self.rows: dict[str, int] = {}
         """By item id: the row of this import."""
         self._here: dict[SourceName, str] = {}
-        """Item ids by folded reference id, UUID and row number."""
+        """Item ids by source and by reference id, UUID or row number, in their stored spelling."""
         self._foreign: dict[SourceName, str] = {}
-        """Item ids by exact foreign id: letter case and spaces count."""
+        """Item ids by source and exact foreign id: letter case and spaces count."""
         self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
         """Item ids by foreign id without the source: a relation may name objects of another file or
         part."""
         self._refused: dict[SourceName, int] = {}
-        """Refused rows about items of other sources; nothing is attached to them."""
+        """By name of a refused item: the number of its row. Links and comments may not refer to
+        such an item."""
 
     def has_foreign(self, foreign_id: str, origin: Origin | None) -> bool:
         """Return whether a row with this foreign id was imported."""
@@ -196,7 +197,7 @@ class ImportedNames:
         self._refused[_in_source(name, origin)] = row
 
     def allow(self, name: str, origin: Origin | None) -> None:
-        """Revert `refuse`."""
+        """Let references to a name succeed again, after `refuse`."""
         self._refused.pop(_in_source(name, origin), None)
 
     def add(self, id: str, item: Item, foreign_id: str, origin: Origin | None, row: int) -> None:
@@ -210,7 +211,10 @@ class ImportedNames:
                 self._here[_in_source(items.stored_name(name), origin)] = id
 
     async def find(self, db: Database, origin: Origin | None, name: str) -> str:
-        """Return the id of the item with this name. Raises NotFoundError."""
+        """Return the id of the item that rows of `origin` refer to by `name`.
+
+        Raises NotFoundError if there is no such item, or if its row is refused.
+        """
         exact, folded = _in_source(name, origin), _in_source(items.stored_name(name), origin)
         found = self._foreign.get(exact) or self._here.get(folded)
         if found is not None:
@@ -266,10 +270,10 @@ def foreign_id_of(item: Item) -> str:
 async def find_match(
     db: Database, numbered: Numbered, item: Item, origin: Origin | None, *, is_ours: bool = False
 ) -> Match:
-    """Return the item that a row is about.
+    """Return the item of the hub that a row is about.
 
-    `is_ours` is for files that declare their names to be names of this hub. Raises InvalidError if
-    the names of the row contradict the item.
+    `is_ours` is true for files that declare their names to be names of this hub. Raises
+    InvalidError if a name of the row is invalid, or if the item is of another kind.
     """
     check_names(item)
     if origin is not None:
@@ -318,7 +322,7 @@ def _heading(known: ItemRow) -> str:
 
 
 def _heading_field(known: ItemRow) -> str:
-    """Return the field that identifies an item for people: criteria have no title."""
+    """Return the field that people know an item by: criteria have no title."""
     return "description" if known.kind == "acceptance_criteria" else "title"
 
 
@@ -408,11 +412,15 @@ ARGUMENTS: Final[dict[str, str]] = {
     "content": "content",
     "role": "role",
 }
-"""By field of a row: the argument of operations. That of `parent` is in `PARENT_FIELD`."""
+"""By field of a row: the name of the argument of operations. The argument for `parent` is in
+`PARENT_FIELD`."""
 
 
 def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
-    """Return the kind of a record as reports name it; empty for other rows."""
+    """Return the kind of a record as import reports name it.
+
+    The kind is empty for rows that are no records, such as faults.
+    """
     match record:
         case Item():
             return record.kind
@@ -429,7 +437,10 @@ def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
 
 
 def title_of_record(record: Record | Fault | Origin | NotKept) -> str:
-    """Return the title of a record as reports show it; empty for other rows."""
+    """Return the title of a record as import reports show it.
+
+    The title is empty for rows that are no records, such as faults.
+    """
     match record:
         case Item():
             return record.title or summary(record.description or "")
@@ -443,7 +454,7 @@ def title_of_record(record: Record | Fault | Origin | NotKept) -> str:
 
 
 def with_known_status(item: Item) -> Item:
-    """Return the item with its status in our spelling.
+    """Return the item with its status in the spelling of the hub.
 
     `in progress` becomes `In Progress`.
     """
@@ -454,9 +465,9 @@ def with_known_status(item: Item) -> Item:
 
 
 def is_same_field(item: Item, now: Item, field: str) -> bool:
-    """Return whether a row leaves a field unchanged.
+    """Return whether a row leaves a field of an item unchanged.
 
-    Documents do not keep spaces around a title.
+    Spaces around a title do not count, since Markdown documents do not keep them.
     """
     value, known = getattr(item, field), getattr(now, field)
     if field == "title" and isinstance(value, str) and isinstance(known, str):
@@ -467,7 +478,10 @@ def is_same_field(item: Item, now: Item, field: str) -> bool:
 async def find_undirected(
     db: Database, link: Link, origin: Origin | None, source: str, target: str
 ) -> LinkRow | None:
-    """Return the undirected link that an earlier release made of this relation."""
+    """Return the undirected link that an earlier release created for a link.
+
+    Returns None if there is none.
+    """
     if origin is None or not link.id:
         return None
     try:
@@ -481,9 +495,9 @@ async def find_undirected(
 async def is_free(
     db: Database, id: Any, find: Callable[[Database, str], Awaitable[object]]
 ) -> bool:
-    """Return whether an id is free for a new record.
+    """Return whether a new record can get an id; False without an id.
 
-    Raises InvalidError if it is no UUID.
+    `find` looks up records of the kind. Raises InvalidError if the id is no UUID.
     """
     if not id:
         return False

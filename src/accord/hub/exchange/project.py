@@ -1,7 +1,7 @@
 """A project as values, which imports read and exports write, and as JSON. Pure.
 
-Items name each other by reference id or by UUID. A field that is UNSET was not given: an import
-leaves it unchanged. JSON is the complete format: its rows are counted through all members, in the
+Items refer to each other by reference id or by UUID. A field that is UNSET was not given: an import
+leaves it unchanged. JSON is the complete format. Its rows are numbered across all members, in the
 order of `JSON_MEMBERS`.
 """
 
@@ -27,9 +27,10 @@ MAX_CHARACTERS: Final = 32 * 1024 * 1024
 MAX_ROWS: Final = 20_000
 """The maximum number of rows in one import."""
 MAX_SOURCE: Final = 200
-"""In characters. PostgreSQL indexes at most 2,704 bytes for source and foreign id together."""
+"""The maximum length of a source in characters. PostgreSQL indexes at most 2,704 bytes for source
+and foreign id together."""
 MAX_FOREIGN_ID: Final = 400
-"""In characters."""
+"""The maximum length of a foreign id in characters."""
 
 
 OURS: Final = UUID("5bb1c2f0-7b5e-5b0e-9c56-2f4f0d6f3a11")
@@ -141,9 +142,10 @@ Record: TypeAlias = Type | Label | Item | Link | Comment
 
 
 class Numbered(Struct, frozen=True):
-    """A record with its row number.
+    """A record of an import file with its row number.
 
-    An `Origin` and a `NotKept` are about the whole file.
+    In place of a record it has the error of a row (`Fault`), the source of the following rows
+    (`Origin`), or a part of the file that is not imported (`NotKept`).
     """
 
     row: int
@@ -151,7 +153,7 @@ class Numbered(Struct, frozen=True):
     not_kept: tuple[str, ...] = ()
     """The parts of the row that the hub has no place for."""
     notes: tuple[str, ...] = ()
-    """Notes on the row for the report."""
+    """Notes on the row for the import report."""
     former_id: str = ""
     """The UUID that earlier releases derived from the foreign id, without its source."""
 
@@ -174,7 +176,7 @@ def former_id(identifier: str) -> str:
 
 
 def derived_id(source: str, foreign_id: str) -> str:
-    """Return the UUID of a new item: the same for each import from this source."""
+    """Return a UUID for a new item: the same in every import from this source."""
     return str(uuid5(OURS, f"{len(source)} {source} {foreign_id}"))
 
 
@@ -210,7 +212,10 @@ def write_json(project: Project) -> str:
 
 
 def read_json(text: str) -> Iterator[Numbered]:
-    """Return the rows of a file. Raises FormatError."""
+    """Return the rows of a JSON export.
+
+    Raises FormatError if the text is no JSON export, or one of another version.
+    """
     try:
         file: _JsonFile = decode_json(text, _JsonFile)
         json.loads(text, object_pairs_hook=_check_members)
@@ -243,9 +248,9 @@ def _json_rows(file: _JsonFile) -> Iterator[Numbered]:
 
 
 def _corrected_record(raw: Any, type: type[Any], problem: str, where: str) -> Record | Fault:
-    """Decode a refused row again, with its kind in another spelling.
+    """Decode an invalid row again, with its kind in the spelling of the hub.
 
-    `User Story` is accepted for `user_story`.
+    `User Story` is accepted for `user_story`. Returns a `Fault` if the row is still invalid.
     """
     try:
         value = corrected(msgspec.json.decode(raw), choices_of_struct(type), "")

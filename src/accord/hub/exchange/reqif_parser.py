@@ -20,7 +20,7 @@ from accord.hub.exchange.project import FormatError
 from accord.hub.exchange.reqif_writer import XHTML
 
 NAMESPACES: Final = "http://www.omg.org/spec/ReqIF/"
-"""The common beginning of the namespaces of all versions."""
+"""The common beginning of the XML namespaces of all ReqIF versions."""
 MAX_DEPTH: Final = 100
 KEPT_ELEMENTS: Final = frozenset(
     {
@@ -34,11 +34,11 @@ KEPT_ELEMENTS: Final = frozenset(
         "DATATYPE-DEFINITION-ENUMERATION",
     }
 )
-"""Elements that are kept with their content; all others are only passed through."""
+"""Elements that the parser keeps with their content. It searches all other elements for these."""
 COUNTED_ELEMENTS: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
-"""Elements that are only counted, as parts that are not kept."""
+"""Elements that the parser only counts; the import report names them as not kept."""
 USED_CHILDREN: Final = frozenset({"VALUES", "TYPE", "SOURCE", "TARGET", "OBJECT", "CHILDREN"})
-"""Elements within objects, relations, specifications and places that are used."""
+"""Child elements of objects, relations, specifications and places that an import uses."""
 BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
 PLAIN_ELEMENTS: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
 """Elements of XHTML that plain text represents without loss."""
@@ -50,7 +50,7 @@ _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{1
 
 
 class Element:
-    """An XML element; names of ReqIF have no namespace."""
+    """An XML element; the names of ReqIF and XHTML elements have no namespace."""
 
     __slots__ = ("attributes", "children", "name")
 
@@ -61,11 +61,11 @@ class Element:
 
     @property
     def id(self) -> str:
-        """The identifier; empty if there is none."""
+        """The IDENTIFIER of the element; empty if there is none."""
         return self.attributes.get("IDENTIFIER", "").strip()
 
     def elements(self, name: str = "") -> Iterator[Element]:
-        """Yield the child elements, or those with this name."""
+        """Yield the child elements; with `name`, only those of this name."""
         for child in self.children:
             if isinstance(child, Element) and (not name or child.name == name):
                 yield child
@@ -84,14 +84,17 @@ class Element:
         return "".join(each for each in texts if isinstance(each, str)).strip()
 
     def reference(self, within: str) -> str:
-        """Return the identifier in the `…-REF` within the element of this name."""
+        """Return the identifier that the child element `within` refers to.
+
+        The identifier is the text of its `…-REF` element; empty if there is none.
+        """
         holder = self.find(within)
         first = None if holder is None else next(holder.elements(), None)
         return "" if first is None else first.text()
 
 
 class AttributeValue(Struct):
-    """The value of an attribute as plain text, and the XHTML that was lost."""
+    """The value of an attribute as plain text, and the names of the parts lost."""
 
     name: str
     text: str
@@ -133,7 +136,7 @@ class Specification(Struct):
 
 
 class ReqifFile:
-    """The parts of a file."""
+    """The parts of a ReqIF file that an import uses."""
 
     def __init__(self) -> None:
         self.tool = ""
@@ -143,13 +146,14 @@ class ReqifFile:
         """Names of types, attributes and enumeration values, by identifier."""
         self.objects: dict[str, SpecObject] = {}
         self.duplicates: list[str] = []
-        """Identifiers of more than one object."""
+        """Identifiers of objects that are skipped: an earlier object has the same, or it is
+        empty."""
         self.relations: list[Relation] = []
         self.specifications: list[Specification] = []
         self.not_kept: Counter[str] = Counter()
 
     def keep(self, element: Element) -> None:
-        """Take over the used parts of an element; count the other parts."""
+        """Store the parts of an element that an import uses; count the other parts."""
         match element.name:
             case "REQ-IF-HEADER":
                 self.tool = element.text("SOURCE-TOOL-ID")
@@ -178,11 +182,11 @@ class ReqifFile:
                 self._keep_names(element)
 
     def name_of(self, identifier: str) -> str:
-        """Return the name of a type, an attribute or a value; else its identifier."""
+        """Return the name of a type, attribute or value; without one, its identifier."""
         return self.names.get(identifier) or identifier
 
     def named(self, found: SpecObject) -> list[AttributeValue]:
-        """Return the attributes of an object by the names of their definitions."""
+        """Return the attribute values of an object, with names in place of identifiers."""
         return [
             AttributeValue(
                 self.name_of(value.name),
@@ -221,7 +225,7 @@ class ReqifFile:
             self.not_kept[CHANGED] += 1
 
     def _lost(self, element: Element, skipped: tuple[str, ...] = ()) -> Iterator[str]:
-        """Yield the parts of a specification or relation that are not kept."""
+        """Yield names of the parts of a specification or relation that are not kept."""
         for name in ("LONG-NAME", "DESC"):
             if name not in skipped and element.attributes.get(name, "").strip():
                 yield name
@@ -233,7 +237,11 @@ class ReqifFile:
 
 
 def parse(text: str) -> ReqifFile:
-    """Return the parts of a file. Raises FormatError."""
+    """Parse a ReqIF file.
+
+    Raises FormatError if the text is no XML or no ReqIF, declares an unsupported encoding, has a
+    DOCTYPE, or is nested too deep.
+    """
     check_declared_encoding(text)
     handlers = _ExpatHandlers()
     # The text is already decoded, so override the encoding that it declares.
@@ -259,7 +267,8 @@ class _ExpatHandlers:
         self._stack: list[Element] = []
         self._namespace = ""
         self._kept_depth = 0
-        """The number of open elements from a kept element on; 0 outside of kept elements."""
+        """The number of open elements, counted from the outermost kept one; 0 outside of kept
+        elements."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if not self._stack:
@@ -341,7 +350,7 @@ def _namespace(root: str) -> str:
 
 
 def _values(element: Element) -> Iterator[AttributeValue]:
-    """Yield attribute values by the ids of their definitions."""
+    """Yield the attribute values of an element, named by their definitions' ids."""
     values = element.find("VALUES")
     for each in values.elements() if values is not None else ():
         found = _value(each)
@@ -363,7 +372,7 @@ def _value(value: Element) -> AttributeValue:
 
 
 def _lost_of_places(element: Element) -> Iterator[str]:
-    """Yield the parts of places that are not kept."""
+    """Yield names of the parts of an element's hierarchy that are not kept."""
     for below in element.elements("CHILDREN"):
         for place in below.elements("SPEC-HIERARCHY"):
             for name in ("LONG-NAME", "DESC"):

@@ -1,9 +1,9 @@
 """Read ReqIF files, our own and those of other tools, as rows. Pure.
 
-Our own files give back what was written. In files of other tools a SPECIFICATION becomes an epic, a
-top-level object with objects below it a user story, and every other object a requirement. Objects
-outside of all specifications become requirements of the first one. Everything that has no place in
-the hub is named in its row, or counted for the file.
+Files that Accord wrote give back the same items and links. In files of other tools a SPECIFICATION
+becomes an epic, a top-level object with objects below it a user story, and every other object a
+requirement. Objects outside of all specifications become requirements of the first one. Everything
+that has no place in the hub is named in its row, or counted for the file.
 
 Identifiers of other tools are foreign ids. Their source is the REPOSITORY-ID of the file, or else
 the id of the specification, which is certain only if it contains a UUID.
@@ -58,7 +58,7 @@ _KINDS: Final = {of_kind.title: kind for kind, of_kind in KINDS.items()}
 def read(content: str) -> Iterator[Numbered]:
     """Return the rows of a file, or of all files in an archive.
 
-    Raises FormatError.
+    Raises FormatError if the content is invalid, or has no requirement.
     """
     if is_archive(content):
         return _archive(ReqifArchive(content))
@@ -200,15 +200,15 @@ def _foreign(file: ReqifFile, rows: Iterator[int]) -> Iterator[Numbered]:
 
 
 class _ForeignReader:
-    """The rows of one file of another tool."""
+    """A reader that turns one file of another tool into rows."""
 
     def __init__(self, file: ReqifFile, rows: Iterator[int]) -> None:
         self._file = file
         self._rows = rows
         self._stories: set[str] = set()
-        """Objects that are user stories."""
+        """Ids of the objects that became user stories."""
         self._placed: set[str] = set()
-        """Objects that have a row."""
+        """Ids of the objects that already have a row."""
 
     def rows(self) -> Iterator[Numbered]:
         file = self._file
@@ -320,7 +320,7 @@ class _ForeignReader:
 
 
 def _texts(file: ReqifFile, found: SpecObject) -> tuple[str, str, list[str]]:
-    """Return title and text of an object, and the names of everything else in it."""
+    """Return title and text of an object, and the names of its unused parts."""
     named = file.named(found)
     filled = [value for value in named if value.text.strip()]
     text = _first(filled, TEXTS)
@@ -365,12 +365,15 @@ def _first(values: list[AttributeValue], names: tuple[str, ...]) -> AttributeVal
 
 
 def _attribute(name: str) -> str:
-    """Return the name of an attribute as a report shows it."""
+    """Return the name of an attribute as the import report shows it."""
     return " ".join(name.split())[:100] or "attribute without a name"
 
 
 def _uuid(identifier: str) -> str:
-    """Return the UUID in an identifier; empty if it is none."""
+    """Return an identifier as a UUID; empty if it is none.
+
+    A leading underscore is ignored.
+    """
     try:
         return str(UUID(identifier.removeprefix("_")))
     except ValueError:
@@ -378,5 +381,8 @@ def _uuid(identifier: str) -> str:
 
 
 def _id(identifier: str) -> str:
-    """Return the UUID of an identifier of ours, or one derived from it."""
+    """Return an identifier as a UUID, or else a UUID derived from it.
+
+    The id is empty if the identifier is.
+    """
     return (_uuid(identifier) or former_id(identifier)) if identifier else ""

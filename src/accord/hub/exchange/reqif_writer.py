@@ -2,8 +2,9 @@
 
 Every item is a SPEC-OBJECT with its kind as the type, every relationship a SPEC-RELATION, and one
 SPECIFICATION holds the hierarchy. Texts are XHTML with line breaks, so they come back unchanged.
-Attributes have the names of the implementation guide (`ReqIF.Name`, `ReqIF.Text`, …), and our own
-where it has none. Comments are not included. `accord.hub.exchange.reqif_reader` reads the format.
+Attributes have the names in the implementation guide (`ReqIF.Name`, `ReqIF.Text`, …), or names of
+our own where the guide has none. Comments are not included. `accord.hub.exchange.reqif_reader`
+reads the format.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TOOL: Final = "Accord"
 NAMESPACE: Final = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
 BEGINNING: Final = "2026-01-01T00:00:00.000000Z"
-"""The LAST-CHANGE of elements that never change."""
+"""The LAST-CHANGE of elements that never change, such as types."""
 
 ATTRIBUTES: Final[dict[str, str]] = {
     "reference_id": "ReqIF.ForeignID",
@@ -45,7 +46,7 @@ ATTRIBUTES: Final[dict[str, str]] = {
     "role": "Prompt role",
     "active": "Prompt active",
 }
-"""By field of an item: the name of its attribute."""
+"""By field of an item: the name of its ReqIF attribute."""
 LONG: Final = frozenset({"description", "content"})
 """Fields that are XHTML; all others are strings."""
 
@@ -106,7 +107,7 @@ def _parts(project: Project) -> Iterator[str]:
 
 
 def _named(name: str, shown: str, changed: str = BEGINNING) -> str:
-    """Return the attributes that identify an element."""
+    """Return IDENTIFIER, LAST-CHANGE and LONG-NAME of an element as XML attributes."""
     return f'IDENTIFIER="{identifier(name)}" LAST-CHANGE="{changed}" LONG-NAME={_quoted(shown)}'
 
 

@@ -1,8 +1,8 @@
 """The MCP server of the hub: request guard, completions and notifications.
 
 Tools are made from the operations; resources, prompts and completions are added here. The guard
-authorizes, charges and audits requests that no operation serves. Serve it with an authenticator
-that gives principals their `Caller`.
+authorizes, rate-limits and audits requests that run no operation. The server needs an authenticator
+that gives each principal its `Caller`.
 
 Every write wakes all processes (`accord.hub.recorders`). The notifier of each process reads from
 the tables the changes that it has not announced yet; without subscribers it reads only the number
@@ -80,7 +80,7 @@ AFTER_ALL: Final = 2**31 - 1
 
 
 class ChangeNotifier:
-    """The changes of one hub, for the clients of one server.
+    """A notifier of the clients of one MCP server about the changes of one hub.
 
     `on_change` is called for each change, even without listeners.
     """
@@ -91,7 +91,8 @@ class ChangeNotifier:
         self._on_change = on_change
         self._since: Mark = (0, AFTER_ALL)
         self._own_changes: set[str] = set()
-        """Changes made by this process while it had no listeners, and not read yet."""
+        """Ids of changes made by this process while it had no listeners, and not yet read from the
+        tables."""
         self._task: asyncio.Task[None] | None = None
         self._is_stale = False
         self._spelled: dict[str, set[str]] = {}
@@ -122,7 +123,7 @@ class ChangeNotifier:
             self._spelled.setdefault(known, set()).add(uri)
 
     def _wake(self) -> None:
-        """Read new changes in a task."""
+        """Start a task that reads new changes, or make the running task read again."""
         self._on_change()
         # At most one task reads; a wake-up during its run makes it run once more.
         if self._task is None:
@@ -131,7 +132,7 @@ class ChangeNotifier:
             self._is_stale = True
 
     async def _read_changes(self) -> None:
-        """Read until no wake-up came during the last pass."""
+        """Read changes until no wake-up came during the last pass."""
         try:
             while True:
                 self._is_stale = False
@@ -185,14 +186,14 @@ class ChangeNotifier:
 
 
 async def _last_mark(db: ReadTransaction) -> Mark:
-    """Return the current read position."""
+    """Return the read position after the newest change."""
     return await revisions.last_sequence(db), AFTER_ALL
 
 
 async def _unannounced(
     db: ReadTransaction, since: Mark, known: frozenset[str]
 ) -> tuple[list[ChangedEntity], dict[str, ItemPlace], Mark]:
-    """Return the revisions after `since` that are not of a known change.
+    """Return the revisions after `since`, except for those of `known` changes.
 
     Also return the locations of their items, and the new read position.
     """
@@ -234,10 +235,10 @@ def _changed_entity(row: Any) -> ChangedEntity:
 
 
 SERVED_BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
-"""Methods served by operations; the operation runner records them."""
+"""MCP methods that run an operation; the operation runner checks and records them."""
 UNRECORDED: Final = frozenset(("ping",))
 REQUEST_COST: Final = 1
-"""The cost of such a request in the rate limit of its caller."""
+"""The cost of a request that runs no operation, in the rate limit of its caller."""
 READING_METHODS: Final = frozenset(
     (
         "resources/list",
@@ -247,17 +248,21 @@ READING_METHODS: Final = frozenset(
         "subscriptions/listen",
     )
 )
-"""Methods that reveal stored data."""
+"""MCP methods that reveal stored data."""
 
 
 class RequestGuard:
-    """A guard that authorizes, charges and records the requests of one hub."""
+    """A guard that authorizes, rate-limits and audits the requests to one hub."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
     def __call__(self, incoming: Incoming) -> Awaitable[None] | None:
-        """Raise RpcError for anonymous callers and those without the right to read."""
+        """Raise RpcError for anonymous callers and those without the right to read.
+
+        Return an awaitable that charges the request to the caller's rate limit. Return None for
+        pings, and for methods that run an operation, because the operation checks the caller.
+        """
         method = incoming.method
         if method in SERVED_BY_OPERATIONS:
             return None  # the operation authorizes the caller
@@ -273,7 +278,10 @@ class RequestGuard:
         return self._charge(caller, incoming)
 
     async def _charge(self, caller: Caller, incoming: Incoming) -> None:
-        """Raise RpcError if the caller exceeds the rate limit."""
+        """Charge a request to the rate limit of its caller, and record it.
+
+        Raises RpcError if the caller exceeds the limit.
+        """
         try:
             keep_allowance(incoming, await self._runner.take(caller, REQUEST_COST))
         except RateLimitedError as error:
@@ -335,8 +343,7 @@ class _Completions:
     async def id(self, value: str, of: str) -> Completion:
         """Complete reference ids, by prefix or by a part of the title.
 
-        Text that looks like the beginning of a UUID is completed to ids; prompts are also completed
-        by name.
+        If there are none, UUIDs are completed. Prompts are also completed by name.
         """
         kind = _kind_of(of)
         if kind is None:
@@ -360,7 +367,7 @@ class _Completions:
         return await self._beginning_with("person", value)
 
     async def assignee(self, value: str) -> Completion:
-        """Complete usernames, and `unassigned` from its second letter on."""
+        """Complete usernames; complete `unassigned` after two typed letters."""
         found = await self._names("person", value)
         return _completed([*matching(value, [UNASSIGNED] if len(value) > 1 else []), *found])
 
@@ -396,7 +403,7 @@ def _kind_of(template: str) -> Kind | None:
 
 
 def _plain(value: str) -> str:
-    """Return the typed text without NUL, which no database accepts."""
+    """Return the typed text, cut, and without NUL, which no database accepts."""
     return value.replace("\0", "")[:MAX_TYPED]
 
 
@@ -407,7 +414,7 @@ def _completed(values: list[str]) -> Completion:
 SERVER_NAME: Final = "accord-hub"
 RESOURCES_NOTE: Final = "Whole items are in their resources, such as requirement://REQ-001."
 ONE_PAGE: Final = 10_000
-"""Large enough to list all tools, and all templates, in one page."""
+"""A page size that is large enough to list all tools, or all templates, in one page."""
 
 
 class _Version:

@@ -274,7 +274,7 @@ def _about(about: Mapping[str, ChangeSubject], id: str) -> dict[str, Any]:
 
 
 def summary_of(row: ChangeRow) -> dict[str, Any]:
-    """Return the fields of a `ChangeSummary`."""
+    """Return the fields of a `ChangeSummary` for a change."""
     names = (
         *("client", "token", "reason", "undoes", "undone_by", "proposal_id"),
         *("proposed_by", "proposed_face", "proposed_client", "proposed_token"),
@@ -436,7 +436,7 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[NewsEntry]:
 
 
 async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[NewsEntity]]:
-    """Return the effects to show, by change."""
+    """Return the effects that the news shows, by change id."""
     pairs = [
         StatePair(each.kind, each.before, each.after)
         if each.action == "updated"

@@ -22,11 +22,12 @@ from accord.operations.registry import Registry
 TokenBudget: TypeAlias = Annotated[int, Meta(ge=100, le=50_000)]
 
 BYTES_PER_TOKEN: Final = 4
-"""An estimate; real tokenizers differ from it and from each other."""
+"""An estimate of the size of a token; real tokenizers differ."""
 MAX_PROGRAM: Final = 60
-"""The length limit of a program's name for itself, since other assistants read it."""
+"""The length to which program names are cut: programs choose them, and other assistants read
+them."""
 MAX_ENTRIES: Final = 200
-"""Entries in each section."""
+"""The maximum number of entries in each section."""
 
 operations: Final = Registry()
 
@@ -46,7 +47,7 @@ class ContextPack(Struct, kw_only=True):
 
 
 class Section(Struct, frozen=True):
-    """Entries under a heading, the most important first."""
+    """A section of a context pack: a heading, and entries, the most important first."""
 
     title: str
     entries: Sequence[str]
@@ -72,7 +73,7 @@ async def get_context(
 
 
 class _Pack:
-    """A text that grows up to a number of bytes."""
+    """The text of a context pack, which grows up to a number of bytes."""
 
     def __init__(self, size: int) -> None:
         self._room = size
@@ -96,7 +97,7 @@ class _Pack:
             )
 
     def add(self, section: Section) -> None:
-        """Add as many entries as fit."""
+        """Add as many entries of a section as fit; note how many do not."""
         fitting = 0
         for entry in section.entries:
             head = "" if fitting else f"\n## {section.title}\n"
@@ -117,7 +118,7 @@ class _Pack:
 
 
 async def _sections(db: Database, row: ItemRow) -> list[Section]:
-    """Return the sections around an item, the most important first."""
+    """Return the sections of an item's context pack, the most important first."""
     parents = await _parents(db, row)
     below = await items.children(db, row.id)
     epic = (parents or [row])[-1]
@@ -134,7 +135,7 @@ async def _sections(db: Database, row: ItemRow) -> list[Section]:
 
 
 async def _parents(db: Database, row: ItemRow) -> list[ItemRow]:
-    """Return the ancestors, nearest first."""
+    """Return the ancestors of an item, nearest first."""
     found: list[ItemRow] = []
     while row.parent_id is not None:
         row = await items.find(db, row.parent_id)
@@ -154,7 +155,7 @@ async def _links(db: Database, row: ItemRow) -> list[str]:
 
 
 async def _criteria(db: Database, row: ItemRow) -> list[str]:
-    """Return the criteria of a requirement; other kinds list theirs below."""
+    """Return the criteria of a requirement; empty for other kinds of items."""
     if row.criteria_id is None:
         return []
     return [_with_text(await items.find(db, row.criteria_id))]
@@ -198,7 +199,7 @@ def _with_text(row: ItemRow) -> str:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    """Quote text of people, so it cannot be mistaken for ours."""
+    """Quote a text that people wrote, so it is not taken for text of the pack."""
     return (f"> {line}" for line in text.splitlines())
 
 

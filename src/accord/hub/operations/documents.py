@@ -282,7 +282,10 @@ async def list_prompts(
 
 
 async def find_prompt(db: Database, id: Id) -> ItemRow:
-    """Return the prompt with this UUID, reference id or name. Raises NotFoundError."""
+    """Return the prompt with this UUID, reference id or name.
+
+    Raises NotFoundError if there is none.
+    """
     if is_uuid(id) or parse_reference(id) is not None:
         return await items.find(db, id, "prompt")
     named = await items.prompt_named(db, id)

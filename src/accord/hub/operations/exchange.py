@@ -41,9 +41,10 @@ class ParsedImport(Struct, frozen=True):
 
 
 async def parse(work: OperationContext, arguments: Mapping[str, Any]) -> ParsedImport:
-    """Read the text of an import in a thread. Raises InvalidError.
+    """Parse the text of an import in a thread.
 
-    Parsing may take seconds; neither the event loop nor other writes have to wait for it.
+    Parsing may take seconds, and must not block the event loop or other writes. Raises InvalidError
+    if the text violates its format.
     """
     read = work.service(Formats)[arguments["format"]].read
     try:

@@ -122,7 +122,7 @@ async def move_item(
 async def _grow(
     db: Database, top: list[ItemRow], roots: list[Node], depth: int, room: int
 ) -> list[Node]:
-    """Add children level by level while there is room; return all nodes."""
+    """Add children to a tree, level by level, while there is room; return all nodes."""
     nodes = {node.id: node for node in roots}
     level = [row.id for row in top if CHILDREN[row.kind]]
     for deep in range(depth + 1):
@@ -164,9 +164,10 @@ Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
 
 DEFAULT_LIMIT: Final = 50
 MAX_ROWS: Final = 500
-"""The size of an outline at which requested items are no longer opened."""
+"""Once an outline has this many rows, requested items are no longer opened, except for those on the
+path to the selected item."""
 MAX_UNFOLDED: Final = 150
-"""The size at which `unfold` opens no further items."""
+"""Once an outline has this many rows, `unfold` opens no further items."""
 
 outline_operations: Final = Registry()
 
@@ -282,11 +283,12 @@ class _Tree(Struct, kw_only=True):
     unfold: bool
     opened: set[str]
     path: dict[str | None, OutlineRow]
-    """By parent: the row that must be included, on the path to the selected item."""
+    """By parent id: the child that must be included, because it is on the path to the selected
+    item."""
     rows: int = 0
 
     async def grow(self, under: OutlineFilter) -> _Branches:
-        """Return the children of an item, with everything open below them."""
+        """Return children of an item, with everything below them that is open."""
         page = await lists.rows_under(self.db, under, limit=self.limit)
         found = [OpenBranch(**_fields(row)) for row in page.items]
         needed = self.path.get(under.parent_id)
@@ -319,7 +321,7 @@ async def _outline_filter(
 
 
 def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
-    """Return the same query for the children of a row.
+    """Return the query for the children of a row, with the same filters.
 
     Raises InvalidError for a kind without children.
     """
@@ -331,7 +333,7 @@ def _below(under: OutlineFilter, row: OutlineRow) -> OutlineFilter:
 async def _path_to(db: Database, selected: str) -> list[OutlineRow]:
     """Return the path from an epic to an item; empty for items outside of the tree.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no such item.
     """
     row: OutlineRow | None = await lists.outline_row(db, (await items.find(db, selected)).id)
     path: list[OutlineRow] = []

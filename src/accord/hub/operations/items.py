@@ -1,9 +1,9 @@
 """Operations on items: epics, user stories, acceptance criteria, requirements.
 
-`ItemOperations` has what the operations of all kinds share: their routes and rights, and what they
-do. Each kind declares its operations here with the fields that are its own: signatures and
-docstrings are what callers see on every adapter. Steering documents and prompts, which can do more,
-are declared in the same way in modules of their own.
+`ItemOperations` has the parts that the operations of all kinds share: routes, rights and bodies.
+Each kind declares its operations here with its own fields: adapters publish their signatures and
+docstrings. Steering documents and prompts, which have more operations, are declared in the same way
+in `accord.hub.operations.documents`.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ Criteria: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
 class ItemOperations(Generic[E]):
     """The operations on items of one kind.
 
-    The `declare_…` decorators add an operation to the registry, with the routes and the right that
-    it has for every kind. The other methods are the bodies of the operations.
+    The `declare_…` decorators add an operation to the registry; routes follow one pattern for all
+    kinds. The other methods are the bodies of the operations.
     """
 
     def __init__(
         self, kind: Kind, entity: type[E], *, write: Right = "write", delete: Right = "delete"
     ) -> None:
-        """Take the rights that it needs to write and to delete items of this kind."""
+        """Take the rights that a caller needs to write and to delete items of this kind."""
         plural = KINDS[kind].plural
         self.operations: Final = Registry()
         self._kind: Final[Kind] = kind
@@ -81,7 +81,7 @@ class ItemOperations(Generic[E]):
         self._one = f"/{plural}/{{id}}"
 
     def declare_create(self, *, under: Sequence[str] = ()) -> Callable[[F], F]:
-        """Declare `POST /epics`.
+        """Declare the operation that creates an item, such as `POST /epics`.
 
         Also declare it below the parents in `under`, such as `/epics/{epic_id}`.
         """
@@ -90,23 +90,26 @@ class ItemOperations(Generic[E]):
         return self.operations.write(right=self._write, rest=rest, tag=self._tag)
 
     def declare_get(self) -> Callable[[F], F]:
-        """Declare `GET /epics/{id}`."""
+        """Declare the operation that reads an item, such as `GET /epics/{id}`."""
         return self.operations.read(rest=Rest("GET", self._one), tag=self._tag)
 
     def declare_update(self, *, destructive: bool = False) -> Callable[[F], F]:
-        """Declare `PUT` and `PATCH /epics/{id}`: both change only the given fields."""
+        """Declare the operation that updates an item, such as `PATCH /epics/{id}`.
+
+        `PUT` is declared too; both methods change only the given fields.
+        """
         rest = (Rest("PUT", self._one), Rest("PATCH", self._one))
         return self.operations.write(
             right=self._write, rest=rest, tag=self._tag, destructive=destructive
         )
 
     def declare_delete(self) -> Callable[[F], F]:
-        """Declare `DELETE /epics/{id}`."""
+        """Declare the operation that deletes an item, such as `DELETE /epics/{id}`."""
         rest = Rest("DELETE", self._one, 204)
         return self.operations.write(right=self._delete, rest=rest, tag=self._tag, destructive=True)
 
     def declare_list(self, *, under: Sequence[str] = ()) -> Callable[[F], F]:
-        """Declare `GET /epics`.
+        """Declare the operation that lists items, such as `GET /epics`.
 
         Also declare it below the parents in `under`, such as `/epics/{epic_id}`.
         """
@@ -115,25 +118,39 @@ class ItemOperations(Generic[E]):
         return self.operations.read(rest=rest, tag=self._tag, snapshot=True)
 
     async def create(self, work: OperationContext, **fields: Any) -> E:
-        """Create an item from the fields of a caller. Raises ServiceError."""
+        """Create an item from the fields of a caller.
+
+        Raises ServiceError if a field is invalid or names something that does not exist.
+        """
         return new_entity(await lifecycle.create(work, self._kind, **fields), self._entity)
 
     async def get(
         self, work: OperationContext, id: str, detail: Detail, fields: Sequence[str] | None
     ) -> E:
-        """Return the item with this UUID or reference id. Raises ServiceError."""
+        """Return the item with this UUID or reference id.
+
+        Raises NotFoundError if there is none of this kind, and InvalidError for unknown `fields`.
+        """
         row = await items.find(work.db, id, self._kind)
         return await self.shown(work, row, detail=detail, fields=fields)
 
     async def update(
         self, work: OperationContext, id: str, expected_version: int | None, **fields: Any
     ) -> E:
-        """Update an item; fields that are UNSET stay. Raises ServiceError."""
+        """Update an item; fields that are UNSET stay unchanged.
+
+        Raises ServiceError if there is no such item, its version differs from the expected one, a
+        field is invalid, or a rule is violated.
+        """
         row = await lifecycle.update(work, self._kind, id, expected_version, **fields)
         return await self.shown(work, row)
 
     async def delete(self, work: OperationContext, id: str, *, force: bool) -> Deletion:
-        """Delete an item with what belongs to it. Raises ServiceError."""
+        """Delete an item with the rows that belong to it.
+
+        Raises ServiceError if there is no such item, the caller may not delete it, or children or
+        links are in the way.
+        """
         return await lifecycle.delete(work, self._kind, id, force=force)
 
     async def page(
@@ -147,7 +164,10 @@ class ItemOperations(Generic[E]):
         fields: Sequence[str] | None,
         **where: Any,
     ) -> Page[E]:
-        """Return a page of the items that match `where`. Raises ServiceError."""
+        """Return a page of the items that match `where`.
+
+        Raises ServiceError if a filter, a field name or the cursor is invalid.
+        """
         return await page_of(
             *(work, self._kind, self._entity),
             sort=sort,

@@ -41,7 +41,7 @@ MAX_OPEN: Final = 200
 """The maximum number of open proposals of one author."""
 MAX_SHOWN: Final = 100
 MAX_ABOUT: Final = 3
-"""The number of affected things named in a list."""
+"""The number of affected entities that a list names for each proposal."""
 
 operations: Final = Registry()
 
@@ -244,7 +244,7 @@ async def _previewed(
 
 
 def _net(effects: Sequence[Effect]) -> list[Effect]:
-    """Return one effect for each entity, from its first to its last state."""
+    """Merge the effects on each entity into one, from its first to its last state."""
     by_id: dict[str, list[Effect]] = {}
     for effect in effects:
         by_id.setdefault(effect.id, []).append(effect)
@@ -259,7 +259,7 @@ def _net(effects: Sequence[Effect]) -> list[Effect]:
 
 
 async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
-    """Return the previewed entities that have changed since."""
+    """Return names of the previewed entities that changed since the proposal."""
     found = []
     for each in preview:
         table = rows.TABLES.get(each.kind)
@@ -272,7 +272,10 @@ async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
 
 
 async def _undecided(db: Database, id: str) -> ProposalRow:
-    """Return an open proposal. Raises NotFoundError and ConflictError."""
+    """Return an open proposal.
+
+    Raises NotFoundError if there is none, and ConflictError if it was decided already.
+    """
     row = await proposals.find(db, id)
     if row.state != "open":
         raise ConflictError(f"the proposal was {row.state} by {row.decider} already")
@@ -280,9 +283,10 @@ async def _undecided(db: Database, id: str) -> ProposalRow:
 
 
 async def _acceptable(db: Database, id: str) -> ProposalRow:
-    """Return an open proposal with unchanged items.
+    """Return an open proposal, if no entity that it affects has changed since.
 
-    Raises NotFoundError and ConflictError.
+    Raises NotFoundError if there is none, and ConflictError if it was decided already or an entity
+    has changed.
     """
     row = await _undecided(db, id)
     stale = await _stale(db, _preview(row))
@@ -334,7 +338,7 @@ async def _detail(work: OperationContext, row: ProposalRow) -> Proposal:
 
 
 def _problem(work: OperationContext, row: ProposalRow) -> str:
-    """Return the reason that the caller, as the author, may not accept a proposal."""
+    """Return the reason that the caller may not accept a proposal; empty if none."""
     caller = work.caller
     return acceptance_problem(
         work.service(AcceptancePolicy),

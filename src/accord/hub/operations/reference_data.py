@@ -393,7 +393,7 @@ def _relationship_type(row: TypeRow) -> RelationshipType:
 
 
 def _page(found: list[T]) -> Page[T]:
-    """Return a single page with all of them: there are at most 100."""
+    """Return a single page with all types: there are at most 100."""
     return Page(items=found, next_cursor=None, has_more=False, total=len(found))
 
 

@@ -361,7 +361,7 @@ async def get_neighbourhood(
 
 
 class _NeighbourSearch:
-    """A breadth-first traversal in both directions."""
+    """A breadth-first search from one item along links, in both directions."""
 
     def __init__(self, start: str, limit: int) -> None:
         self.distances: dict[str, int] = {start: 0}
@@ -371,7 +371,7 @@ class _NeighbourSearch:
         self._limit = limit
 
     def advance(self, found: list[NeighbourRow], distance: int) -> None:
-        """Add the items at the other ends of the links found."""
+        """Add links, and the items at their ends that are not yet reached."""
         self._lines |= dict.fromkeys(found)
         reached: list[str] = []
         for line in found:
@@ -386,12 +386,12 @@ class _NeighbourSearch:
         self.front = tuple(reached)
 
     def finish(self, found: list[NeighbourRow]) -> None:
-        """Count the links that lead beyond the last items, without following them."""
+        """Add the links of the items reached last, without following them."""
         self._lines |= dict.fromkeys(found)
 
     @property
     def lines(self) -> list[NeighbourRow]:
-        """The links between items in the result."""
+        """The links that have both ends in the result."""
         return [
             line
             for line in self._lines
@@ -399,7 +399,7 @@ class _NeighbourSearch:
         ]
 
     def more(self) -> dict[str, int]:
-        """Return, by item in the result, the number of its neighbours outside of it."""
+        """Return, by id of an item in the result, its number of neighbours not in it."""
         hidden: dict[str, set[str]] = {}
         for line in self._lines:
             for end, other in ((line.source, line.target), (line.target, line.source)):

@@ -248,9 +248,9 @@ def _corrected(parsed: ParsedQuery, found_by: ParsedQuery) -> str | None:
 
 
 async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]:
-    """Return the filters as facets of the index.
+    """Return the filters as facets of the search index.
 
-    Raises InvalidError and NotFoundError for unknown names.
+    Raises InvalidError and NotFoundError for names that do not exist.
     """
     found = [tuple(facet("kind", each) for each in filters.kinds)] if filters.kinds else []
     if filters.status is not None:
@@ -271,7 +271,7 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
 
 
 async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
-    """Return the facets of the requested assignees.
+    """Return the facets of the assignees in a filter.
 
     Raises InvalidError for unknown names.
     """
@@ -280,7 +280,7 @@ async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
 
 
 async def _unassigned(db: Database, filters: Filters) -> UnassignedFilter | None:
-    """Return the filter for items without an assignee, or None."""
+    """Return the filter for items without an assignee; None if not requested."""
     if not _includes_unassigned(filters):
         return None
     assigned = await reference_data.assigned_people(db)
@@ -306,7 +306,10 @@ def _each(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
 
 
 async def _label(db: Database, name: str) -> str:
-    """Return the id of a label. Raises InvalidError with the valid names."""
+    """Return the id of the label with this name.
+
+    Raises InvalidError, with the valid names, if there is none.
+    """
     known = await reference_data.label_names(db)
     for each in known:
         if each.name_key == fold(name):

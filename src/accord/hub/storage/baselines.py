@@ -1,7 +1,7 @@
 """Baselines: snapshots of everything at one moment, as immutable rows.
 
-An entry holds the content of one thing as JSON that the database itself makes, always in the same
-way, so the database can compare entries with each other and with the current content.
+An entry holds the content of one item or link as JSON. The database itself makes the JSON, always
+in the same way, so it can compare entries with each other and with the current content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OBJECT: Final[dict[Engine, str]] = {
     "sqlite": "json_object({})",
     "postgresql": "CAST(json_build_object({}) AS text)",
 }
-"""The SQL expression that makes JSON of names and values."""
+"""By database: the SQL expression that makes a JSON object of names and values."""
 
 ALL: Final = "SELECT id FROM items WHERE kind <> 'prompt'"
 OF_EPIC: Final = """
@@ -86,7 +86,8 @@ WITH sides AS (
     HAVING COALESCE(MAX(before), '') <> COALESCE(MAX(after), '')
 )
 """
-"""Both sides are read once, whatever plan the database chooses; each side has a key only once."""
+"""The entries that differ between two sides. Each side is read once, whatever plan the database
+chooses. MAX picks the only value, since a side has a key at most once."""
 PAGE: Final = """
 SELECT figures.total, figures.before_total, figures.after_total,
        page.kind, page.reference_id, page.before, page.after
@@ -134,7 +135,7 @@ WHERE e.entity_id = $1 ORDER BY b.created_at DESC, b.id DESC LIMIT 1
 """
 
 CURRENT: Final = "current"
-"""The name of the present in comparisons."""
+"""The name for the current content in comparisons."""
 
 
 class BaselineRow(Struct, frozen=True):
@@ -151,7 +152,7 @@ class BaselineRow(Struct, frozen=True):
     entries: int
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table."""
+        """Return the columns of the baselines table."""
         return {
             name: getattr(self, name)
             for name in self.__struct_fields__
@@ -160,7 +161,7 @@ class BaselineRow(Struct, frozen=True):
 
 
 class EntryRow(Struct, frozen=True):
-    """The content of one thing in a baseline."""
+    """The content of one item or link in a baseline."""
 
     place: int
     kind: str
@@ -170,7 +171,7 @@ class EntryRow(Struct, frozen=True):
 
 
 class ComparedRow(Struct, frozen=True):
-    """The content of one thing before and after."""
+    """The content of one item or link on both sides of a comparison."""
 
     kind: str
     reference_id: str
@@ -206,7 +207,7 @@ async def add(db: Transaction, engine: Engine, row: BaselineRow) -> int:
 async def find(db: Database, name_or_id: str) -> BaselineRow:
     """Return the baseline with this name or id.
 
-    Raises NotFoundError with some of the valid names.
+    Raises NotFoundError, with names that are valid, if there is none.
     """
     rows = await db.fetch(BY_ID, name_or_id.lower()) if is_uuid(name_or_id) else []
     rows = rows or await db.fetch(BY_KEY, fold(name_or_id))
@@ -217,7 +218,7 @@ async def find(db: Database, name_or_id: str) -> BaselineRow:
 
 
 async def find_named(db: Database, name: str) -> BaselineRow | None:
-    """Return the baseline with a name that looks like this one."""
+    """Return the baseline with this name, ignoring letter case and spaces; or None."""
     rows = await db.fetch(BY_KEY, fold(name))
     return _baseline(rows[0]) if rows else None
 
@@ -236,12 +237,15 @@ async def count(db: Database) -> int:
 
 
 async def entries(db: Database, id: str, after: int, limit: int) -> list[EntryRow]:
-    """Return entries after a place, by kind and number."""
+    """Return entries of a baseline after a place, by kind and number."""
     return [_entry(row) for row in await db.fetch(ENTRIES, id, after, limit)]
 
 
 async def entry(db: Database, baseline: BaselineRow, reference_id: str) -> EntryRow:
-    """Return the content of one item. Raises NotFoundError."""
+    """Return the entry of one item in a baseline.
+
+    Raises NotFoundError if the baseline does not have the item.
+    """
     found = await db.fetch(ENTRY, baseline.id, reference_id)
     if not found:
         raise NotFoundError(f"{reference_id} is not in the baseline {baseline.name!r}")
@@ -262,9 +266,9 @@ async def compared(
     behind: tuple[str, int, str],
     limit: int,
 ) -> ComparedRows:
-    """Return the differences between a baseline and another one, or the present.
+    """Return the differences between a baseline and another, or the current content.
 
-    They are sorted by kind and number.
+    They are sorted by kind and reference id.
     """
     sql, values = _sides(engine, one, other)
     kind, length, reference_id = (f"${len(values) + place}" for place in (1, 2, 3))
@@ -280,9 +284,9 @@ async def compared(
 
 
 def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple[str, list[str]]:
-    """Return the statement up to `compared`, and its values.
+    """Return the statement that defines `compared`, and its values.
 
-    The present is compared in the scope of the baseline.
+    If a baseline of one epic is compared with the current content, only that of the epic counts.
     """
     values = [one.id]
     if other is not None:

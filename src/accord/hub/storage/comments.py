@@ -66,7 +66,7 @@ class CommentRow(Struct, frozen=True):
     target_reference_id: str
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table, as effects have them."""
+        """Return the columns of the comments table, as effects record them."""
         values = asdict(self)
         for name in ("author", "resolver", "target_reference_id"):
             del values[name]
@@ -92,7 +92,10 @@ class CommentRow(Struct, frozen=True):
 
 
 async def find(db: Database, id: str) -> CommentRow:
-    """Return the comment with this id. Raises NotFoundError."""
+    """Return the comment with this id.
+
+    Raises NotFoundError if there is none.
+    """
     found = await db.fetch(SELECT + "WHERE c.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no comment {id!r}")
@@ -107,7 +110,7 @@ async def all_comments(db: Database) -> list[CommentRow]:
 async def count_of_item(db: Database, item_id: str) -> tuple[int, int]:
     """Return the numbers of comments on an item, and of open comments among them.
 
-    Open comments are unresolved, and no replies.
+    A comment is open if it is not resolved and is not a reply.
     """
     [row] = await db.fetch(COUNT_OF_ITEM, item_id)
     return row["total"], int(row["unresolved"])

@@ -16,7 +16,7 @@ from accord.operations.context import Database
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
-"""The condition for a verified requirement `i`, the same in pages, reports and tools."""
+"""The SQL condition for a verified requirement `i`, the same in pages, reports and tools."""
 
 CLAUSES: Final[dict[Gap, str]] = {
     "epic_without_stories": """i.kind = 'epic' AND i.status <> 'Cancelled' AND NOT EXISTS (
@@ -53,7 +53,7 @@ CLAUSES: Final[dict[Gap, str]] = {
     "steering_document_without_epics": """i.kind = 'steering_document' AND NOT EXISTS (
         SELECT 1 FROM steering_links l WHERE l.steering_id = i.id)""",
 }
-"""By gap: the condition for items that have it."""
+"""By gap: the SQL condition that is true for items with the gap."""
 
 IN_EPIC: Final = """ AND i.id IN (
     SELECT id FROM items WHERE id = $1
@@ -102,7 +102,7 @@ class Figure(Struct, frozen=True):
 
 
 async def verification(db: Database, item_id: str) -> tuple[bool, int]:
-    """Return whether an item is verified, and the number of links that say so."""
+    """Return whether an item is verified, and the number of `verifies` links to it."""
     [row] = await db.fetch(VERIFIED, item_id)
     return bool(row["verified"]), row["links"]
 
@@ -191,12 +191,15 @@ class ShareRow(Struct, frozen=True):
 
 
 async def shares_by_epic(db: Database, after: int, limit: int) -> list[ShareRow]:
-    """Return the shares of epics after a number, by number."""
+    """Return requirement counts of the epics after a number, in order of number."""
     return [_share(row) for row in await db.fetch(SHARES_BY_EPIC, after, limit)]
 
 
 async def shares_by_type(db: Database, epic_id: str | None) -> list[ShareRow]:
-    """Return the shares of requirement types, in all or in an epic, by name."""
+    """Return requirement counts by type, in order of the type's name.
+
+    With `epic_id`, only requirements of this epic are counted.
+    """
     scope, values = ("", []) if epic_id is None else (REQUIREMENT_IN_EPIC, [epic_id])
     return [_share(row) for row in await db.fetch(SHARES_BY_TYPE.format(scope=scope), *values)]
 
@@ -250,7 +253,7 @@ class TracedRow(Struct, frozen=True):
 
 
 class TracedLink(Struct, frozen=True):
-    """A link of a requirement, named from its side."""
+    """A link of a requirement, with its type as named from the requirement's side."""
 
     of: str
     label: str
@@ -259,13 +262,16 @@ class TracedLink(Struct, frozen=True):
 
 
 async def count_traced(db: Database, epic_id: str | None) -> int:
-    """Return the number of requirements, in all or in an epic."""
+    """Return the number of all requirements, or of those in an epic."""
     scope, values = ("", []) if epic_id is None else (REQUIREMENT_IN_EPIC, [epic_id])
     return await rows.total(db, COUNT_TRACED + scope, *values)
 
 
 async def traced(db: Database, epic_id: str | None, after: int, limit: int) -> list[TracedRow]:
-    """Return requirements after a number, by number."""
+    """Return the requirements after a number, in order of number.
+
+    With `epic_id`, only requirements of this epic are returned.
+    """
     sql = SELECT_TRACED if epic_id is None else SELECT_TRACED + REQUIREMENT_IN_EPIC
     values: list[Any] = [after] if epic_id is None else [epic_id, after]
     rows = await db.fetch(

@@ -2,8 +2,8 @@
 
 Knows the tables, not the rules: `accord.hub.lifecycle` decides what may be written.
 
-Each kind numbers its items with a counter. A number is given once, even if its item is deleted.
-The last part reads what MCP lists, announces and completes.
+Each kind numbers its items with a counter. A number is never used again, even if its item is
+deleted. The last part has the queries for the lists and notifications of MCP.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
         *_TIMES,
     ),
 }
-"""By kind: the columns it uses."""
+"""By kind: the columns that its items use."""
 
 
 class ItemRow(Struct, frozen=True):
@@ -148,12 +148,12 @@ class ItemRow(Struct, frozen=True):
     parent_reference_id: str | None
     criteria_reference_id: str | None
     has_labels: bool
-    """True if the labels have to be read."""
+    """True if the item has at least one label."""
     epic_id: str | None
     """The epic that the item is or belongs to."""
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table, as effects have them."""
+        """Return the columns that items of this kind use, as effects record them."""
         values = asdict(self)
         return {name: values[name] for name in COLUMNS[self.kind]}
 
@@ -231,12 +231,15 @@ async def by_ids(db: Database, ids: Sequence[str]) -> dict[str, ItemRow]:
 
 
 async def all_items(db: Database) -> list[ItemRow]:
-    """Return all items, in the order of their places."""
+    """Return all items, ordered by position and number."""
     return await select(db, "ORDER BY i.position, i.number")
 
 
 async def of_epic(db: Database, epic_id: str) -> list[ItemRow]:
-    """Return an epic with everything below it and its steering documents, by place."""
+    """Return an epic, everything below it and its steering documents.
+
+    The items are ordered by position and number.
+    """
     return await select(db, OF_EPIC, epic_id)
 
 
@@ -247,7 +250,7 @@ async def of_criteria(db: Database, criteria_id: str, limit: int | None = None) 
 
 
 async def siblings(db: Database, row: ItemRow, limit: int) -> list[ItemRow]:
-    """Return the other items of the same kind and parent, in their order."""
+    """Return other items of the same kind and parent as an item, in their order."""
     return await select(db, OTHERS_UNDER, row.parent_id, row.kind, row.id, limit)
 
 
@@ -276,13 +279,13 @@ async def open_below(db: Database, parent_id: str) -> list[str]:
 
 
 async def active_prompt(db: Database) -> ItemRow | None:
-    """Return the active prompt."""
+    """Return the active prompt, or None."""
     found = await select(db, "WHERE i.active = 1")
     return found[0] if found else None
 
 
 async def prompt_named(db: Database, name: str) -> ItemRow | None:
-    """Return the prompt with this name, ignoring letter case."""
+    """Return the prompt with this name, ignoring letter case; or None."""
     found = await select(db, "WHERE lower(i.name) = $1", name.lower())
     return found[0] if found else None
 
@@ -322,7 +325,7 @@ async def count_attached(db: Database, id: str) -> dict[str, int]:
 
 
 async def last_position(db: Database, kind: Kind, parent_id: str | None) -> float:
-    """Return the position of the last sibling."""
+    """Return the position of the last item of a kind under a parent; 0 without one."""
     if parent_id is None:
         found = await db.fetch(LAST_OF_ALL, kind)
     else:
@@ -373,7 +376,7 @@ SET_LAST_NUMBER: Final = "UPDATE counters SET last = $2 WHERE kind = $1"
 class NextItem(Struct, frozen=True):
     """The reserved number and position of a new item.
 
-    A number is used once, even if its item is deleted.
+    A number is never used again, even if its item is deleted.
     """
 
     reference: Reference
@@ -382,11 +385,11 @@ class NextItem(Struct, frozen=True):
     type: str | None
     """The requested requirement type in its stored spelling; None if it is unknown."""
     parent_id: str | None
-    """None if there is no such parent."""
+    """The id of the requested parent; None if there is no such item."""
 
 
 async def last_number(db: Database, kind: Kind) -> int:
-    """Return the number that was given to an item of a kind last."""
+    """Return the number that was last given to an item of a kind."""
     last: int = (await db.fetch(LAST_NUMBER, kind))[0]["last"]
     return last
 
@@ -428,7 +431,7 @@ class SuppressionRow(Struct, frozen=True):
     author: str
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table."""
+        """Return the columns of the table of suppressions."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "author"}
 
 
@@ -468,12 +471,12 @@ async def listed_resources(db: Database, kind: Kind, after: int, limit: int) -> 
 
 
 async def listed_prompts(db: Database, after: int, limit: int) -> list[Row]:
-    """Return prompts after a number, by number."""
+    """Return the prompts after a number, in order of number."""
     return await db.fetch(LISTED_PROMPTS, after, limit)
 
 
 async def listed_prompt(db: Database, name: str) -> Row | None:
-    """Return the prompt with this name, ignoring letter case."""
+    """Return the prompt with this name, ignoring letter case; or None."""
     found = await db.fetch(LISTED_PROMPT, name.lower())
     return found[0] if found else None
 

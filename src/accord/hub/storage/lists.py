@@ -1,8 +1,8 @@
 """Lists of items: filtered and sorted, as a tree page by page, and saved views.
 
-All names of columns come from tables here; values of callers are only bound. Every statement of
-the outline (the tree) goes along one index, so a page costs the same wherever in a list of
-thousands it is.
+Names of columns come only from constants of this module; values of callers are passed as
+parameters. Every statement of the outline (the tree of items) follows an index, so the cost of a
+page does not depend on its place in a list of thousands.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CLAUSES: Final[dict[str, str]] = {
         WHERE labels.name_key = {})""",
     "steers": "i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = {})",
 }
-"""The conditions of filters; `{}` is the placeholder of the value."""
+"""By filter condition: its SQL; `{}` is the placeholder of the value."""
 
 
 NO_ASSIGNEE: Final = ""
@@ -76,14 +76,14 @@ class ItemFilter(Struct, frozen=True, kw_only=True):
 
     kind: Kind
     where: Mapping[str, Any]
-    """By names of `_CLAUSES`: a value, a tuple of alternatives, or None for no condition."""
+    """By name in `_CLAUSES`: a value, a tuple of alternatives, or None for no condition."""
     sort: Sort
     limit: int
     cursor: str | None = None
 
 
 def _clause(name: str, value: Any, values: list[Any]) -> str:
-    """Return the condition for a filter, and add its values to `values`."""
+    """Return the SQL condition for a filter, and add its values to `values`."""
     parts = []
     for each in value if isinstance(value, tuple) else (value,):
         if name == "assignee_id" and each == NO_ASSIGNEE:
@@ -95,7 +95,10 @@ def _clause(name: str, value: Any, values: list[Any]) -> str:
 
 
 async def list_items(db: Database, item_filter: ItemFilter) -> Page[ItemRow]:
-    """Return one page. Raises InvalidError for a cursor of another list."""
+    """Return one page of the items that match a filter.
+
+    Raises InvalidError for a cursor of another list.
+    """
     where = {name: value for name, value in item_filter.where.items() if value is not None}
     clauses: list[str] = ["i.kind = $1"]
     values: list[Any] = [item_filter.kind]
@@ -162,7 +165,7 @@ class ViewRow(Struct, frozen=True):
 async def find_view(db: Database, user_id: str, id: str) -> ViewRow:
     """Return a view that a user may see: their own, or a shared one.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no such view.
     """
     rows = await db.fetch(VIEW_BY_ID, user_id, id.lower()) if is_uuid(id) else []
     if not rows:
@@ -171,7 +174,7 @@ async def find_view(db: Database, user_id: str, id: str) -> ViewRow:
 
 
 async def find_view_named(db: Database, user_id: str, name: str) -> ViewRow | None:
-    """Return a user's own view with this name."""
+    """Return a user's own view with this name, or None."""
     rows = await db.fetch(VIEW_BY_NAME, user_id, name)
     return _view(rows[0]) if rows else None
 
@@ -182,7 +185,7 @@ async def views_after(db: Database, user_id: str, name: str, id: str, limit: int
 
 
 async def count_views(db: Database, user_id: str, *, own: bool = False) -> int:
-    """Return the number of views that a user may see, or owns."""
+    """Return the number of views that a user may see; with `own`, of those they own."""
     return await total(db, OWN_VIEWS if own else COUNT_VIEWS, user_id)
 
 
@@ -222,12 +225,12 @@ COUNT_OUTLINE: Final = (
 WITH_MANY_MATCHES: Final = """ AND ({itself} OR EXISTS (
     SELECT 1 FROM items c WHERE c.parent_id = i.id AND ({child} OR EXISTS (
         SELECT 1 FROM items g WHERE g.parent_id = c.id AND {grandchild}))))"""
-"""For filters that many items match: a match is found soon below any item."""
+"""The filter if many items match: it looks for a match below each item, and finds one soon."""
 WITH_FEW_MATCHES: Final = """ AND ({itself} OR i.id IN (
     SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found}) OR i.id IN (
     SELECT s.parent_id FROM items s WHERE s.kind = 'user_story' AND s.id IN (
         SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found})))"""
-"""For filters that few items match: all matches are found first."""
+"""The filter if few items match: it finds all matches first."""
 COUNT_MATCHING: Final = """
 SELECT COUNT(*) AS total FROM (
     SELECT 1 FROM items m WHERE m.kind IN ({kinds}) AND {found} LIMIT {most}) few
@@ -266,7 +269,7 @@ class OutlineRow(Struct, frozen=True):
 
 
 class OutlineFilter(Struct, frozen=True, kw_only=True):
-    """A query for the children of an item that match, or have matches below them."""
+    """A query for the children of an item that match, or have a match below them."""
 
     parent_id: str | None = None
     kinds: tuple[Kind, ...] = ROOT_KINDS
@@ -279,7 +282,7 @@ class OutlineFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The hash of the query, which cursors begin with."""
+        """The hash of the query, with which its cursors begin."""
         return rows.query_hash(
             "outline", self.parent_id, _cursor_form(self.statuses), _cursor_form(self.assignee_ids)
         )
@@ -310,7 +313,10 @@ async def outline_row(db: Database, id: str) -> OutlineRow:
 async def rows_under(
     db: Database, under: OutlineFilter, *, limit: int, cursor: str | None = None
 ) -> Page[OutlineRow]:
-    """Return one page. Raises InvalidError for a cursor of another list."""
+    """Return one page of the children that match an outline query.
+
+    Raises InvalidError for a cursor of another list.
+    """
     place, position, number = _BEFORE_ALL
     if cursor is not None:
         place, position, number = rows.cursor_values(cursor, under.name, int, float, int)
@@ -329,7 +335,7 @@ async def rows_under(
 
 
 async def epics(db: Database, limit: int) -> list[ItemRow]:
-    """Return epics, in their order."""
+    """Return the first epics, in their order."""
     return await items.select(db, FIRST_EPICS, limit)
 
 
@@ -372,7 +378,10 @@ async def _count_outline(db: Database, under: OutlineFilter) -> int:
 
 
 def _outline_where(under: OutlineFilter, values: list[Any]) -> tuple[str, str]:
-    """Return the conditions of a query, and add their values to `values`."""
+    """Return two SQL conditions of an outline query: its parent, and its filters.
+
+    The values of the conditions are added to `values`.
+    """
     where = "i.parent_id IS NULL"
     if under.parent_id is not None:
         values.append(under.parent_id)
@@ -398,7 +407,7 @@ class _ColumnCondition(Struct, frozen=True):
 
 
 def _column_conditions(under: OutlineFilter, values: list[Any]) -> list[_ColumnCondition]:
-    """Return the conditions on columns, and add their values to `values`."""
+    """Return the filters as conditions on columns, and add their values to `values`."""
     conditions: list[_ColumnCondition] = []
     for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
         places = []
@@ -423,9 +432,10 @@ def _by_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
 
 
 def _without_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
-    """Return a condition that uses no index on these columns, by COALESCE.
+    """Return a condition for which no index is used, by COALESCE.
 
-    Many thousand items share one value, while few share one parent.
+    An index on these columns would be slow: many thousand items share one value, while few share
+    one parent.
     """
     clauses = []
     for each in conditions:

@@ -60,12 +60,15 @@ class ProposalRow(Struct, frozen=True):
     """The name of the token."""
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns for effects; steps and preview stay in the table only."""
+        """Return the columns that effects record: all but the steps and the preview."""
         return {name: getattr(self, name) for name in STORED}
 
 
 async def find(db: Database, id: str) -> ProposalRow:
-    """Return the proposal with this id. Raises NotFoundError."""
+    """Return the proposal with this id.
+
+    Raises NotFoundError if there is none.
+    """
     found = await db.fetch(f"{SELECT} WHERE p.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no proposal {id!r}")
@@ -80,7 +83,7 @@ async def count_open(db: Database, author_id: str) -> int:
 async def oldest(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
-    """Return a page of proposals in a state, or of all, oldest first."""
+    """Return a page of all proposals, or of those in a state, oldest first."""
     query = rows.query_hash("proposals", state)
     where = "1 = 1" if state is None else "p.state = $1"
     return await _page(db, _Order("p.created_at", ">", "ASC"), where, state, limit, cursor, query)
@@ -89,7 +92,10 @@ async def oldest(
 async def last_decided(
     db: Database, state: str | None, limit: int, cursor: str | None
 ) -> Page[ProposalRow]:
-    """Return a page of decided proposals, those in a state or all, newest first."""
+    """Return a page of decided proposals, those decided last first.
+
+    With `state`, only proposals in this state are returned.
+    """
     query = rows.query_hash("decided proposals", state)
     where = "p.state <> 'open'" if state is None else "p.state = $1"
     return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, query)

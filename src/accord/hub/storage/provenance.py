@@ -43,12 +43,18 @@ DIRECT: Final = frozenset({"rest", "rpc", "cli", "web"})
 
 
 async def of_creation(db: Database, ids: Sequence[str]) -> dict[str, Provenance]:
-    """Return the provenance of creations by id; none for direct work by a person."""
+    """Return the provenance of the creation of entities, by entity id.
+
+    Entities that a person created directly are missing.
+    """
     return await _first_of(db, CREATED, ids)
 
 
 async def of_resolution(db: Database, comment_ids: Sequence[str]) -> dict[str, Provenance]:
-    """Return the provenance of resolutions by id; none for direct work by a person."""
+    """Return the provenance of the resolution of comments, by comment id.
+
+    Comments that a person resolved directly are missing.
+    """
     return await _first_of(db, RESOLVED, comment_ids)
 
 
@@ -80,7 +86,7 @@ INSTALLATION: Final = "SELECT id FROM installation"
 
 
 class SourceRow(Struct, frozen=True):
-    """The source of one item, and the id of the item there."""
+    """The import source of one item, and the id that the item has in the source."""
 
     item_id: str
     source: str
@@ -89,19 +95,19 @@ class SourceRow(Struct, frozen=True):
 
 
 async def sources_of_item(db: Database, item_id: str) -> SourceRow | None:
-    """Return the source of an item; None if it was created here."""
+    """Return the import source of an item; None if it was created here."""
     found = await db.fetch(SOURCES_OF_ITEM, item_id)
     return SourceRow(*found[0]) if found else None
 
 
 async def find_source(db: Database, source: str, foreign_id: str) -> SourceRow | None:
-    """Return the row of the item with this id in a source."""
+    """Return the row for the item with this foreign id in a source, or None."""
     found = await db.fetch(SOURCE_BY_FOREIGN_ID, source, foreign_id)
     return SourceRow(*found[0]) if found else None
 
 
 async def all_sources(db: Database) -> dict[str, SourceRow]:
-    """Return all sources by the ids of their items."""
+    """Return the import sources of all items, by item id."""
     return {
         row.item_id: row for row in (SourceRow(*each) for each in await db.fetch(SELECT_SOURCES))
     }

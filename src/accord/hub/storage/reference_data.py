@@ -48,7 +48,7 @@ class LabelRow(Struct, frozen=True):
     used: int
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table."""
+        """Return the columns of the table of labels."""
         return {
             "id": self.id,
             "name": self.name,
@@ -59,7 +59,7 @@ class LabelRow(Struct, frozen=True):
 
 
 class LabelName(Struct, frozen=True):
-    """One label, without how often it is used."""
+    """One label, without the number of items that have it."""
 
     id: str
     name: str
@@ -68,7 +68,10 @@ class LabelName(Struct, frozen=True):
 
 
 async def find_label(db: Database, name_or_id: str) -> LabelRow:
-    """Return the label with this name or id. Raises NotFoundError with valid names."""
+    """Return the label with this name or id.
+
+    Raises NotFoundError, with names that are valid, if there is none.
+    """
     rows = await db.fetch(LABEL_BY_ID, name_or_id.lower()) if is_uuid(name_or_id) else []
     rows = rows or await db.fetch(LABEL_BY_KEY, fold(name_or_id))
     if not rows:
@@ -78,13 +81,13 @@ async def find_label(db: Database, name_or_id: str) -> LabelRow:
 
 
 async def find_label_named(db: Database, name: str) -> LabelRow | None:
-    """Return the label with a name that looks like this one."""
+    """Return the label with this name, ignoring letter case and spaces; or None."""
     rows = await db.fetch(LABEL_BY_KEY, fold(name))
     return _label(rows[0]) if rows else None
 
 
 async def labels_after(db: Database, key: str, limit: int) -> list[LabelRow]:
-    """Return the labels after a folded name, by name."""
+    """Return the labels after a folded name, in order of name."""
     return [_label(row) for row in await db.fetch(ALL_LABELS, key, limit)]
 
 
@@ -129,7 +132,7 @@ class RequirementTypeRow(Struct, frozen=True):
     created_at: str
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table."""
+        """Return the columns of the table of requirement types."""
         return {
             "name": self.name,
             "name_key": self.name_key,
@@ -149,9 +152,9 @@ async def requirement_type_names(db: Database) -> dict[str, str]:
 
 
 async def find_requirement_type(db: Database, name: str) -> str:
-    """Return the requirement type with this name, ignoring letter case.
+    """Return the name of a requirement type, given in any letter case.
 
-    Raises InvalidError with the valid names.
+    Raises InvalidError, with the valid names, if there is no such type.
     """
     known = await requirement_type_names(db)
     if fold(name) not in known:
@@ -175,7 +178,7 @@ def _type(row: Any) -> RequirementTypeRow:
 
 
 MAX_NAMED: Final = 20
-"""The number of valid names offered for an unknown one."""
+"""The maximum number of valid usernames that an error names."""
 
 PERSON_BY_ID: Final = "SELECT id, username, active FROM users WHERE id = $1"
 PERSON_BY_NAME: Final = "SELECT id, username, active FROM users WHERE username_key = $1"
@@ -201,7 +204,8 @@ async def find_person(
 ) -> Person:
     """Return the person with this username or id.
 
-    Raises InvalidError with valid names.
+    Raises InvalidError, with names that are valid, if there is none, or if the account is inactive
+    and `also_inactive` is false.
     """
     by_id = is_uuid(name)
     rows = await db.fetch(
@@ -216,12 +220,12 @@ async def find_person(
 
 
 async def active_people(db: Database, after: str, limit: int) -> list[str]:
-    """Return active usernames after a key, in order."""
+    """Return usernames of active people, in order, those after a key."""
     return [row["username"] for row in await db.fetch(ACTIVE_PEOPLE, after, limit)]
 
 
 async def assigned_people(db: Database) -> list[str]:
-    """Return the ids of people with items that are assigned to them."""
+    """Return the ids of the people that items are assigned to."""
     return [row["id"] for row in await db.fetch(ASSIGNED_PEOPLE)]
 
 
@@ -261,7 +265,7 @@ async def complete_references(db: Database, kind: Kind, typed: str, limit: int) 
 
 
 async def complete_ids(db: Database, kind: Kind, typed: str, limit: int) -> list[str]:
-    """Return ids of items that begin with a text."""
+    """Return UUIDs of items that begin with a text."""
     return [
         row["value"]
         for row in await db.fetch(COMPLETED_IDS, kind, _prefix_pattern(typed.lower()), limit)
@@ -269,7 +273,7 @@ async def complete_ids(db: Database, kind: Kind, typed: str, limit: int) -> list
 
 
 async def complete_names(db: Database, of: NamedEntity, beginning: str, limit: int) -> list[str]:
-    """Return names that begin with a folded text."""
+    """Return prompt names, usernames or labels that begin with a folded text."""
     return [
         row["value"]
         for row in await db.fetch(COMPLETED_NAMES[of], _prefix_pattern(beginning), limit)
@@ -277,7 +281,7 @@ async def complete_names(db: Database, of: NamedEntity, beginning: str, limit: i
 
 
 async def first_types(db: Database, limit: int) -> list[str]:
-    """Return the names of requirement types."""
+    """Return the names of the first requirement types, in order."""
     return [row["value"] for row in await db.fetch(COMPLETED_TYPES, limit)]
 
 

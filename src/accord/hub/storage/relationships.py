@@ -140,7 +140,7 @@ class LinkRow(Struct, frozen=True):
         return tuple(name for name, is_changed in zip(names, ends, strict=True) if is_changed)
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the table, as effects have them."""
+        """Return the columns of the relationships table, as effects record them."""
         return {name: getattr(self, name) for name in COLUMNS}
 
 
@@ -171,7 +171,10 @@ class LinkFilter(Struct, frozen=True, kw_only=True):
 
 
 async def find(db: Database, id: str) -> LinkRow:
-    """Return the relationship with this id. Raises NotFoundError."""
+    """Return the relationship with this id.
+
+    Raises NotFoundError if there is none.
+    """
     rows = await db.fetch(BY_ID, id.lower()) if is_uuid(id) else []
     if not rows:
         raise NotFoundError(f"there is no relationship {id!r}")
@@ -212,14 +215,17 @@ async def named_links(db: Database, item_id: str) -> list[str]:
 
 
 async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
-    """Return whether a link was made or confirmed for this or a later version."""
+    """Return whether a link of an item was made or confirmed for a version.
+
+    A later version counts too.
+    """
     return bool(await rows.total(db, REMEMBERED, item_id, version))
 
 
 async def list_links(
     db: Database, link_filter: LinkFilter, *, limit: int, cursor: str | None
 ) -> Page[LinkRow]:
-    """Return one page, oldest first.
+    """Return one page of the relationships that match a filter, oldest first.
 
     Raises InvalidError for a cursor of another list.
     """
@@ -242,7 +248,10 @@ async def list_links(
 
 
 async def reached_edges(db: Database, item_id: str, type: str) -> list[tuple[str, str]]:
-    """Return all links of a type reachable from an item, by their reference ids."""
+    """Return all links of a type that can be reached from an item.
+
+    A link is a pair of reference ids, source and target.
+    """
     return [(row["source"], row["target"]) for row in await db.fetch(REACHED, item_id, type)]
 
 
@@ -255,15 +264,18 @@ async def types(db: Database) -> list[TypeRow]:
 
 
 async def find_type(db: Database, name: str, field: str = "type") -> TypeRow:
-    """Return the type with this name in any spelling.
+    """Return the relationship type with this name in any spelling.
 
-    Raises InvalidError with the valid names.
+    Raises InvalidError, with the valid names, if there is none.
     """
     return chosen_type(await types(db), name, field)
 
 
 def chosen_type(known: Sequence[TypeRow], name: str, field: str) -> TypeRow:
-    """Return the type of `known` with this name. Raises InvalidError."""
+    """Return the relationship type of `known` with this name in any spelling.
+
+    Raises InvalidError, with the valid names, if there is none.
+    """
     key = type_key(name)
     for each in known:
         if each.name == key:
@@ -346,7 +358,8 @@ async def neighbour_links(
 ) -> list[NeighbourRow]:
     """Return the links from and to these items.
 
-    Relationships come first, of `types` or all; `with_places` adds parents and children.
+    Relationships come first, only those of `types` unless it is None; `with_places` adds links that
+    stand for places in the hierarchy.
     """
     found: list[NeighbourRow] = []
     for chunk in rows.chunks(ids, 200):
@@ -392,7 +405,7 @@ async def impact_steps_from(
 ) -> list[ImpactStep]:
     """Return all steps from items to the items they affect.
 
-    Steps follow links of `types`, or all links, and the hierarchy downwards.
+    Steps follow links, only those of `types` unless it is None, and the hierarchy downwards.
     """
     found: list[ImpactStep] = []
     for chunk in rows.chunks(ids):

@@ -67,8 +67,8 @@ WITH_RELATED: Final = """
 (r.entity_id = $1 OR r.item_id = $1 OR r.other_item_id = $1)
 AND NOT (r.kind = 'comment' AND r.action = 'created')
 """
-"""An item with its links, labels, comments and suppressed lint rules. New comments are left out,
-since they are on the item's page."""
+"""The condition for revisions of an item and of its links, labels, comments and suppressed lint
+rules. Added comments are left out, since they are on the item's page."""
 HISTORY: Final = """
 SELECT r.change_id, r.place, r.entity_id, r.kind,
        CASE WHEN r.reference_id <> '' THEN r.reference_id ELSE COALESCE((
@@ -96,15 +96,15 @@ ITEMS_OF: Final[dict[str, tuple[str, ...]]] = {
     "lint_suppression": ("item_id",),
     "comment": ("target_id",),
 }
-"""By kind: the columns with the items that list its revisions in their history."""
+"""By kind: the columns with the ids of the items that list its revisions in their history."""
 MAX_ABOUT: Final = 3
-"""The number of affected things named in a list."""
+"""The maximum number of affected entities that a list names for each change."""
 FORMER: Final = """
 SELECT r.entity_id FROM revisions r JOIN changes c ON c.id = r.change_id
 WHERE r.reference_id = $1 AND r.kind = $2 ORDER BY c.sequence DESC LIMIT 1
 """
 NEWS: Final = "c.operation NOT IN ('create_view', 'update_view', 'delete_view')"
-"""Leaves out changes that people make for themselves alone."""
+"""The condition that leaves out changes of saved views, which people make for themselves."""
 LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS sequence FROM changes"
 AFTER: Final = """
 SELECT c.sequence, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
@@ -214,14 +214,20 @@ def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
 
 
 def items_of(kind: str, row: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the ids of the items that an entity of another kind belongs to."""
+    """Return the ids of the items that a link, a label or a comment belongs to.
+
+    There are at most two; missing ones are None.
+    """
     columns = ITEMS_OF.get(kind, ())
     ids = [row.get(column) for column in columns]
     return (*ids, None, None)[0], (*ids, None, None)[1]
 
 
 async def find_change(db: Database, id: str) -> ChangeRow:
-    """Return the change with this id. Raises NotFoundError."""
+    """Return the change with this id.
+
+    Raises NotFoundError if there is none.
+    """
     found = await db.fetch(f"{CHANGES} WHERE c.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no change {id!r}")
@@ -235,7 +241,10 @@ async def changes(db: Database, ids: Sequence[str]) -> dict[str, ChangeRow]:
 
 
 async def newest(db: Database, actor_id: str | None, before: int, limit: int) -> list[ChangeRow]:
-    """Return changes before a sequence, of somebody or of all, newest first."""
+    """Return the changes before a sequence number, newest first.
+
+    With `actor_id`, only changes by this person are returned.
+    """
     by, of = _of_actor(actor_id)
     found = await db.fetch(
         f"{CHANGES} WHERE {by} AND c.sequence < ${len(of) + 1} "
@@ -246,13 +255,16 @@ async def newest(db: Database, actor_id: str | None, before: int, limit: int) ->
 
 
 async def count(db: Database, actor_id: str | None) -> int:
-    """Return the number of changes, of somebody or of all."""
+    """Return the number of all changes, or of those by one person."""
     by, of = _of_actor(actor_id)
     return await rows.total(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
 
 
 async def news(db: Database, before: int, limit: int) -> list[ChangeRow]:
-    """Return changes before a sequence that are of interest to others, newest first."""
+    """Return the changes before a sequence number, newest first.
+
+    Changes of saved views are left out.
+    """
     found = await db.fetch(
         f"{CHANGES} WHERE {NEWS} AND c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
         *(before, limit),
@@ -261,16 +273,14 @@ async def news(db: Database, before: int, limit: int) -> list[ChangeRow]:
 
 
 async def count_news(db: Database) -> int:
-    """Return the number of changes that are of interest to others."""
+    """Return the number of all changes that `news` has on all its pages."""
     return await rows.total(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {NEWS}")
 
 
 async def newer(db: Database, change: ChangeRow) -> list[Row]:
     """Return later changes of the entities of a change, newest first.
 
-    A change is returned once for each of these entities.
-
-    Rows have the columns of `NEWER`.
+    A change is returned once for each of these entities. Rows have the columns of `NEWER`.
     """
     return await db.fetch(NEWER, change.id, change.sequence)
 
@@ -282,9 +292,10 @@ async def last_sequence(db: Database) -> int:
 
 
 async def after(db: Database, sequence: int, place: int, limit: int) -> list[Row]:
-    """Return the revisions after a place in a change, in order.
+    """Return the revisions after a position, in order.
 
-    Rows have the columns of `AFTER`, with states as JSON.
+    A position is the sequence number of a change and a place among its revisions. Rows have the
+    columns of `AFTER`, with states as JSON.
     """
     return await db.fetch(AFTER, sequence, place, limit)
 
@@ -292,9 +303,10 @@ async def after(db: Database, sequence: int, place: int, limit: int) -> list[Row
 async def history(
     db: Database, entity_id: str, *, related: bool, before: tuple[int, int], limit: int
 ) -> list[ItemHistoryRow]:
-    """Return revisions of an entity before a sequence and place, newest first.
+    """Return revisions of an entity before a position, newest first.
 
-    `related` adds those of an item's links, labels, comments and suppressed lint rules.
+    A position is the sequence number of a change and a place among its revisions. `related` adds
+    the revisions of an item's links, labels, comments and suppressed lint rules.
     """
     statement = HISTORY.format(which=WITH_RELATED if related else OF_ENTITY)
     found = await db.fetch(statement, entity_id, *before, limit)
@@ -309,7 +321,7 @@ async def count_history(db: Database, entity_id: str, *, related: bool) -> int:
 
 
 async def former_entity(db: Database, reference: Reference) -> str | None:
-    """Return the id of the entity that had a reference id last."""
+    """Return the id of the last entity that had a reference id, or None."""
     found = await db.fetch(FORMER, str(reference), reference.kind)
     return found[0]["entity_id"] if found else None
 
@@ -338,7 +350,7 @@ async def totals(db: Database, change_ids: Sequence[str]) -> dict[str, int]:
 
 
 async def first_revisions(db: Database, change_ids: Sequence[str], limit: int) -> list[RevisionRow]:
-    """Return the first few revisions of each change, in order."""
+    """Return the first revisions of each change, at most `limit` for each, in order."""
     places = rows.places(len(change_ids))
     found = await db.fetch(
         f"{REVISIONS}WHERE change_id IN ({places}) AND place < {limit} ORDER BY place", *change_ids
@@ -376,7 +388,7 @@ async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
 
 
 def _stored(effect: Effect) -> tuple[str | None, str | None]:
-    """Return both states as JSON; for an update only the fields that differ."""
+    """Return the states of an effect as JSON; of an update only changed fields."""
     before, after = effect.before, effect.after
     if before is not None and after is not None:
         found = differences(before, after)
@@ -458,17 +470,17 @@ async def revisions_of_changes(db: Database, change_ids: Sequence[str]) -> list[
 
 
 async def former_states(db: Database, id: str, kind: str) -> list[Any]:
-    """Return what the revisions of an entity keep of its former states, oldest first."""
+    """Return the `before` states in the revisions of an entity, oldest first."""
     return [row["before"] for row in await db.fetch(FORMER_STATES, id, kind)]
 
 
 async def stray_revisions(db: Database) -> list[tuple[Any, int]]:
-    """Return the numbers of revisions of changes that do not exist, by change id."""
+    """Return the ids of missing changes, each with its number of revisions."""
     return [(row["change_id"], row["total"]) for row in await db.fetch(STRAY_REVISIONS)]
 
 
 async def records_without_change(db: Database, operations: Sequence[str]) -> list[Row]:
-    """Return audit records of these operations with a change that does not exist."""
+    """Return audit records of these operations that name a missing change."""
     return await db.fetch(
         RECORDS_WITHOUT_CHANGE.format(places=places(len(operations))), *operations
     )

@@ -89,7 +89,7 @@ async def delete(db: Transaction, table: str, key: Mapping[str, Any]) -> int:
 
 
 async def where(db: Database, table: str, column: str, value: str) -> list[dict[str, Any]]:
-    """Return all rows with a value in a column."""
+    """Return all rows of a table that have this value in a column."""
     return [
         _dict(row) for row in await db.fetch(f"SELECT * FROM {table} WHERE {column} = $1", value)
     ]
@@ -118,17 +118,17 @@ async def total(db: Database, statement: str, *values: Any) -> int:
 
 
 async def savepoint(db: Transaction, name: str) -> None:
-    """Mark the point of a transaction that `roll_back` returns to."""
+    """Set a savepoint, to which `roll_back` returns."""
     await db.execute(f"SAVEPOINT {name}")
 
 
 async def roll_back(db: Transaction, name: str) -> None:
-    """Undo everything since a savepoint, which stays."""
+    """Undo everything since a savepoint; the savepoint remains."""
     await db.execute(f"ROLLBACK TO SAVEPOINT {name}")
 
 
 async def release(db: Transaction, name: str) -> None:
-    """Remove a savepoint, and keep what was done since."""
+    """Remove a savepoint; keep everything written since."""
     await db.execute(f"RELEASE SAVEPOINT {name}")
 
 
@@ -183,9 +183,9 @@ def query_hash(*what: Any) -> str:
 
 
 def cursor_values(cursor: str, query: str, *types: type) -> list[Any]:
-    """Return the values in a cursor, of these `types`, after the hash of its query.
+    """Return the values in a cursor, which must be of these `types`.
 
-    Raises InvalidError for a cursor of another list.
+    Raises InvalidError for a cursor of another list: its query hash differs from `query`.
     """
     keys: Any = GenericAlias(tuple, (str, *types))
     name, *values = cursor_keys(cursor, keys)
@@ -200,7 +200,7 @@ HIDDEN_FIELDS: Final = frozenset(
         *("version", "said_version", "source_version", "target_version", "position"),
     }
 )
-"""Fields that follow from a change or identify its subject; they are not shown as differences."""
+"""Fields that are not shown as differences: they follow from a change, or identify its subject."""
 
 PARENT_FIELD: Final[dict[str, str]] = {
     "user_story": "epic_id",

@@ -148,22 +148,25 @@ class RankingQuery(Struct, frozen=True, kw_only=True):
     every: bool
     """True if all words are required, false if one is enough."""
     reference: str | None
-    """The reference id that the query is, if it is one."""
+    """The query itself, if it is a reference id; else None."""
 
 
 class FacetFilter(Struct, frozen=True, kw_only=True):
-    """Filters that are checked entry by entry."""
+    """Filters that are checked for each entry, because the index query lacks them."""
 
     facets: Sequence[tuple[str, ...]]
     """One facet of each tuple is required."""
     unassigned_kinds: tuple[str, ...] | None
-    """Facets of the kinds of which items without an assignee fit; None for no such filter."""
+    """Facets of the kinds that match if they have no assignee; None if there is no such filter."""
     assignees: tuple[str, ...]
-    """Facets of assignees with items that fit too."""
+    """Facets of the assignees in the filter; items of these people match too."""
 
 
 class Position(Struct, frozen=True):
-    """The last row of a page: the next page has rows with lower scores or older ones."""
+    """The last row of a page.
+
+    The next page has rows with a lower score, or the same score and a lower sequence number.
+    """
 
     score: int
     sequence: int
@@ -187,8 +190,8 @@ async def ranked(
 
     Only the newest `scored` entries up to the sequence `until` are ranked.
 
-    Rows have the columns of `HIT_COLUMNS`, then score, total and newest. Their order is not that of
-    the score.
+    Rows have the columns of `HIT_COLUMNS`, then score, total and newest. They are not sorted by
+    score.
     """
     values: list[Any] = [match, until, scored, after.score, after.sequence, limit]
     score = _score(ranking, HAS[engine], values)
@@ -246,7 +249,7 @@ def _scored(engine: Engine, score: str, facets: str) -> str:
 
 
 def _facets(filter: FacetFilter, has: str, values: list[Any]) -> str:
-    """Return the condition for unindexed filters; add its parameters to `values`."""
+    """Return the SQL condition for a filter; add its parameters to `values`."""
 
     def has_any(some: tuple[str, ...]) -> str:
         first = len(values) + 1
@@ -263,7 +266,7 @@ def _facets(filter: FacetFilter, has: str, values: list[Any]) -> str:
 
 
 def _score(ranking: RankingQuery, has: str, values: list[Any]) -> str:
-    """Return the score expression; add its parameters to `values`."""
+    """Return the SQL expression of the score; add its parameters to `values`."""
     groups, reference = ranking.groups, ranking.reference
     shape = tuple((len(words), is_beginning) for words, is_beginning in groups)
     expression = _expression(
@@ -284,7 +287,7 @@ def _score(ranking: RankingQuery, has: str, values: list[Any]) -> str:
 def _expression(
     shape: tuple[tuple[int, bool], ...], has: str, first: int, *, every: bool, has_reference: bool
 ) -> str:
-    """Return the score expression for word groups of this shape.
+    """Return the SQL expression of the score for word groups of this shape.
 
     `shape` has, for each group, the number of words and whether longer words count. Parameters
     begin at `$first`. Conditions that few entries meet are tested first.
@@ -327,7 +330,7 @@ def _expression(
 
 
 async def texts_below(db: Database, item_id: str) -> list[str]:
-    """Return the ids of the items below an item, and of all comments on them and it."""
+    """Return the ids of an item's children, and of comments on it or on them."""
     return [row["id"] for row in await db.fetch(BELOW, item_id)]
 
 
@@ -337,7 +340,7 @@ async def requirements_of_type(db: Database, type: str) -> list[str]:
 
 
 async def all_texts(db: Database) -> list[str]:
-    """Return the ids of all items and comments, those changed last at the end."""
+    """Return the ids of all items and comments, the most recently changed last."""
     return [row["id"] for row in await db.fetch(ALL)]
 
 
@@ -350,7 +353,7 @@ async def linked_facets(db: Database, item_ids: Sequence[str]) -> list[Row]:
 
 
 async def comments(db: Database, ids: Sequence[str]) -> list[Row]:
-    """Return comments with their texts, their items and the epics of these."""
+    """Return comments with their texts and items, and the epics of these items."""
     return await db.fetch(COMMENTS.format(places=places(len(ids))), *ids)
 
 
