@@ -115,7 +115,7 @@ class PluginState(Struct, frozen=True, kw_only=True):
     adds: tuple[str, ...] = ()
     """The names of its additions."""
     why: str = ""
-    """The reason why it is not loaded."""
+    """The reason why the plugin is not loaded."""
 
 
 class Plugins(Struct, frozen=True, kw_only=True):

@@ -152,7 +152,10 @@ class SpanMakers:
 
 
 def make_span_makers(settings: Settings) -> SpanMakers | None:
-    """Return the span makers if tracing is on. Raises ImportError."""
+    """Return the span makers if tracing is on.
+
+    Raises ImportError if OpenTelemetry is not installed.
+    """
     return SpanMakers() if settings.tracing else None
 
 

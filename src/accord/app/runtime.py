@@ -114,7 +114,10 @@ class Runtime(Struct, frozen=True):
     plugins: Plugins
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
-        """Run an operation. Raises ServiceError and InternalOperationError."""
+        """Run an operation.
+
+        Raises ServiceError for a refused call, and InternalOperationError for a failed one.
+        """
         found = self.runner.registry[operation]
         caller = replace(LOCAL, client=_system_user(), correlation_id=uuid4().hex)
         return await self.runner.run(found, lambda: convert(found, arguments), caller)
@@ -132,7 +135,7 @@ async def open_runtime(
 ) -> AsyncIterator[Runtime]:
     """Open the database of an installation, and migrate it.
 
-    Raises StoreError and ServerKeyError.
+    Raises StoreError if the database cannot be used, and ServerKeyError if the key cannot.
     """
     key = server_key(settings)
     plugins = load_plugins(settings.plugins)
@@ -185,7 +188,7 @@ async def open_runtime(
 def server_key(settings: Settings) -> ServerKey:
     """Return the key of an installation, whose data directory is created if missing.
 
-    Raises ServerKeyError.
+    Raises ServerKeyError if the key is missing or cannot be read.
     """
     if settings.is_shared:
         return load_key(None, {KEY_VARIABLE: settings.secret_key})

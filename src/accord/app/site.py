@@ -44,7 +44,10 @@ def answer_headers(settings: Settings) -> dict[str, str]:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    """Return the TLS context, or None without https. Raises CertificateError."""
+    """Return the TLS context, or None without https.
+
+    Raises CertificateError if the certificate cannot be used.
+    """
     if not settings.tls_certificate:
         if settings.tls_key:
             raise CertificateError("tls_key is of no use without tls_certificate")

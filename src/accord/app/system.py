@@ -222,7 +222,10 @@ async def open_system(
 async def _engine(
     settings: Settings, runtime: Runtime, spans: SpanMakers | None
 ) -> AsyncIterator[Engine | None]:
-    """Open the engine, if this process executes runs. Raises StartError."""
+    """Open the engine, if this process executes runs.
+
+    Raises StartError if the engine cannot run.
+    """
     stop = await runtime.events.watch(runtime.store)
     try:
         if settings.workflows == "elsewhere":
@@ -331,7 +334,10 @@ def _site(
 
 
 def tracing(settings: Settings) -> SpanMakers | None:
-    """Return the span makers if tracing is on. Raises StartError."""
+    """Return the span makers if tracing is on.
+
+    Raises StartError if tracing is on but cannot be used.
+    """
     try:
         return make_span_makers(settings)
     except ImportError as error:

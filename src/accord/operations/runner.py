@@ -284,7 +284,10 @@ class Runner:
         )
 
     async def take(self, caller: Caller, cost: int) -> Allowance | None:
-        """Take the cost of a call from the buckets of its caller. Raises RateLimitedError."""
+        """Take the cost of a call from the buckets of its caller.
+
+        Raises RateLimitedError if one of the buckets has less.
+        """
         if self._limiter is None or caller.via in ("local", "system"):
             return None
         keys = tuple(

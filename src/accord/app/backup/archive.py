@@ -170,7 +170,7 @@ def write_archive(
 ) -> None:
     """Write `target`, with the files in the order of the manifest's members.
 
-    It is on the disk when this returns. Raises OSError.
+    The data is on the disk when this returns. Raises OSError if a file cannot be read or written.
     """
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
     done = 0

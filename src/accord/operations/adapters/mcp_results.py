@@ -223,7 +223,7 @@ def _advice(names: set[str], rest: str) -> str:
 
 
 def _whole(text: str, structured: bytes) -> CallToolResult | None:
-    """Return the uncut result if it is small enough, else None."""
+    """Return the uncut tool result if it is small enough, else None."""
     room = MAX_BYTES - len(structured)
     if len(text) * MAX_CHARACTER_BYTES > room and len(text.encode()) > room:
         return None

@@ -28,7 +28,7 @@ _NAMED_WELL: Final = {DRY_RUN: {"type": "boolean"}, IDEMPOTENCY_KEY: {"type": "s
 _UNDESCRIBED: Final = frozenset({"expected_version"})
 """Parameters of many operations whose names need no description."""
 _WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
-"""Parameters of lists whose defaults are left out: the first result shows them."""
+"""Parameters of lists whose defaults schemas omit, as the first result shows them."""
 STATED_LENGTHS: Final = range(256, 10_000)
 """Maximum lengths that schemas state; lower ones limit names, higher ones are hardly reached."""
 MAX_CHOICES: Final = 8

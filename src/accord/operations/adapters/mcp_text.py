@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 MANY: Final = 30
-"""If an error's data has this many valid names, its message may quote further ones."""
+"""If an error's data has this many valid names, its message may quote names that are not in it."""
 _WORD: Final = re.compile(r"[\w.:/-]{0,64}")
 
 

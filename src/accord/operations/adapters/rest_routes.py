@@ -282,7 +282,10 @@ def _json(body: bytes) -> Any:
 
 
 def _key_in(header: str) -> str:
-    """Return the key in `Idempotency-Key`, with or without quotes. Raises InvalidError."""
+    """Return the key in `Idempotency-Key`, with or without quotes.
+
+    Raises InvalidError for an invalid key.
+    """
     key = header[1:-1] if header[:1] == header[-1:] == '"' and len(header) > 2 else header
     if _KEY.fullmatch(key) is None:
         raise InvalidError(IDEMPOTENCY_KEY, "has 1 to 255 characters of ASCII and no spaces")

@@ -183,8 +183,8 @@ class StateRecorder:
     async def adopt(self, store: Store, trail: AuditSink) -> None:
         """Store the states of all existing rows, once.
 
-        From then on, rows of an older release and those of an empty database cannot be changed
-        unnoticed. Raises StoreError.
+        From then on, changes to rows of an older release, or to an empty database, are detected.
+        Raises StoreError if the database fails.
         """
 
         async def work(transaction: Transaction) -> None:

@@ -210,9 +210,9 @@ class AuditTrail:
         await self.close()
 
     async def start(self) -> None:
-        """Seal records left unsealed, and start the task.
+        """Seal records left unsealed, and start the background task.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         if self._head_file is not None:
             self._known = read_head_file(self._head_file, self._chain)
@@ -255,7 +255,7 @@ class AuditTrail:
     async def flush(self) -> None:
         """Write all queued records, and seal all unsealed ones.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         async with self._turn:
             waiting = len(self._queued)  # records that arrive meanwhile form the next batch

@@ -182,7 +182,7 @@ class Accounts:
     ) -> None:
         """Record invalid credentials, and charge the bucket of their address.
 
-        Raises RateLimitedError.
+        Raises RateLimitedError if the bucket has too little left.
         """
         token_id = unknown.row["id"] if unknown.row and kind == "pat" else ""
         reason = unknown.reason

@@ -145,14 +145,14 @@ class SignInAttempts:
     async def begin(self, name: str, address: str) -> SignInDelay:
         """Decide on an attempt, and count it.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         return await self._change(name, address, lambda all, now: all.begin(name, address, now))
 
     async def succeeded(self, name: str, address: str) -> None:
         """Reset the failures after a correct password.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         await self._change(name, address, lambda all, _now: all.succeeded(name, address))
 

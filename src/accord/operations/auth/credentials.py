@@ -103,7 +103,7 @@ class BatchedLookup:
     async def find(self, hashed: str) -> Row | None:
         """Return the row with this hash.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         if self.are_quick:
             rows = await self._store.fetch(self._statement, hashed)
@@ -118,7 +118,7 @@ class BatchedLookup:
     def find_now(self, hashed: str) -> Row | None:
         """Return the row with this hash if it can be read without waiting, or None.
 
-        Raises StoreError.
+        Raises StoreError if the database fails.
         """
         rows = self._store.fetch_now(self._statement, hashed) if self.are_quick else None
         return rows[0] if rows else None
@@ -197,7 +197,7 @@ class LastUseWriter:
             self._timer = loop.call_later(BATCH_SECONDS, self._begin)
 
     async def flush(self) -> None:
-        """Write all recorded times now, on request or at the end of the process."""
+        """Write all recorded times now, before their batch is due."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
