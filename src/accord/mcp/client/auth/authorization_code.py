@@ -88,11 +88,14 @@ class RedirectListener:
     def __init__(self, uri: str, take: Callable[[str, str], Awaitable[str]]) -> None:
         self.uri = uri
         self._take = take
-        """Opens an authorization URL, and returns the URL of the response with the given state."""
+        """The function that opens an authorization URL and returns the redirect URL.
+
+        The second argument is the state that the redirect URL must contain.
+        """
 
     @staticmethod
     def handled(uri: str, handler: RedirectHandler) -> RedirectListener:
-        """Return a listener that leaves the redirect to a handler of the application."""
+        """Return a listener that calls the application's handler, and opens no port."""
         return RedirectListener(uri, lambda url, _state: handler(url))
 
     async def authorize(self, url: str, state: str, seconds: float) -> dict[str, str]:
@@ -116,9 +119,9 @@ class RedirectListener:
 
 @asynccontextmanager
 async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectListener]:
-    """Listen at a redirect URI on the loopback interface; port 0 means any free port.
+    """Open a listener at a redirect URI on the loopback interface, and close it at the end.
 
-    Raises ConnectError if the port cannot be bound.
+    Port 0 means any free port. Raises ConnectError if the port cannot be bound.
     """
     pages = _Pages()
     listener = await listen_web(uri, pages, Options(limits=Limits(max_message_bytes=1024)))
@@ -156,9 +159,10 @@ def loopback(uri: str) -> WebAddress:
 
 
 def with_port_of(uri: str, registered: str) -> str:
-    """Return `uri` with the port of the registered URI, if the port of `uri` is 0.
+    """Return `uri` with its port 0 replaced by the port of the URI `registered`.
 
-    Returns `uri` unchanged if the two URIs differ in more than the port.
+    `registered` is the redirect URI that the authorization server already knows; empty for none.
+    Returns `uri` unchanged if its port is not 0, or if the URIs differ in more than the port.
     """
     address = parse_web_address(uri)
     if address.port != 0 or not registered:
@@ -203,7 +207,10 @@ async def _open(opener: Opener | None, url: str) -> None:
 
 
 class _Pages(LivingApp[str]):
-    """The page that the browser is redirected to; implements `WebApp`."""
+    """The web page at the redirect URI; implements `WebApp`.
+
+    It receives the authorization response, and asks the user to return to the program.
+    """
 
     def __init__(self) -> None:
         self.state = ""
@@ -353,10 +360,11 @@ class AuthorizationCode:
 
 
 def code_in(answer: dict[str, str], realm: Realm) -> str:
-    """Return the code of an authorization response.
+    """Return the authorization code in an authorization response.
 
-    Raises UntrustedError if the response comes from another issuer, OAuthError for an error of the
-    authorization server, and AuthorizationError if the code is missing.
+    Raises UntrustedError if the response names an issuer other than the realm's, or has to name one
+    and does not. Raises OAuthError for an error of the authorization server, and AuthorizationError
+    if the code is missing.
     """
     iss = answer.get("iss")
     # 2026-07-28, authorization response validation: check `iss` before any other parameter, by
@@ -390,7 +398,9 @@ REDIRECT: Final = "http://127.0.0.1:0/callback"
 
 
 class OAuth(Authorizer):
-    """Tokens by user consent in a browser (OAuth 2.1, authorization code with PKCE).
+    """A source of tokens by user consent in a browser: `Client(auth=OAuth(…))`.
+
+    The grant is the authorization code with PKCE (OAuth 2.1).
 
     The client is one of: `client_id` with a `client_secret` or `private_key`, registered in advance
     with the authorization server `issuer`; `client_metadata_url`, the https URL of a client id

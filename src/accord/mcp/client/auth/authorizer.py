@@ -47,7 +47,7 @@ log = logging.getLogger("accord.mcp.auth")
 MAX_ATTEMPTS: Final = 3
 """Maximum number of times that one request is repeated, for more scopes or another nonce."""
 PAUSE_SECONDS: Final = 10.0
-"""Pause before another renewal, after one failed for a reason other than an OAuth error."""
+"""Pause between a failed renewal and the next one, unless an OAuth error was the reason."""
 
 
 class Credentials(Struct, frozen=True):
@@ -59,7 +59,10 @@ class Credentials(Struct, frozen=True):
 
 
 class Authorizer:
-    """A source of tokens, by one grant, for any number of servers; implements `Auth`."""
+    """A source of tokens for any number of servers; implements `Auth`.
+
+    All tokens are obtained by the same grant, and added to the headers of requests.
+    """
 
     def __init__(
         self,
@@ -98,7 +101,9 @@ class Authorizer:
     async def challenged(
         self, request: AuthRequest, status: int, headers: Mapping[str, str]
     ) -> bool:
-        """Obtain another token if necessary; return whether to send the request again.
+        """React to a 401 or 403 response; return whether to send the request again.
+
+        Obtains another token if necessary.
 
         Raises AuthorizationError if no usable token can be obtained.
         """
@@ -126,7 +131,10 @@ class Authorizer:
     # One server
 
     def _access(self, request: AuthRequest) -> _Access | None:
-        """Return the state of a request's server; None if the URL has another origin."""
+        """Return the `_Access` of the MCP server that a request belongs to.
+
+        Returns None if the request's URL is not of the same origin as the server.
+        """
         server, url = request.server, request.url
         if url != server and origin_of(parse_web_address(url)) != origin_of(
             parse_web_address(server)
@@ -228,7 +236,10 @@ class Authorizer:
         return True
 
     def _helps(self, shared: Token, refused: Token | None, challenge: Challenge) -> bool:
-        """Return whether a stored token of the same resource can replace a refused one."""
+        """Return whether the stored token `shared` can replace the token that was refused.
+
+        Both tokens are for the same resource. `refused` is None if the request had no token.
+        """
         return (
             self._is_usable(shared)
             and (refused is None or shared.authorization != refused.authorization)
@@ -259,8 +270,9 @@ class Authorizer:
     def _may_ask(self, request: AuthRequest) -> bool:
         """Return whether this request may obtain a new token from the grant.
 
-        An interactive grant, which opens a browser, is limited to POST requests. The application
-        caused them, unlike a stream that is reopened in the background or the end of a session.
+        An interactive grant opens a browser, and is therefore limited to POST requests, which come
+        from the application. GET (a reopened stream) and DELETE (the end of a session) happen in
+        the background.
         """
         return not self._grant.interactive or request.method == "POST"
 
@@ -275,9 +287,9 @@ class Authorizer:
         return realm
 
     async def _issuer(self) -> str | None:
-        """Return the issuer that accepts the client's credentials; None for any issuer.
+        """Return the issuer that the client's credentials are for; None for any issuer.
 
-        It is the configured issuer, or the first one that accepted the credentials.
+        This is the configured issuer, or else the first one that accepted the credentials.
         """
         if self._credentials is None:
             return None
@@ -320,7 +332,7 @@ class Authorizer:
 
 
 class _Access:
-    """The tokens and the state of one server."""
+    """The current token of one MCP server, and the progress of obtaining one."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -335,7 +347,7 @@ class _Access:
         self.left_alone_until = 0.0
 
     def needs_care(self, now: float) -> bool:
-        """Return whether the token must be loaded or renewed."""
+        """Return whether the token must be loaded from storage, or renewed."""
         if self.token is None:
             return not self.loaded
         return self.token.is_stale(now) and now >= self.left_alone_until

@@ -18,7 +18,9 @@ from accord.mcp.client.auth.web import AuthorizationError, trusted
 
 
 class ClientCredentials(Authorizer):
-    """Tokens for a program without a user (the OAuth client credentials extension).
+    """A source of tokens for a program without a user: `Client(auth=…)`.
+
+    It implements the OAuth client credentials extension of MCP.
 
     The client must be registered with the authorization server `issuer`, as `client_id` with a
     `client_secret`, or with a `private_key` that signs a JWT for each request.
@@ -53,7 +55,7 @@ class ClientCredentials(Authorizer):
 
 
 class _ClientCredentials:
-    """The client credentials grant; implements `Grant`."""
+    """The client credentials grant that `ClientCredentials` uses; implements `Grant`."""
 
     interactive = False
 
@@ -82,11 +84,12 @@ IdToken: TypeAlias = str | Callable[[], Awaitable[str]]
 
 
 class WorkloadIdentity(Authorizer):
-    """Tokens for a workload, in exchange for JWTs of its platform.
+    """A source of tokens for a workload, in exchange for JWTs of its platform.
 
-    This is workload identity federation. `assertion` is such a JWT, or a function that is called
-    with the required audience whenever a token is needed. An error of the authorization server is
-    raised, and the request is not retried.
+    This is workload identity federation: the platform (Kubernetes, a cloud) issues JWTs to its
+    workloads. `assertion` is a JWT of the platform, or an async function that returns one for the
+    required audience, and is called whenever a token is needed. An error of the authorization
+    server is raised, and the request is not retried.
     """
 
     def __init__(

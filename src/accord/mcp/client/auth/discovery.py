@@ -47,9 +47,10 @@ class Challenge(Struct, frozen=True, kw_only=True):
 
 
 def challenge_in(header: str) -> Challenge:
-    """Return a header's OAuth challenge: the first with metadata, else the first.
+    """Return the OAuth challenge of a WWW-Authenticate header.
 
-    Returns an empty challenge if the header has none for OAuth.
+    This is the first OAuth challenge with `resource_metadata`, or else the first OAuth challenge,
+    or else an empty one.
     """
     ours = [each for each in read_challenges(header) if each.scheme in SCHEMES]
     telling = [each for each in ours if each.resource_metadata]
@@ -104,7 +105,7 @@ _SCOPE = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{MAX_SCOPE}}}")
 
 
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
-    """Merge scopes: each valid scope once, in order, at most `MAX_SCOPES`."""
+    """Merge sets of scopes: each valid scope once, in order, at most `MAX_SCOPES`."""
     scopes = dict.fromkeys(scope for each in sets for scope in each if _SCOPE.fullmatch(scope))
     return tuple(scopes)[:MAX_SCOPES]
 
@@ -116,7 +117,7 @@ def wanted(
     before: tuple[str, ...],
     configured: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Return the scopes to request (2026-07-28, scope selection).
+    """Return the scopes to request (MCP 2026-07-28, scope selection).
 
     These are the scopes requested before, those of the challenge, and those that the application
     configured. A first request without scopes in the challenge includes all scopes that the
@@ -128,8 +129,9 @@ def wanted(
 def for_refreshing(scopes: tuple[str, ...], authority: Iterable[str] | None) -> tuple[str, ...]:
     """Add `offline_access` to the scopes, if the authorization server supports it.
 
-    The server then issues refresh tokens (2026-07-28, refresh tokens). An empty list stays empty:
-    it stands for the default scopes of the server.
+    The server then issues refresh tokens (MCP 2026-07-28, refresh tokens). `authority` has the
+    scopes that the server supports. Empty `scopes` are returned unchanged, because a request
+    without scopes is for the server's default scopes.
     """
     if scopes and authority is not None and OFFLINE_ACCESS in authority:
         return union(scopes, (OFFLINE_ACCESS,))
@@ -163,7 +165,7 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
 def resource_metadata_urls(server: WebAddress) -> list[str]:
     """Return the URLs to try for the resource metadata of an MCP server, in order.
 
-    The order is that of 2026-07-28, discovery.
+    The order is that of the MCP specification 2026-07-28, section Discovery.
     """
     root = f"{base_of(server)}/.well-known/oauth-protected-resource"
     target = server.target.removeprefix("/") if server.path == "/" else server.target
@@ -181,7 +183,10 @@ def server_metadata_urls(issuer: WebAddress) -> list[str]:
 
 
 def default_server(server: WebAddress) -> ServerMetadata:
-    """Return default endpoints for a server without metadata (2025-03-26, fallbacks)."""
+    """Return default metadata for the authorization server at an MCP server's origin.
+
+    The defaults are for a server that publishes no metadata (MCP 2025-03-26, fallbacks).
+    """
     base = base_of(server)
     return ServerMetadata(
         issuer=base,
@@ -196,7 +201,10 @@ T = TypeVar("T")
 
 
 class Realm(Struct, frozen=True, kw_only=True):
-    """The authorization server of an MCP server, and the resource of its tokens."""
+    """The authorization server of an MCP server, and the audience of its tokens.
+
+    `discover` finds them.
+    """
 
     server: str
     """The URL of the MCP server."""
@@ -206,7 +214,8 @@ class Realm(Struct, frozen=True, kw_only=True):
     authority: ServerMetadata
     """The authorization server."""
     local: bool
-    """True if the MCP server is on this machine, so that related URLs may be local."""
+    """True if the MCP server is on this machine; URLs of its authorization server may then be local
+    too."""
     dpop_required: bool = False
 
     @property
@@ -245,7 +254,7 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
 
 
 async def authority_of(web: Web, issuer: str, *, local: bool) -> ServerMetadata:
-    """Return the metadata of an authorization server.
+    """Fetch the metadata of the authorization server `issuer`.
 
     Raises DiscoveryError if there is no metadata, and UntrustedError if the metadata is of another
     issuer or contains a URL that is not secure.

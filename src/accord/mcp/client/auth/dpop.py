@@ -42,12 +42,12 @@ def base64url(data: bytes) -> str:
 
 
 class PrivateKey(Struct, frozen=True):
-    """A private key in PEM, for signatures with `algorithm`."""
+    """The client's private key in PEM, which signs JWTs with `algorithm`."""
 
     pem: str
     algorithm: str = "ES256"
     id: str | None = None
-    """The key id (`kid`) in the public key set."""
+    """The key id (`kid`) of the public key, in the key set that the client publishes."""
 
     def __post_init__(self) -> None:
         require_signing()
@@ -146,7 +146,7 @@ class Proofs:
         return self._key.sign(claims, typ="dpop+jwt", jwk=self._jwk)
 
     def learn(self, address: WebAddress, headers: Mapping[str, str]) -> bool:
-        """Store the DPoP nonce of a response. Return whether the response had one."""
+        """Store the DPoP nonce of a response; return whether the response had a nonce."""
         nonce = headers.get("dpop-nonce", "")
         if not nonce or len(nonce) > MAX_NONCE:
             return False

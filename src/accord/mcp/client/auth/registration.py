@@ -1,4 +1,4 @@
-"""Token requests and client registration.
+"""Client registration at an authorization server, and token requests.
 
 A client is registered in advance, by a client id metadata document, or dynamically (RFC 7591).
 """
@@ -33,7 +33,10 @@ NONCE: Final = "use_dpop_nonce"
 
 
 class TokenAttempt:
-    """The context of a grant: HTTP client, realm, stored credentials and DPoP signer."""
+    """One attempt of a grant to obtain a token.
+
+    It has the HTTP client, the realm, the stored credentials and the DPoP signer.
+    """
 
     def __init__(self, web: Web, realm: Realm, records: Records, proofs: Proofs | None) -> None:
         self.web = web
@@ -56,7 +59,9 @@ class TokenAttempt:
     ) -> Token:
         """Request a token with the form parameters of a grant.
 
-        If the response does not name the granted scopes, they are `granted`, or else `requested`.
+        If the response does not name the scopes of the token, the token has the scopes `granted`,
+        or `requested` if `granted` is None.
+
         Raises AuthorizationError if the server refuses the request or its response has no usable
         token.
         """
@@ -123,7 +128,10 @@ class _RegistrationResponse(Struct, frozen=True):
 
 
 class RegisteredIdentity(Struct, frozen=True, kw_only=True):
-    """Metadata of the client, as the application gives it."""
+    """The application's description of the client, with which the client is registered.
+
+    It has a registration made in advance, a metadata document, or only the client's name.
+    """
 
     client_name: str
     client_uri: str | None = None
@@ -138,9 +146,10 @@ class RegisteredIdentity(Struct, frozen=True, kw_only=True):
 async def known_client(
     attempt: TokenAttempt, identity: RegisteredIdentity, scopes: tuple[str, ...]
 ) -> Registration | None:
-    """Return the existing registration, None if the client has to register.
+    """Return the client's existing registration; None if the client has to register.
 
-    The order of preference is that of 2026-07-28, client registration.
+    In this order: the registration made in advance, the metadata document, the stored dynamic
+    registration (MCP 2026-07-28, client registration).
     """
     if identity.registered is not None:
         return identity.registered

@@ -1,7 +1,7 @@
 """Tokens and registrations: their types, token responses, and storage between runs of a program.
 
-A token is stored under its issuer and resource, a registration under its issuer. Storage takes
-bytes under a key: a keyring, a database or an encrypted file needs three small methods.
+A token is stored under its issuer and resource, a registration under its issuer. To store them in
+a keyring, a database or an encrypted file, implement the three methods of `Storage`.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Proof(Struct, frozen=True):
 
 
 def prove(client: Registration, issuer: str, supported: Sequence[str] | None) -> Proof:
-    """Return the authentication of `client` at the authorization server `issuer`.
+    """Return the form fields and headers that authenticate `client` at `issuer`.
 
-    `supported` lists the authentication methods of the server. One of them is chosen if the
-    client's registration has no method.
+    The authentication method is that of the client's registration. If the registration has none, a
+    method is chosen from `supported`, the methods of the authorization server.
     """
     method = client.method or choose_method(client, supported)
     if method == "private_key_jwt":
@@ -302,9 +302,9 @@ def stale_at(response: TokenResponse, now: float) -> float | None:
 
 
 def scopes_in(text: str | None, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the granted scopes of a response; `otherwise` if it names none.
+    """Return the scopes in a token response; `otherwise` if the response names none.
 
-    By default they are the requested scopes (RFC 6749, section 5.1).
+    The granted scopes are then usually the requested ones (RFC 6749, section 5.1).
     """
     return otherwise if text is None else tuple(dict.fromkeys(text.split()))
 
@@ -318,7 +318,7 @@ T = TypeVar("T")
 
 
 class KnownServer(Struct, frozen=True):
-    """The issuer and resource under which the token for a server is stored."""
+    """The storage key of the token for one MCP server: its issuer and resource."""
 
     issuer: str
     resource: str
@@ -354,7 +354,7 @@ class Records:
         await self._delete(f"client {issuer}")
 
     async def issuer_of(self, client_id: str) -> str | None:
-        """Return the authorization server at which a preregistered client was accepted."""
+        """Return the stored issuer that accepted a client registered in advance."""
         return await self._get(f"issuer {client_id}", str)
 
     async def keep_issuer(self, client_id: str, issuer: str) -> None:

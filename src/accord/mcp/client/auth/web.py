@@ -1,10 +1,10 @@
 """HTTP requests to authorization servers, small and bounded, and the errors of authorization.
 
-All of OAuth uses TLS, except for a server on this machine. Redirects are followed only for GET
+All requests use TLS, except those to a server on this machine. Redirects are followed only for GET
 requests, and only within the same origin.
 
     TransportError
-    └── AuthorizationError          also raised itself, when no subclass fits
+    └── AuthorizationError          raised itself for failures that no subclass covers
         ├── DiscoveryError          the authorization server or its metadata is not found
         ├── UntrustedError          a response contradicts the request or earlier metadata
         ├── OAuthError              the authorization server refuses; has `error`
@@ -50,7 +50,10 @@ class DiscoveryError(AuthorizationError):
 
 
 class UntrustedError(AuthorizationError):
-    """An attack or a misconfigured server; no secret is sent to it."""
+    """A response or URL that cannot be trusted; no secret is sent to its server.
+
+    The cause is an attack or a misconfigured server.
+    """
 
     advice = "Do not go on unless whoever runs the server can explain this."
 
@@ -91,7 +94,7 @@ def printable(text: str) -> str:
 Origin = tuple[str, str, int]
 
 _URL = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{1,2000}")
-"""The characters of RFC 3986 without fragments, at most 2,000."""
+"""The pattern of accepted URLs: at most 2,000 characters of RFC 3986, without a fragment."""
 
 
 def origin_of(address: WebAddress) -> Origin:
@@ -109,7 +112,7 @@ def is_local(address: WebAddress) -> bool:
 
 
 def trusted(url: str, what: str, *, local: bool) -> WebAddress:
-    """Return the address of an https URL, or of a local http URL if `local`.
+    """Parse a URL that must be https; http is accepted on this machine if `local`.
 
     Raises UntrustedError for any other URL, and for a URL on this machine unless `local`; `what`
     names the URL in the message. Accepted URLs may be opened in a browser.
@@ -128,7 +131,7 @@ def trusted(url: str, what: str, *, local: bool) -> WebAddress:
 
 
 def covers(resource: str, server: str) -> bool:
-    """Return whether `server` is the protected resource, or below it.
+    """Return whether the URL `resource` is the URL `server`, or a parent of it.
 
     RFC 9728, section 3.3, requires the two to be identical. In practice the resource is often the
     origin or a parent path, which grants no more than the server could request itself.
@@ -173,7 +176,10 @@ class Reply(Struct, frozen=True):
 
 
 class Web:
-    """An HTTP client with a timeout and a size limit: `async with Web(tls) as web`."""
+    """An HTTP client for authorization servers: `async with Web(tls) as web`.
+
+    Requests have a timeout, and responses a size limit.
+    """
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         self._options = Options(tls=tls, connect_seconds=REQUEST_SECONDS)
