@@ -155,12 +155,16 @@ class CallOutcome(msgspec.Struct, frozen=True):
     kind: str
     """The `resultType` of the result."""
     repeated: bool = False
-    """True if the request was repeated with answers; the result is then not cached (2026-07-28,
-    caching)."""
+    """True if the request was repeated, with answers to the server's input requests; the result is
+    then not cached (2026-07-28, caching)."""
 
 
 class Conversation:
-    """The requests of one client to one server."""
+    """The sender of all requests from one client to one server.
+
+    It adds `_meta` to requests, answers input requests in results, and begins a new session when
+    the server has lost the old one.
+    """
 
     def __init__(
         self,
@@ -189,7 +193,7 @@ class Conversation:
         """True if a new session is needed before the next request."""
         self._renewing: asyncio.Task[None] | None = None
         self.renewed: list[Callable[[], Awaitable[None]]] = []
-        """Callbacks that run in each new session, to subscribe again."""
+        """Callbacks that run after a new session began, and renew subscriptions."""
         self._set_meta()
 
     @property
@@ -209,7 +213,10 @@ class Conversation:
     def _set_meta(self) -> None:
         self._meta = self.identity.meta(self.agreement.version) if self.stateless else {}
         self._ready = Raw(encode(self._meta)) if self.stateless else None
-        """The encoded `_meta` of requests that add no members to it, such as a progress token."""
+        """The `_meta` of requests without members of their own, encoded once.
+
+        A progress token is such a member. None in the handshake era.
+        """
 
     # Requests
 
@@ -280,7 +287,10 @@ class Conversation:
         return token
 
     def begin(self, method: str, params: dict[str, Any]) -> Call:
-        """Send a request that stays open, without a timeout."""
+        """Send a request without a timeout, such as `subscriptions/listen`.
+
+        The request stays open until the server answers.
+        """
         if self._ready is not None:
             params["_meta"] = self._ready
         return self.wire.begin(method, params, timeout=None)
@@ -309,7 +319,11 @@ class Conversation:
         options: McpCallOptions = DEFAULT,
         headers: Mapping[str, str] | None = None,
     ) -> CallOutcome:
-        """Repeat a request with answers while its result `raw` asks for input."""
+        """Repeat a request until its result is complete, and return that result.
+
+        `raw` is the first result. While the result asks for input, the request is repeated with
+        answers to the server's input requests.
+        """
         if not self.stateless:
             return CallOutcome(raw, "complete")
         for round in range(MAX_ROUNDS):
@@ -349,7 +363,8 @@ class Conversation:
     async def _new_session(self, sessions: int) -> None:
         """Begin a new session, unless another request has already begun one.
 
-        `sessions` is the number of renewed sessions that the caller has seen.
+        `sessions` is the value of `_sessions` when the caller sent its request. If `_sessions` has
+        grown since, another request has begun a new session.
         """
         if self._sessions != sessions:
             return

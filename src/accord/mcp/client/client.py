@@ -4,7 +4,8 @@
         result = await client.call_tool("forecast", {"city": "Oslo"})
         print(result.text)
 
-The same calls work in both eras; other modules of this package handle the differences on the wire.
+The same calls work in both eras of MCP: stateless (since 2026-07-28) and with a handshake (before).
+Other modules of this package handle the differences on the wire.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Client:
     HTTP requests; a string is a bearer token. `sampling`, `elicitation` and `roots` answer the
     server's input requests; `logging` and `progress` receive its notifications. A call times out
     after `timeout` seconds without progress, and after `longest` seconds in all. With "auto", a
-    server that is silent for `probe_seconds` is offered a handshake as well, except over HTTP.
+    server that has not answered after `probe_seconds` is sent `initialize` too, except over HTTP.
     `options` are those of the transport: `tls`, `limits`, `env`, `cwd`, `stderr` and so on.
     """
 
@@ -167,7 +168,7 @@ class Client:
 
     @property
     def conversation(self) -> Conversation:
-        """The connection, for requests that have no method in this class."""
+        """The sender of requests, for requests that have no method in this class."""
         if self._conversation is None:
             raise ConnectionClosedError("the client is not connected: use `async with Client(…)`")
         return self._conversation
@@ -459,8 +460,8 @@ class Client:
         """Subscribe to changes: `async with client.listen(tools=True) as changes`.
 
         Iterate over `changes` to get them.
-        `resources=True` subscribes to the list of resources, a list of URIs to the contents of
-        these resources, and `["*", uri, …]` to both.
+        `resources=True` subscribes to the list of resources, and a list of URIs to the contents of
+        these resources. `"*"` in the list of URIs subscribes to the list of resources as well.
         """
         uris = () if isinstance(resources, bool) else tuple(resources)
         request = SubscriptionRequest(
@@ -521,7 +522,7 @@ class Client:
             self._cache.forget_private()
 
     def read(self, method: str, news: News) -> None:
-        """Drop cached results that a notification reports as changed."""
+        """Drop the cached results that a change notification makes outdated."""
         if self._cache is None:
             return
         if method == "notifications/resources/updated":

@@ -38,7 +38,7 @@ LARGEST: Final = {
     "http": 50 * MIB,
     "https": 50 * MIB,
 }
-"""The default limit of a received message in bytes, by URL scheme."""
+"""The default maximum size of a received message in bytes, by URL scheme."""
 
 
 @runtime_checkable
@@ -89,7 +89,10 @@ async def _open_in_memory(server: InProcessServer, router: Router, limits: Limit
 
 
 class _InMemory(DuplexWire):
-    """A connection to a server in this process, including the server's end."""
+    """A connection to a server in this process.
+
+    It also creates and closes the server's end of the connection.
+    """
 
     def __init__(
         self, server: InProcessServer, router: Router, limits: Limits, stack: AsyncExitStack
@@ -112,7 +115,10 @@ class ClientTransportOptions(TransportOptions, total=False):
 
 
 class Connector:
-    """The connector of one client to its server, which also renews lost sessions."""
+    """A connector of one client to its server.
+
+    It also begins a new session after the server has lost the old one.
+    """
 
     def __init__(
         self,

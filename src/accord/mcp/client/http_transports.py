@@ -1,6 +1,6 @@
 """MCP over HTTP, as a client: detection of the transport at a URL, and HTTP+SSE of 2024-11-05.
 
-The requests in the order of the attempts, and the answers that end them:
+To detect the transport, these requests are sent from top to bottom, until one succeeds:
 
     server/discover ─▶ answered: stateless
          │
@@ -209,7 +209,10 @@ class SseClientChannel:
 
 
 class HttpWire:
-    """The wire of one client to one endpoint over Streamable HTTP."""
+    """The sender of a client's messages to one endpoint over Streamable HTTP.
+
+    It implements `ClientWire`.
+    """
 
     mirrors = True
 
@@ -252,8 +255,8 @@ class HttpWire:
 
 
 OLD_STATUSES: Final = frozenset((400, 404, 405))
-"""HTTP statuses with which a server of HTTP+SSE answers a POST to the URL of its stream
-(2026-07-28, Streamable HTTP)."""
+"""HTTP statuses in the answer to a POST that show that the server may speak HTTP+SSE (2026-07-28,
+Streamable HTTP)."""
 
 
 async def connect_http(
@@ -265,8 +268,9 @@ async def connect_http(
     timeout: float | None,
     limits: Limits,
 ) -> tuple[ClientWire, Agreement]:
-    """Connect to a server over HTTP; return the wire and the negotiated agreement.
+    """Connect to a server over HTTP; return the wire and the `Agreement`.
 
+    The `Agreement` has the negotiated version, and the server's capabilities and info.
     Raises RpcError if the server cannot be reached, refuses the connection, or shares no version.
     """
     wire = HttpWire(make_endpoint(), router, limits)

@@ -1,4 +1,6 @@
-"""The inbox of a client: progress, log messages, changes, and the server's input requests.
+"""The inbox of a client, which receives the messages that the server begins.
+
+The messages are progress reports, log messages, change notifications and input requests.
 
 The inbox is the same in both eras. Messages that the server must not send in its era are ignored or
 refused. Input requests (sampling, elicitation, roots) arrive as JSON-RPC requests in the handshake
@@ -205,7 +207,7 @@ class NotificationMeta(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """The members of a change notification that identify change and subscription."""
+    """The params of a change notification: the change, and its subscription."""
 
     uri: str = ""
     task: str = field(name="taskId", default="")
@@ -290,9 +292,9 @@ class Inbox:
         return token
 
     def sent(self, token: ProgressToken, call: Call) -> None:
-        """Register the call of a progress token.
+        """Register the call that was sent with the progress token `token`.
 
-        Each progress report then extends the timeout of the call.
+        Each progress report with this token then extends the timeout of the call.
         """
         self._tracked[token].call = call
 
@@ -353,7 +355,7 @@ def _request_error(fault: RequestFault, params: Any, _context: Context) -> RpcEr
 
 
 def _checked(plan: Plan) -> Plan:
-    """Return a plan that refuses params with duplicate object members."""
+    """Wrap a plan (the handler of a method), to refuse params with duplicate members."""
 
     def call(params: Any, context: Context | None) -> Any:
         if params is not UNSET:

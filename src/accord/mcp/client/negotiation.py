@@ -4,7 +4,7 @@
                  │
                  └─ any other error, or silence ──▶ initialize: handshake
 
-Independent of the transport.
+This module does not depend on the transport.
 """
 
 from __future__ import annotations

@@ -45,11 +45,11 @@ REDIRECTS: Final = frozenset((307, 308))
 MAX_REDIRECTS: Final = 5
 """Maximum number of redirects of one request."""
 MAX_DROPPED: Final = 64 * 1024
-"""Maximum number of bytes of an unneeded body that are read so that its connection can be
-reused."""
+"""Maximum number of bytes of a response body that are read and discarded, so that the connection
+can be reused."""
 
 Around: TypeAlias = Callable[[Awaitable[bool]], Awaitable[bool]]
-"""Awaits `Auth.challenged`, and extends the timeout of the call meanwhile."""
+"""A function that awaits `Auth.challenged`, and meanwhile extends the timeout of the call."""
 
 
 class Endpoint:
@@ -225,7 +225,7 @@ def reply_to(id: Id, response: Response, body: bytes) -> bytes:
 
 
 def refusal(response: Response, body: bytes) -> TransportError:
-    """Return the error for an HTTP response that is not JSON-RPC."""
+    """Return the exception for an HTTP response without a JSON-RPC message."""
     whole = WholeResponse(response.status, body, location=response.headers.get("location", ""))
     return no_answer(whole)
 
@@ -238,7 +238,7 @@ SEND_SECONDS: Final = 30.0
 LISTEN_SECONDS: Final = 1.0
 """The maximum wait for the GET stream. Some servers open it only with the first message."""
 RETRY_SECONDS: Final = 1.0
-"""The delay before a stream is resumed, unless the server requests another."""
+"""The delay before a broken stream is resumed, unless the server sets another by `retry`."""
 MIN_RETRY_SECONDS: Final = 0.1
 """The minimum delay, whatever the server requests."""
 MAX_RETRY_SECONDS: Final = 60.0
@@ -272,7 +272,7 @@ class StreamableHttpChannel:
         self._others: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
         self._heard = asyncio.Event()
-        """Set once the GET stream is open or refused."""
+        """Set once the server has opened or refused the GET stream."""
         self._closing = False
 
     # The peer's side
@@ -385,7 +385,7 @@ class StreamableHttpChannel:
         self._listening.add_done_callback(lambda _task: self._heard.set())
 
     async def listening(self) -> None:
-        """Wait a limited time until the GET stream is open or refused."""
+        """Wait until the GET stream is open or refused, at most `LISTEN_SECONDS`."""
         try:
             async with asyncio.timeout(LISTEN_SECONDS):
                 await self._heard.wait()
@@ -436,7 +436,7 @@ class StreamableHttpChannel:
             call.fail(error)
 
     async def _extending(self, call: Call, challenge: Awaitable[bool]) -> bool:
-        """Await the answer to a challenge, and extend the timeout of the call meanwhile."""
+        """Await the answer to a challenge, and meanwhile extend the timeout of `call`."""
         task = asyncio.ensure_future(challenge)
         try:
             while not task.done():
@@ -476,9 +476,9 @@ class StreamableHttpChannel:
     async def _read(
         self, response: Response, place: _StreamPosition, call: Call | None
     ) -> TransportError:
-        """Deliver the messages of a stream, and return the reason for its end.
+        """Deliver the messages of a stream; return the error that ended the stream.
 
-        Also returns after the answer to `call`; the returned error has no meaning then.
+        Also returns as soon as `call` is answered; the caller must then ignore the returned error.
         """
         decoder = SseDecoder(**_limit(self._endpoint.max_bytes))
         why = ConnectionLostError("the server's stream ended before the answer")
@@ -555,7 +555,10 @@ class StreamableHttpChannel:
 
 
 class _StreamPosition:
-    """The position in a stream that may be resumed over several connections."""
+    """The last event id and the retry delay of a stream, to resume the stream.
+
+    The stream may be resumed over several connections.
+    """
 
     __slots__ = ("events", "last_id", "retry_ms")
 
@@ -571,7 +574,10 @@ class _StreamPosition:
             self.retry_ms = decoder.retry_ms
 
     def seconds(self, failures: int) -> float:
-        """Return the delay in seconds before the stream is resumed."""
+        """Return the delay in seconds before the stream is resumed.
+
+        `failures` is the number of failed attempts in a row to resume the stream.
+        """
         requested = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
         delay = max(requested, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
         return min(delay, MAX_RETRY_SECONDS)

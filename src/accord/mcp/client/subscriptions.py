@@ -42,8 +42,9 @@ _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 
 class Change(Struct, frozen=True):
-    """A changed list of tools, prompts or resources, or a changed resource or task.
+    """A notification that something on the server has changed.
 
+    `kind` is the list of tools, prompts or resources, or one resource or task.
     `uri` is the URI of the resource or the id of the task; it is empty for a list.
     """
 
@@ -57,7 +58,7 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
     tools: bool = False
     prompts: bool = False
     resources: bool = False
-    """True to subscribe to changes of the list of resources."""
+    """True to subscribe to changes of the list of resources, as opposed to their contents."""
     uris: tuple[str, ...] = ()
     """The URIs of resources whose contents to watch."""
     tasks: tuple[str, ...] = ()
@@ -76,7 +77,10 @@ class SubscriptionRequest(Struct, frozen=True, kw_only=True):
         return members
 
     def changes(self) -> list[Change]:
-        """Return all subscribed changes: any of them may have been missed while offline."""
+        """Return one change for each subscribed list, resource and task.
+
+        After a lost connection all of them are reported, as notifications may have been missed.
+        """
         lists: dict[Kind, bool] = {
             "tools": self.tools,
             "prompts": self.prompts,
@@ -147,7 +151,11 @@ class Changes:
 
 
 class Listening:
-    """A subscription: `async with client.listen(…) as changes`."""
+    """A subscription, from request to end: `async with client.listen(…) as changes`.
+
+    It opens and renews the subscription that a `SubscriptionRequest` describes, and passes the
+    notifications of the server to `Changes`.
+    """
 
     def __init__(self, conversation: Conversation, request: SubscriptionRequest) -> None:
         self._conversation = conversation
@@ -220,7 +228,7 @@ class Listening:
     async def _open(self) -> asyncio.Task[Any]:
         """Send `subscriptions/listen`, and wait for its acknowledgment.
 
-        Returns a task that waits for the answer, which arrives at the end of the subscription.
+        Returns a task that ends with the subscription: the server answers the request only then.
         """
         acknowledged = self._acknowledged = asyncio.get_running_loop().create_future()
         params = {"notifications": self._wanted.filter()}
@@ -248,7 +256,10 @@ class Listening:
         return answer
 
     async def _stay(self) -> None:
-        """Listen until the server ends the subscription; renew it after a lost connection."""
+        """Keep the subscription open until the server ends it.
+
+        After a lost connection the subscription is opened again.
+        """
         try:
             while True:
                 try:

@@ -1,5 +1,6 @@
-"""Tool calls with the headers and result checks of the tool's definition, and tasks.
+"""Tool calls, and the tasks that tool calls can become.
 
+A tool's definition says which HTTP headers a call needs, and which schema the result must match.
 Definitions are known for listed tools only. An unlisted tool can be called too; its result is then
 not compared with a schema, and a server that requires headers for it refuses the call.
 
@@ -85,9 +86,9 @@ class ToolResult(Generic[T]):
 
     @property
     def structured(self) -> T:
-        """The structured content; None if the result has none.
+        """The structured content; None if a successful result has none.
 
-        Raises ToolFailedError if the tool failed without structured content.
+        Raises ToolFailedError if the tool failed, and its result has no structured content.
         """
         if self._structured is UNSET:
             if self.is_error:
@@ -101,13 +102,16 @@ POLL_SECONDS: Final = 1.0
 MIN_POLL_SECONDS: Final = 0.02
 MAX_POLL_SECONDS: Final = 60.0
 CANCEL_SECONDS: Final = 2.0
-"""The timeout for cancelling a task after its caller has gone."""
+"""The timeout for cancelling a task for which its caller has stopped waiting."""
 
 Read = Callable[[Any], ToolResult[Any]]
 
 
 class RunningTask(ABC, Generic[T]):
-    """A tool call that runs as a task; `client.task(id)` continues with it later."""
+    """A tool call that runs as a task on the server.
+
+    `client.task(id)` returns an object for the same task later.
+    """
 
     def __init__(self, conversation: Conversation, id: str, read: Read) -> None:
         self.id = id
@@ -151,7 +155,10 @@ class RunningTask(ABC, Generic[T]):
             ) from None
 
     async def wait(self) -> ToolResult[T]:
-        """Wait for the result, and cancel the task if the caller stops waiting."""
+        """Wait for the result; cancel the task if the wait is cancelled or times out.
+
+        The timeout is the maximum duration of this client's calls. `result` cancels nothing.
+        """
         try:
             return await self.result(self._conversation.longest)
         except (asyncio.CancelledError, TimeoutError):
@@ -307,7 +314,7 @@ class _WrappedResult(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _ToolFacts:
-    """The header parameters and the output schema of one tool."""
+    """The header parameters and output schema that calls of one tool need."""
 
     __slots__ = ("output", "parameters")
 
@@ -317,7 +324,7 @@ class _ToolFacts:
 
 
 class Tools:
-    """The tools of one server."""
+    """The caller of one server's tools, which stores their definitions."""
 
     def __init__(
         self, conversation: Callable[[], Conversation], refresh: Callable[[], Awaitable[Any]]
@@ -328,7 +335,10 @@ class Tools:
         self._known: dict[str, _ToolFacts] = {}
 
     def learn(self, listed: ListToolsResult) -> ListToolsResult:
-        """Store a page of tool definitions, and return it without the unusable ones."""
+        """Store a page of tool definitions, and return it without invalid definitions.
+
+        A definition is invalid if it describes the HTTP headers of calls wrongly.
+        """
         conversation = self._conversation()
         mirrors = conversation.wire.mirrors and conversation.stateless
         usable = []
@@ -384,7 +394,7 @@ class Tools:
         return LegacyTask(conversation, created.task, self._reader(name, into))
 
     def resume(self, id: str, into: Any) -> RunningTask[Any]:
-        """Return the task `id`, whose status has not been fetched yet."""
+        """Return the task with the given `id`, whose status has not been fetched yet."""
         conversation = self._conversation()
         kind = ModernTask if conversation.stateless else LegacyTask
         return kind.known_by(conversation, id, self._reader("", into))

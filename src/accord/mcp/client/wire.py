@@ -1,6 +1,6 @@
-"""Wires, which carry the messages of a client: duplex connections, HTTP, or one process.
+"""Wires, which carry the messages of a client: duplex connection, HTTP, memory.
 
-A wire sends requests and notifications of the client; its peer handles those of the server. This
+A wire sends requests and notifications of the client; those of the server go to the inbox. This
 module also has the name and capabilities that a client declares, and the negotiated agreement.
 """
 
@@ -40,18 +40,21 @@ from accord.mcp.protocol.versions import V2025_06_18, V2025_11_25, Era, era
 PING_SECONDS = 30.0
 
 _NOT_CANCELLED = frozenset(("initialize", "server/discover"))
-"""2025-11-25, cancellation: `initialize` must not be cancelled. The probe is not cancelled either,
-because a server without the stateless era expects no notification before a handshake."""
+"""Methods whose requests are never cancelled.
+
+`initialize` must not be cancelled (2025-11-25, cancellation). The probe `server/discover` is not
+cancelled, because a server without the stateless era expects no notification before a handshake.
+"""
 
 
 class ClientWire(Protocol):
     """The transport of a client's messages; `close` fails all calls in flight."""
 
     mirrors: bool
-    """True if HTTP headers repeat members of requests; tools may then require such headers."""
+    """True if the wire repeats members of params in HTTP headers, which tools may then require."""
 
     def agreed(self, version: str) -> None:
-        """Use this version for all later messages."""
+        """Use the negotiated `version` for all later messages."""
 
     def begin(
         self,
@@ -65,12 +68,15 @@ class ClientWire(Protocol):
         """Send a request; `headers` repeat members of params, if the wire `mirrors`."""
 
     async def tell(self, method: str, params: Any) -> None:
-        """Send a notification; it arrives before messages that are sent after the return."""
+        """Send a notification.
+
+        Messages that are sent after this call has returned arrive later.
+        """
 
     async def listening(self) -> None:
         """Wait until the server can send messages that belong to no request.
 
-        This is used in the handshake era.
+        Subscriptions of the handshake era call this, so that no notification is missed.
         """
 
     async def close(self) -> None: ...
@@ -120,16 +126,15 @@ class DuplexWire:
 
 
 MAX_DIRECT_DELIVERIES: Final = 64
-"""The number of messages in a row after which the event loop runs other tasks."""
+"""The number of messages that are delivered in a row before the event loop runs other tasks."""
 
 _INFO: Final = ChannelInfo(scheme="memory", address="memory:")
 
 
 class DirectChannel:
-    """One end of a pair of channels; implements `Channel`.
+    """One end of a connection within this process; implements `Channel`.
 
-    Attributes and methods without an underscore, besides those of `Channel`, are used by the other
-    end.
+    Public members that are not in `Channel` are only for the channel at the other end.
     """
 
     __slots__ = (
@@ -256,7 +261,7 @@ class ClientIdentity:
 
 
 def _plain(can: ClientCapabilities, version: str) -> Elicitation | None:
-    """Return the elicitation capability for versions that define forms only.
+    """Return the elicitation capability for a version that defines forms and no URLs.
 
     None if `version` has no elicitation, or if the client takes no forms.
     """
@@ -302,7 +307,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 def lacking(feature: str, method: str) -> Exception:
-    """Return the error of a call to a feature that the server does not declare."""
+    """Return the error for a request whose feature the server does not declare."""
     details: dict[str, Any] = {"capability": feature, "method": method}
     return own_error(
         "capability_not_supported", f"the server does not declare {feature}: {method}", **details

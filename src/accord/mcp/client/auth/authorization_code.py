@@ -119,7 +119,7 @@ class RedirectListener:
 
 @asynccontextmanager
 async def listening(uri: str, opener: Opener | None) -> AsyncIterator[RedirectListener]:
-    """Open a listener at a redirect URI on the loopback interface, and close it at the end.
+    """Open a listener at a redirect URI on the loopback interface; close it at exit.
 
     Port 0 means any free port. Raises ConnectError if the port cannot be bound.
     """

@@ -236,7 +236,7 @@ class Authorizer:
         return True
 
     def _helps(self, shared: Token, refused: Token | None, challenge: Challenge) -> bool:
-        """Return whether the stored token `shared` can replace the token that was refused.
+        """Return whether the stored token `shared` can replace the refused token.
 
         Both tokens are for the same resource. `refused` is None if the request had no token.
         """
