@@ -8,8 +8,9 @@ All methods raise `CallError`: `DefiniteError` if the agent did not do the work,
 `UnknownOutcomeError` if the agent may have done the work: then repeat the call with the same
 message id.
 
-`call` sends a message, polls until the task is over, and returns a result: for programs that wait.
-A program that must survive a crash stores the agent's task id and continues with `Client.get`.
+`call` is for programs that can wait: it sends a message, polls until the task has ended, and
+returns the result. A program that must survive a crash stores the agent's task id and continues
+with `Client.get`.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Trace(Struct, frozen=True, kw_only=True):
     traceparent: str = ""
     """The value of the header `traceparent` (W3C Trace Context)."""
     tell: Callable[[Direction, bytes], None] | None = None
-    """Called with every body sent or received, for a log."""
+    """A function that is called with every body sent or received, to log it."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -107,7 +108,7 @@ NO_TRACE: Final = Trace()
 
 
 class Reached(Struct, frozen=True):
-    """The interface of an agent to which requests are sent."""
+    """The interface of an agent that requests are sent to: URL, format and tenant."""
 
     address: WebAddress
     wire: Wire
@@ -175,7 +176,10 @@ class Client:
             return self._card
 
     async def reached(self, *, trace: Trace = NO_TRACE) -> Reached:
-        """Return the interface to send requests to: from the card, unless `wire` was given."""
+        """Return the interface of the agent that requests are sent to.
+
+        The interface is read from the card, unless `wire` was given.
+        """
         if self._reached is None:
             found = (await self.card(trace=trace)).interface()
             if found is None:
@@ -481,8 +485,9 @@ async def call(
 ) -> TaskResult:
     """Have an agent work on `input`; return its output or error as a result.
 
-    Failures of the call are logged as errors, never raised. `polls` yields the seconds to wait
-    before each poll of the task. After `within` seconds the task is cancelled.
+    A failed call raises no CallError: the result contains the error, which is also logged. `polls`
+    yields the seconds to wait before each poll of the task. After `within` seconds the task is
+    cancelled.
     """
     known: list[str] = []
     try:

@@ -29,7 +29,7 @@ from accord.jsonrpc.protocol.errors import InternalError
 
 MAX_DELAY_SECONDS: Final = 600.0
 MAX_REMEMBERED: Final = 10_000
-"""The limit of remembered message ids, by which each message fails only once."""
+"""How many message ids `UnreliableBackend` remembers, to fail only once for each message."""
 BOTH_WIRES: Final = (Wire.V10, Wire.V03)
 _ONCE: Final = ("crash", "forget")
 

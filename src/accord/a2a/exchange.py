@@ -76,7 +76,10 @@ POOL: Final = 16
 
 
 class Exchanger:
-    """HTTP exchanges with agents, with errors as CallError. Bound to one event loop."""
+    """An HTTP client for requests to agents, which raises every failure as CallError.
+
+    It belongs to one event loop.
+    """
 
     def __init__(
         self,

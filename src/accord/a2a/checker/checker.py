@@ -1,10 +1,13 @@
-"""`check`: check one agent by all rules, and return a report. Also checks of cards.
+"""`check`: check one agent by all rules, and return a report.
+
+`check_card` checks only the agent's card.
 
     card ──▶ the formats that it names ──▶ for each: errors, messages, tasks, streams
-      └─ an agent that answers no JSON-RPC is asked in the older plain format once
+      └─ an agent that answers no JSON-RPC is asked in the plain format once
 
-The older plain format: `{task_id, input}` is posted, `{task_id, status, output, error}` comes
-back. The agent does real work for a check: a few messages with `text` are sent in each format.
+The plain format is older than the formats of A2A, and does not use JSON-RPC: `{task_id, input}` is
+posted, `{task_id, status, output, error}` comes back. The agent does real work for a check: a few
+messages with `text` are sent in each format.
 """
 
 from __future__ import annotations
@@ -178,7 +181,7 @@ def _member_problems(value: Any, members: Mapping[str, type], where: str) -> lis
 
 
 def named_wires(card: AgentCard) -> dict[Wire, str]:
-    """Return the JSON-RPC formats that a card names, each with its URL."""
+    """Return the wire formats that a card names for JSON-RPC, each with its URL."""
     found: dict[Wire, str] = {}
     for wire in Wire:
         reached = card.interface(wire)
@@ -194,7 +197,7 @@ _JSON_HEADERS: Final = {"accept": "application/json", "content-type": "applicati
 async def ask_plainly(
     probe: Probe, address: WebAddress, headers: Mapping[str, str], text: str, task_id: str
 ) -> ProbeResponse | ProbeFailure:
-    """Post `text` as `{task_id, input}`, in the older plain format."""
+    """Post `text` to an agent as `{task_id, input}`, in the older plain format."""
     body = msgspec.json.encode({"task_id": task_id, "input": text})
     return await probe.ask("POST", address, {**headers, **_JSON_HEADERS}, body)
 
@@ -297,7 +300,7 @@ class _Checker:
         return await check_card(self._probe, self._address, headers, self._findings)
 
     async def formats(self, card: AgentCard | None) -> list[str]:
-        """Check the formats of an agent. Return those that were checked."""
+        """Check the agent in each of its formats; return the formats that were checked."""
         named = {} if card is None else named_wires(card)
         checked: list[str] = []
         for wire in self._options.wires or tuple(named) or (Wire.V03,):
@@ -313,7 +316,10 @@ class _Checker:
         return checked
 
     async def plain(self) -> list[str]:
-        """Check the older plain format. Raise CallError for an unreachable agent."""
+        """Check the agent in the older plain format only.
+
+        Raises CallError if the agent cannot be reached.
+        """
         response = await self._ask_plainly()
         if isinstance(response, ProbeFailure) and response.unreachable:
             raise UnknownOutcomeError("unreachable", response.why)
@@ -349,7 +355,10 @@ class _Checker:
         return response
 
     async def _is_plain(self, greeted: ProbeResponse | ProbeFailure) -> bool:
-        """Check the older plain format; return true if the agent speaks it."""
+        """Ask an agent without JSON-RPC in the older plain format, and check its answer.
+
+        Returns true if the agent speaks the plain format; otherwise nothing is recorded.
+        """
         if isinstance(greeted, ProbeFailure):
             return False
         response = await self._ask_plainly()

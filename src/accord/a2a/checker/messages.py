@@ -110,7 +110,7 @@ def read_tolerantly(wire: Wire, result: ResultReply) -> Answer | None:
 
 
 def _state(value: Any) -> Any:
-    """Return the state of a task in either format, or None."""
+    """Return the state of the raw task `value` in either format; None without one."""
     if not isinstance(value, dict):
         return None
     wrapped = value.get("task")
@@ -157,7 +157,10 @@ _RULES_AFTER_SEND: Final = (
 
 
 class MessageChecks:
-    """Checks of messages with a given text, sent as Accord's client sends them."""
+    """Checks of an agent by messages, all with the given `text`.
+
+    The messages are like those of Accord's client.
+    """
 
     def __init__(self, rpc: RpcProbe, text: str, patience: float) -> None:
         self._rpc_probe = rpc
@@ -224,9 +227,9 @@ class MessageChecks:
         rpc.skipped("send-output", "the task is not completed")
 
     async def _await_rest(self, task: Task) -> Task | None:
-        """Poll a task until it has ended, waits for the client, or time runs out.
+        """Poll a task until it is at rest: until it has ended, or waits for the client.
 
-        Returns None if the task is unreadable.
+        Polling also ends after `patience` seconds. Returns None if the task is unreadable.
         """
         waits = poll_intervals(0.05, most=2.0)
         until = time.monotonic() + self._patience
@@ -271,9 +274,9 @@ class MessageChecks:
             rpc.failed("send-again", "it began another task, or gave another answer")
 
     def _same(self, result: ResultReply) -> object:
-        """Return the part of an answer that must not change when a message is repeated.
+        """Return the value by which two answers to the same message are compared.
 
-        It is the id of the task, or the output of a message.
+        The value is the id of a task, or the output of a message.
         """
         answer = read_tolerantly(self._rpc_probe.wire, result)
         if isinstance(answer, Task):

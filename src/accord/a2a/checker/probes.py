@@ -38,7 +38,7 @@ class ProbeResponse(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     body: bytes
     events: tuple[bytes, ...] = ()
-    """The events of a stream; a stream has no body."""
+    """The events, if the response is a stream; `body` is then empty."""
     ended: bool = True
     """True if a stream ended in time."""
 
@@ -239,9 +239,10 @@ def _status_detail(response: ProbeResponse) -> str:
 
 
 def reply_value_faults(value: Any, id: str | None) -> list[tuple[str, str]]:
-    """Return the rules that a decoded reply breaks, each with a detail.
+    """Return the JSON-RPC rules that a decoded reply breaks, each with a detail.
 
-    The list is empty for a reply that is not JSON-RPC.
+    `reply_faults` checks the rules for HTTP as well. The list is empty for a reply that is not
+    JSON-RPC.
     """
     if not isinstance(value, dict) or not value.keys() & {"jsonrpc", "result", "error"}:
         return []
@@ -328,7 +329,7 @@ class RpcProbe:
         self._asked = 0
 
     def new_id(self) -> str:
-        """Return a request id in the form that workflows use: `run/step[iteration]`."""
+        """Return a request id in the form `run/step[iteration]`, which workflows use."""
         self._asked += 1
         return f"{self._key}/check[{self._asked}]"
 
@@ -354,7 +355,7 @@ class RpcProbe:
     async def look(
         self, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *, credentials: bool = True
     ) -> ProbeResponse | ProbeFailure:
-        """Send a body, and return the response without checking it."""
+        """Post a body, and return the response without checking it."""
         sent = {**self._headers, **(self._credentials if credentials else {})}
         return await self._probe.ask("POST", self._address, {**sent, **headers}, body)
 
@@ -363,7 +364,7 @@ class RpcProbe:
             self.failed(rule, detail)
 
     def conclude(self) -> None:
-        """Record a pass for each envelope rule that never failed."""
+        """Add a pass to the findings for each envelope rule that never failed."""
         for rule in ENVELOPE_RULES:
             self.passed(rule)
 

@@ -1,4 +1,4 @@
-"""The A2A protocol: one model, two wire formats, and rules for both. Pure.
+"""The A2A protocol: one model, two wire formats, and the rules for both formats.
 
-Nothing here does I/O, reads a clock or logs; time and ids are arguments.
+These modules are pure: they do no I/O, read no clock and log nothing; time and ids are arguments.
 """

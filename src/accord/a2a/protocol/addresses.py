@@ -39,7 +39,10 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
             ip_network(network)
 
     def refusal(self, host: str, address: str) -> str:
-        """Return why `address`, to which `host` resolved, is refused; "" if it is allowed."""
+        """Return the reason to refuse `address`, to which `host` resolved.
+
+        Returns "" if the address is allowed.
+        """
         try:
             ip = _embedded(ip_address(address.partition("%")[0]))
         except ValueError:

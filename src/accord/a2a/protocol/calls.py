@@ -147,10 +147,11 @@ class _Result(Struct, frozen=True, gc=False):
 
 
 def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> ReceivedAnswer:
-    """Read the answer to the request `id`; `task` is true if a task was requested.
+    """Read the answer to the request `id`.
 
-    Raises MalformedAnswerError for an invalid answer, and AgentError or UnknownOutcomeError,
-    depending on the code, for an error of the agent.
+    `task` is true for requests that must be answered with a task (get and cancel). Raises
+    MalformedAnswerError for an invalid answer, and AgentError or UnknownOutcomeError, depending on
+    the code, for an error of the agent.
     """
     if not body.startswith(b"{") and body[:100].lstrip(_BLANKS).startswith(_SSE_STARTS):
         return _read_stream(body, id, wire)
@@ -170,7 +171,10 @@ def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> Rece
 
 
 def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
-    """Return true if a tolerant reading could find no more than the strict one."""
+    """Return true if a strictly read answer needs no tolerant reading.
+
+    A tolerant reading could then find no more in the result `raw`.
+    """
     if not isinstance(answer, Task):
         return isinstance(answer, Message) and has_text(answer)
     if not answer.context_id and b'"context_id"' in raw:

@@ -176,7 +176,10 @@ def _few(listed: list[T] | None) -> list[T]:
 
 
 def _interfaces(card: _Card) -> tuple[Interface, ...]:
-    """Return the interfaces in members of 1.0, then those only in members of 0.3."""
+    """Return the interfaces of a card: first from members of 1.0, then of 0.3.
+
+    An interface that is in both is returned once, as it is in 1.0.
+    """
     found = [
         Interface(
             url=each.url,
@@ -239,9 +242,10 @@ def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
 
 
 def card_wire(card: AgentCard, version: str) -> Wire:
-    """Return the format of the card for a client with this version header.
+    """Return the format in which to send the agent's card to a client.
 
-    The agent's preferred format is the default, also for a version that the agent does not speak.
+    `version` is the header A2A-Version of the client's request. The agent's preferred format is the
+    default, also for a version that the agent does not speak.
     """
     spoken = [wire for each in card.interfaces if (wire := wire_of_card(each.version)) is not None]
     requested = wire_asked(version) if version.strip() else None

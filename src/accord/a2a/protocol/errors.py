@@ -59,7 +59,7 @@ Code: TypeAlias = int | str
 
 
 def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
-    """Return the error named `reason`, for a server to answer with."""
+    """Return the error for a server to answer with; `reason` is a key of ERROR_KINDS."""
     fault = ERROR_KINDS[reason]
     # 1.0, section 9.5: details are a list of objects that say their type.
     info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
@@ -68,9 +68,10 @@ def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
 
 
 def from_wire_unmapped(code: int, message: str, data: Any = None) -> RpcError:
-    """Return the error for an A2A code, without mapping it to an error of Accord.
+    """Return an RpcError with the A2A error code `code`.
 
-    Accord gives these codes other meanings: its -32009 is a timeout.
+    `from_wire` would return an error of Accord for codes from -32099 to -32000, to which Accord
+    gives other meanings: its -32009 is a timeout.
     """
     if -32099 <= code <= -32000:
         return RpcError(message, code=code, data=data)

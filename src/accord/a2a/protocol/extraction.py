@@ -72,7 +72,7 @@ def has_text(answer: Answer) -> bool:
 
 
 def has_output(answer: Answer) -> bool:
-    """Return true if there is text, or an artifact with any part."""
+    """Return true if the answer has text, or an artifact with at least one part."""
     made = isinstance(answer, Task) and any(each.parts for each in answer.artifacts)
     return made or has_text(answer)
 
@@ -88,7 +88,10 @@ def _places(answer: Answer) -> list[tuple[Part, ...]]:
 
 
 def _best(places: list[tuple[Part, ...]]) -> str | None:
-    """Return the first non-empty text; "" if all are empty; None without any text."""
+    """Return the first non-empty text among groups of parts.
+
+    Returns "" if all texts are empty, and None if there is no text part.
+    """
     empty = None
     for place in places:
         text = _text(place)

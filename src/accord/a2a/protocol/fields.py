@@ -1,10 +1,14 @@
 """Names of A2A 0.3 and 1.0 as tables: versions, methods, and the members of JSON objects. Pure.
 
-A declaration has the members of both versions. `V03` and `V10` list, in the order of the wire, the
-members that each version has. The classes that msgspec encodes and decodes are built from the
-declarations and these lists. A word in a list is the name of a member in camel case, or
-`attribute=name` if the attribute has another name. A member with `!` must not be null, which agents
-may write for other missing values.
+Classes such as `TaskObject` declare the members of both versions. `V03` and `V10` list the members
+that each version has, in the order of the wire. The classes that msgspec encodes and decodes are
+built from the declarations and these lists. A list consists of words:
+
+    historyLength                   the attribute history_length
+    config=pushNotificationConfig   the attribute config, which has another name on the wire
+    text!                           the attribute text, which must not be null
+
+Without `!`, null counts as a missing value.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ VERSION: Final = "A2A-Version"
 
 
 class Wire(StrEnum):
-    """The version of a wire format."""
+    """The version of an A2A wire format: 0.3 or 1.0."""
 
     V03 = "0.3"
     V10 = "1.0"
@@ -88,7 +92,7 @@ _WIRES_OF_CARDS: Final = {"0.2": Wire.V03, "0.3": Wire.V03, "1.0": Wire.V10}
 
 
 def wire_asked(version: str) -> Wire | None:
-    """Return the format of a request with this version header, or None if unsupported."""
+    """Return the format for the header A2A-Version of a request; None if unsupported."""
     # 1.0, section 3.6.2: an empty value is 0.3; patch versions do not count.
     number = _number(version.strip()) if version.strip() else Wire.V03.value
     return Wire(number) if number in (Wire.V03.value, Wire.V10.value) else None
@@ -112,7 +116,7 @@ T = TypeVar("T", bound=JsonObject)
 
 
 class KindObject(JsonObject, frozen=True, kw_only=True):
-    """An object with a member `kind` in 0.3."""
+    """The base class of objects that have a member `kind` in 0.3."""
 
     kind: str = ""
 
@@ -188,7 +192,7 @@ class ArtifactUpdateObject(KindObject, frozen=True, kw_only=True):
 
 
 class EventObject(JsonObject, frozen=True, kw_only=True):
-    """An event in 1.0: an object with exactly one of these members."""
+    """An event in 1.0, which has exactly one of the members declared here."""
 
     task: TaskObject | None = None
     message: MessageObject | None = None
@@ -451,7 +455,7 @@ def _snake_case(name: str) -> str:
 
 _SNAKE_MEMBER: Final = re.compile(rb'"[a-z]+(?:_[a-z]+)+"\s*:')
 _FREE: Final = frozenset(("metadata", "data"))
-"""Members with free content, inside which names are not changed."""
+"""Members with free content, inside which `camel` renames nothing."""
 _PROTO_NAMES: Final = {
     _snake_case(name): name
     for words in V10.members.values()

@@ -3,13 +3,14 @@
 One walk through the model (`wire`) serves both versions; `fields` has the names of each version.
 Further differences:
 
-                        0.3                                 1.0
-    kind of an object   the member `kind`                   the member that wraps it, or is present
-    parts               by `kind`; files in a member        text, raw, url or data
-    a webhook           beside the id of its task           has the id of its task
-    lists of webhooks   an array                            in the member `configs`
-    waiting             `blocking`                          its opposite, `returnImmediately`
-    data                objects only (see COMPAT)           any value
+                        0.3                             1.0
+    kind of an object:  member `kind`                   name of the member that holds the object
+    kind of a part:     member `kind`                   name of its member: text, raw, url, data
+    file in a part:     in the member `file`            directly in the part
+    webhook of a task:  {task id, webhook}              the webhook has a member for the task id
+    list of webhooks:   an array                        an object with the member `configs`
+    option to wait:     `blocking`                      `returnImmediately`, with opposite meaning
+    data in a part:     objects only (see COMPAT)       any value
 
 Answers are read strictly, except that null is allowed for a missing value; `tolerant` reads answers
 that break the format. Clients of 0.3 may leave out the `kind` of parts.
@@ -64,8 +65,11 @@ T = TypeVar("T")
 UNREADABLE: Final = (ValueError, msgspec.ValidationError)
 MAX_PAGE: Final = 100
 COMPAT: Final = "data_part_compat"
-"""The metadata key of a data part in 0.3 whose data is no object. 0.3 requires an object, so the
-data is wrapped in a member `value`, as in the official SDKs."""
+"""The metadata key that marks a data part of 0.3 with wrapped data.
+
+0.3 requires an object as data. Any other data is wrapped in an object with the member `value`, as
+in the official SDKs.
+"""
 
 
 class _KindMember(Struct, frozen=True):

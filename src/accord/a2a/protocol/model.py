@@ -276,7 +276,7 @@ class PushConfig(Struct, frozen=True, kw_only=True):
 
 
 class Send(Struct, frozen=True, kw_only=True):
-    """A message to an agent, with options for the answer."""
+    """A request to send a message to an agent, with options for the answer."""
 
     message: Message
     blocking: bool = True
@@ -327,7 +327,7 @@ _UUID_VARIANT: Final = "89ab89ab89ab89ab"
 
 
 def message_id(run: str, step: str, iteration: str, attempt_group: str) -> str:
-    """Return the id of the message by which a step of a run asks an agent.
+    """Return the id of the message that a step of a workflow run sends to an agent.
 
     Retries after an unknown outcome have the same attempt group, and therefore the same id.
     """

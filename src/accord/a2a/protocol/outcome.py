@@ -63,7 +63,10 @@ class UnclearOutcome(Struct, frozen=True):
 
 
 class WaitingOutcome(Struct, frozen=True):
-    """The task waits for a message of the client with these ids."""
+    """The task waits for a message of the client.
+
+    That message must contain `task_id` and `context_id`.
+    """
 
     task_id: str
     context_id: str
@@ -80,7 +83,7 @@ MAX_UNCLEAR: Final = 5
 def outcome_of(received: ReceivedAnswer | Answer | Unrecognized) -> Outcome:
     """Return the outcome of an answer.
 
-    A state that means progress or failure, or that is unknown, is never a success on its own.
+    While the state means progress or failure, or is unknown, output does not make a task a success.
     """
     if not isinstance(received, ReceivedAnswer):
         received = ReceivedAnswer(answer=received, result=b"", state=TaskState.UNKNOWN.value)
@@ -109,7 +112,7 @@ def _without_state(received: ReceivedAnswer, task: Task) -> Outcome:
 
 
 def _lost(received: ReceivedAnswer) -> FailedOutcome:
-    """Return the failure for a task that is not over and cannot be polled."""
+    """Return the failure for an unfinished task that has no id to poll it by."""
     state = f"in the state {received.state!r}" if received.state else "not over"
     return FailedOutcome(
         "malformed_answer", f"the agent's task is {state}, and has no id to follow it by"

@@ -237,7 +237,7 @@ class _Reader:
         return members.get("history")
 
     def _beside(self, members: dict[str, Any]) -> Artifact | None:
-        """Return the output that a task has in non-standard members instead of artifacts."""
+        """Return a task's output from non-standard members, as an artifact, or None."""
         for name in _OUTPUT_MEMBERS:
             value = members.get(name)
             if isinstance(value, str) or (
@@ -346,7 +346,7 @@ class _Reader:
     # Parts
 
     def _contained(self, value: dict[str, Any], members: dict[str, Any]) -> tuple[Part, ...]:
-        """Return the parts of a message or artifact, in standard or other members."""
+        """Return the parts of a message or artifact, from standard or other members."""
         for name in ("parts", "part"):
             if name in members:
                 return self._parts(members[name])
@@ -367,7 +367,10 @@ class _Reader:
         return tuple(part for each in parts for part in self._part(each))
 
     def _part(self, value: Any) -> tuple[Part, ...]:
-        """Convert a part of the result: none for null, two for text and a file."""
+        """Convert one raw part to parts of the model, usually to one.
+
+        Returns no parts for null, and two parts if the raw part has both a text and a file.
+        """
         if value is None:
             return ()
         if not isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""Conversion between the model and JSON objects, with the names of one version.
+"""The base of the wire formats: conversion between the model and JSON objects.
 
-Differences between 0.3 and 1.0 other than names are in `formats`.
+Names are those of one version, from the tables in `fields`. Other differences between 0.3 and 1.0
+are in `formats`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ from accord.a2a.protocol.model import (
 class WireFormat(ABC):
     """A writer and reader of the model in one version.
 
-    Writers return objects for the encoder. Readers raise one of UNREADABLE with the reason.
+    Writers return objects for the encoder. Readers raise one of the exceptions in
+    `UNREADABLE`, with the reason as the message.
     """
 
     # more attributes than CPython finds quickly in a dict
@@ -148,7 +150,7 @@ class WireFormat(ABC):
 
     @abstractmethod
     def nothing(self) -> Any:
-        """Return the result that answers a deletion."""
+        """Return the empty result that answers the deletion of a webhook."""
 
     @abstractmethod
     def read_push(self, raw: bytes) -> PushConfig: ...

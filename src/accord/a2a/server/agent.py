@@ -47,9 +47,10 @@ class Agent:
 
     `choose` returns the id of the skill for a message. Without `choose`, or if it returns None, the
     skill is the one named in `metadata.skill` of the message, or else the first skill. With `once`,
-    a repeated message is answered with the task that it started before. `wires` are the supported
-    formats, with the preferred one first. With a `token`, requests need this bearer token.
-    `webhooks` is the policy for the addresses of webhooks; without it, webhooks are not supported.
+    a repeated message starts nothing: it is answered with the task that it first started. `wires`
+    are the supported formats, with the preferred one first. With a `token`, requests need this
+    bearer token. `webhooks` is the policy for the addresses of webhooks; without it, webhooks are
+    not supported.
     """
 
     def __init__(

@@ -55,11 +55,12 @@ from accord.transports.pages import Page, etag_of
 from accord.transports.urls import names_server, origin_allowed
 
 Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]
-"""Return the caller for the headers of a request; None refuses the request."""
+"""A function that returns the caller for the headers of a request; None refuses the request."""
 MakeCard: TypeAlias = Callable[[str], AgentCard]
-"""Make the agent's card for clients that reach it at this origin (scheme, host and port).
+"""A function that returns the agent's card for clients that reach the agent at one origin.
 
-The origin is empty if the card has a URL of its own.
+The argument is the origin (scheme, host and port). The origin is empty if the card has a URL of its
+own.
 """
 
 CARD_SECONDS: Final = 300
@@ -88,7 +89,7 @@ class RequestGate:
     def __init__(
         self, cards: MakeCard, authenticate: Authenticate | None, *, has_url: bool = False
     ) -> None:
-        """Set `has_url` if cards name a fixed URL, whatever host a request names."""
+        """Create the gate; `has_url` is true if all cards name the same fixed URL."""
         self._cards = cards
         self._has_url = has_url
         self._authenticate = authenticate
@@ -181,7 +182,7 @@ class AgentApp(LivingApp[AdmittedCall]):
         authenticate: Authenticate | None = None,
         has_url: bool = False,
     ) -> None:
-        """Set `has_url` if cards name a fixed URL, whatever host a request names."""
+        """Create the app; `has_url` is true if all cards name the same fixed URL."""
         self._backend = backend
         self._gate = RequestGate(cards, authenticate, has_url=has_url)
         self._answering = RequestRunner(wires)
@@ -208,7 +209,7 @@ class AgentApp(LivingApp[AdmittedCall]):
 
 
 class RequestRunner:
-    """A runner of requests, which a backend answers."""
+    """A runner of JSON-RPC requests to a backend; it tracks requests in flight."""
 
     def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
         self._wires = wires

@@ -1,7 +1,8 @@
 """The interface of an agent's backend, and the tasks of an agent in memory.
 
-`Board` has the state, followers and webhooks of tasks. Each change is made without an await, and is
-therefore atomic. When there are too many tasks, the oldest finished ones are dropped.
+`Board` keeps the tasks, each with its state, followers and webhooks. Its methods change tasks
+without an await, and therefore atomically. When there are too many tasks, the oldest finished ones
+are dropped.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def now() -> str:
 
 
 class Entry:
-    """One task with its owner, webhooks and followers."""
+    """The record of one task: the task itself, its owner, webhooks and followers."""
 
     def __init__(self, task: Task, caller: str, number: int) -> None:
         self.task = task
@@ -117,7 +118,7 @@ class Board:
     ) -> None:
         self._entries: dict[str, Entry] = {}
         self._over: deque[str] = deque()
-        """Finished tasks, in the order in which they ended."""
+        """The ids of finished tasks, in the order in which the tasks ended."""
         self._max_tasks = max_tasks
         self._on_event = on_event
         self._changes = 0

@@ -144,7 +144,7 @@ def _parse(url: str) -> WebAddress:
 SKILL_MEMBER: Final = "skill"
 """The member of a message's or request's metadata that names the skill."""
 MAX_REMEMBERED_MESSAGES: Final = 10_000
-"""The limit of remembered messages, by which repeated messages are recognized."""
+"""The number of messages that are remembered, to recognize repeated messages."""
 
 
 class MemoryBackend:
@@ -169,7 +169,7 @@ class MemoryBackend:
         self._contexts: dict[str, TaskContext] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._known: OrderedDict[tuple[str, bytes], str] = OrderedDict()
-        """The ids of the tasks that messages started, by the keys of the messages."""
+        """The ids of started tasks, each under the key of the message that started the task."""
 
     # Messages
 

@@ -61,8 +61,9 @@ class AgentServeOptions(ChannelOptions, total=False):
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, url)`
     """Serve `agent` at `url`: use it as `async with serve(…) as serving`, or await it.
 
-    `public_url` is the URL for clients, which the card names; the default is the address of each
-    request. `options` are those of the listener. Raises ConnectError if it cannot listen.
+    `public_url` is the URL for clients, which the card names; by default the card names the address
+    at which its request arrived. `options` are those of the listener. Raises ConnectError if the
+    server cannot listen at `url`.
     """
 
     def __init__(

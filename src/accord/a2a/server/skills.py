@@ -35,7 +35,10 @@ class RejectedError(AccordError):
 
 
 class FailedError(AccordError):
-    """A skill failed; the client gets the message, unlike that of other exceptions."""
+    """A skill failed; the client gets the message of this exception.
+
+    The messages of other exceptions are not shown to the client.
+    """
 
 
 class TaskContext:

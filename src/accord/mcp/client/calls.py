@@ -213,9 +213,9 @@ class Conversation:
     def _set_meta(self) -> None:
         self._meta = self.identity.meta(self.agreement.version) if self.stateless else {}
         self._ready = Raw(encode(self._meta)) if self.stateless else None
-        """The `_meta` of requests without members of their own, encoded once.
+        """The `_meta` that most requests share, encoded once; None in the handshake era.
 
-        A progress token is such a member. None in the handshake era.
+        A request with a progress token has a `_meta` of its own.
         """
 
     # Requests

@@ -130,7 +130,8 @@ class _RegistrationResponse(Struct, frozen=True):
 class RegisteredIdentity(Struct, frozen=True, kw_only=True):
     """The application's description of the client, used to register it.
 
-    The description has a registration made in advance, a metadata document, or only the client's name.
+    The description has a registration made in advance, a metadata document, or only the client's
+    name.
     """
 
     client_name: str
