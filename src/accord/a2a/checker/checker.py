@@ -344,7 +344,7 @@ class _Checker:
         )
 
     async def _greet(self, rpc: RpcProbe) -> ProbeResponse | ProbeFailure:
-        """Call a method that does not exist, to see whether the agent answers JSON-RPC.
+        """Call a method that does not exist, to find out if the agent speaks JSON-RPC.
 
         Raises CallError for an agent that cannot be reached.
         """

@@ -207,7 +207,7 @@ async def finish_handshake(wire: ClientWire, agreement: Agreement) -> None:
 async def begin_as(
     wire: ClientWire, identity: ClientIdentity, version: str, *, timeout: float | None
 ) -> Agreement:
-    """Negotiate `version`, or another version of the same era.
+    """Negotiate a version with the server: `version`, or another one of its era.
 
     Raises ConnectError if the server shares no version of that era.
     """

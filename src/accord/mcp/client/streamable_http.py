@@ -1,7 +1,7 @@
-"""Streamable HTTP: every message is a POST; its response is one answer or a stream of messages.
+"""Streamable HTTP, as a client: every message is sent by POST.
 
-In the stateless era a stream belongs to its request and ends with it; in the handshake era one more
-stream, opened by GET, carries messages of the server that belong to no request.
+The response to a POST is one answer, or a stream of messages that ends with the answer. In the
+handshake era a GET opens one more stream, for messages of the server that belong to no request.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from accord.transports.urls import WebAddress, host_and_port, parse_web_address
 MAX_CHALLENGES: Final = 5
 """Maximum number of times that one request is repeated with other credentials."""
 REDIRECTS: Final = frozenset((307, 308))
-"""Statuses after which the same request, with its body, is sent to another URL (RFC 9110, sections
-15.4.8 and 15.4.9)."""
+"""Statuses of redirects that repeat the same request, with its body, at another URL (RFC 9110,
+sections 15.4.8 and 15.4.9)."""
 MAX_REDIRECTS: Final = 5
 """Maximum number of redirects of one request."""
 MAX_DROPPED: Final = 64 * 1024

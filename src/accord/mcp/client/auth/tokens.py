@@ -51,7 +51,10 @@ class Registration(Struct, frozen=True, kw_only=True):
 
 
 class Proof(Struct, frozen=True):
-    """The form fields and headers that authenticate the client in a token request."""
+    """Client authentication in a token request: form fields and headers.
+
+    This is not a DPoP proof.
+    """
 
     form: dict[str, str]
     headers: dict[str, str]
