@@ -1,7 +1,7 @@
-"""The `accord` command: `accord call`, `accord demo`, `accord openrpc lint` and others.
+"""The entry point of `accord` with all its commands, such as `accord call`.
 
-`main` finds the command, runs it, and is the one place that turns an exception into a line
-on stderr and an exit code. Nothing slow is imported before it is needed.
+`main` finds the command and runs it. Only `main` turns an exception into a line on stderr and an
+exit code. Slow modules are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -47,9 +47,11 @@ def _run_top(arguments: list[str]) -> int:
 
 
 def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[str]) -> int:
-    """Print help for a command line that names no command, and return the exit code.
+    """Print help for a command line without a command, and return the exit code.
 
-    Raises `UsageError` if the command line names an unknown command.
+    `words` are the first words of the command line that are not flags, and `known` the commands of
+    the group, if the first word is one. With `--version`, the version is printed instead. Raises
+    `UsageError` for an unknown command.
     """
     is_group = bool(known)
     if len(words) > is_group:

@@ -1,4 +1,7 @@
-"""`accord agent`: check an agent, run a demo agent, list agents in the plain format."""
+"""`accord agent`: check an agent, run a demo agent, prepare the move to A2A.
+
+`accord agent migration` lists the registered agents that still use the plain format instead of A2A.
+"""
 
 from __future__ import annotations
 

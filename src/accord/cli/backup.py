@@ -1,4 +1,4 @@
-"""Maintenance of an installation: backups, migrations and the audit trail."""
+"""Commands that maintain an installation: backups, migrations, audit trail."""
 
 from __future__ import annotations
 
@@ -217,7 +217,10 @@ examples:
 
 
 class MigrationState(Struct, frozen=True):
-    """A database migration of one part of Accord; `applied` says if the database has it."""
+    """A database migration of one part of Accord, and whether it is applied.
+
+    `applied` is true if the database has the migration.
+    """
 
     part: str
     number: int
@@ -240,7 +243,10 @@ def _run_status(arguments: argparse.Namespace) -> int:
 
 
 class Readable(Protocol):
-    """A database opened for reading: a store, or a SQLite file opened read-only."""
+    """Read access to a database.
+
+    Stores have it, and so have SQLite files that are opened read-only.
+    """
 
     engine: Engine
 
@@ -254,7 +260,8 @@ class Readable(Protocol):
 async def migrations_of(store: Readable) -> list[MigrationState]:
     """Return all migrations of this release, marked as applied or pending.
 
-    Raises StoreError if the database has other migrations than this release.
+    Raises StoreError if the database has a migration that this release does not know, or knows by
+    another name.
     """
     found = []
     for part, folder in MIGRATIONS.items():

@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Call:
-    """The call, notification or batch that the command line describes.
+    """One run of `accord call`: the call, notification or batch of the command line.
 
     The constructor raises `UsageError` for wrong usage, before anything is sent.
     """
@@ -216,7 +216,7 @@ class _Call:
 
 
 def _answer(item: BatchItem, outcome: Raw | RpcError) -> Success | Failure:
-    """Return the outcome of a batch item as a JSON-RPC response with the item's id."""
+    """Convert the outcome of a batch item to a JSON-RPC response with the item's id."""
     id: Any = item.id
     if isinstance(outcome, RpcError):
         return Failure(id, error_object(outcome))
@@ -235,7 +235,11 @@ def _show(direction: str, data: bytes) -> None:
 
 
 async def _unless(trouble: asyncio.Future[RpcError], work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, or raise the error of `trouble` if it is set first."""
+    """Return the result of `work`, or raise the error in `trouble`.
+
+    `trouble` is a future that gets an error as its result. If that happens before `work` is done,
+    `work` is cancelled.
+    """
     task = asyncio.get_running_loop().create_task(work)
     either: set[asyncio.Future[Any]] = {task, trouble}
     try:
@@ -272,7 +276,10 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _router(answers: list[str]) -> Router:
-    """Return a router for `--answer METHOD=JSON`: each method returns its fixed value."""
+    """Return a router for calls that the peer makes meanwhile.
+
+    Each `--answer METHOD=JSON` adds a method that returns the fixed value JSON.
+    """
     router = Router()
     for text in answers:
         name, equals, written = text.partition("=")
@@ -381,7 +388,7 @@ def _no_stdin() -> bytes:
 
 
 Show = Callable[[str, bytes], None]
-"""A function that shows a message: it takes the direction, `-->` or `<--`, and the message."""
+"""A function `show(direction, message)` that shows a message; the direction is `-->` or `<--`."""
 
 
 class WireLogChannel:

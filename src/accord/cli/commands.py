@@ -1,8 +1,8 @@
-"""The table of all commands, and the command line as argparse trees.
+"""The table of all commands, and their argparse parsers.
 
-There is one tree for `accord` and one for each command. Only the tree of the command that runs is
-built, and only its module is imported: no command pays for the imports of another. Each module
-defines its commands in a table `COMMANDS`.
+`accord`, each group of commands and each command have a parser of their own. Only the parser that
+the command line needs is built, and only the module of its command is imported, so no command pays
+for the imports of another. Each module defines its commands in a table `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " 
 """The first words of two-word commands."""
 
 _FORMER: Final = {"agents migration": "agent migration"}
-"""The current names of commands by the names of earlier releases, which scripts may still use."""
+"""Renamed commands: the old name, which scripts may still use, and the current name."""
 _NAMES_ELSEWHERE: Final = {
     **dict.fromkeys(("start", "run", "up", "init", "server", "web", "setup"), "serve"),
     **dict.fromkeys(("status", "check", "health", "diagnose"), "doctor"),
@@ -108,7 +108,7 @@ _NAMES_ELSEWHERE: Final = {
     "help": "--help",
     "version": "--version",
 }
-"""Command names of other programs, with the words of `accord` to suggest instead."""
+"""Command names that are usual in other programs, and the `accord` command to suggest instead."""
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -122,7 +122,7 @@ def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def in_group(group: str) -> list[str]:
-    """Return the two-word commands that begin with the word `group`."""
+    """Return the names of all commands that begin with the word `group`."""
     return [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 

@@ -141,9 +141,10 @@ def _bash() -> Iterator[str]:
 
 
 def _bash_case(place: int, words: Sequence[CommandWord | GroupWord]) -> Iterator[str]:
-    """Yield the bash code that completes what follows the word at index `place`.
+    """Yield the bash code that completes what follows one word of a command line.
 
-    `words` are the commands and groups that may stand at this index.
+    The word has the index `place` in COMP_WORDS; `words` are the commands and groups that are
+    possible there.
     """
     yield f"case ${{COMP_WORDS[{place}]}} in"
     for word in words:

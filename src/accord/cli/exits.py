@@ -42,8 +42,8 @@ class UsageError(Exception):
     def __init__(self, message: str, *, advice: str | None = None) -> None:
         super().__init__(message)
         self.advice = advice
-        """What to do next. None refers to the help of the command; "" adds nothing to the
-        message."""
+        """What to do next, printed after the message. If None, the help of the command is
+        mentioned; if "", nothing is added."""
 
 
 def exit_code(error: BaseException) -> int:
@@ -121,7 +121,8 @@ def missing_extra(error: BaseException) -> str | None:
 def missing_module(error: BaseException) -> str:
     """Return the package that could not be imported; "" for any other error.
 
-    The failed import may also be the cause of `error`, as with a database without its driver.
+    `error` is the failed import itself, or was raised because of it, as when the driver of a
+    database is not installed.
     """
     for each in (error, error.__cause__):
         if isinstance(each, ModuleNotFoundError) and each.name is not None:

@@ -23,7 +23,7 @@ from accord.transports.urls import shown
 
 
 def duration(text: str) -> float | None:
-    """Parse a number of seconds above 0; `none` gives None."""
+    """Parse a time limit in seconds, above 0; `none` means no limit and gives None."""
     return None if text == "none" else seconds(text, "a number of seconds above 0, or none")
 
 
@@ -48,7 +48,7 @@ def count(text: str, wanted: str = "a number, 0 or more") -> int:
 
 
 def size(text: str) -> int | None:
-    """Parse a number; `unlimited` and 0 give None."""
+    """Parse a size limit; `unlimited` and 0 mean no limit and give None."""
     return None if text == "unlimited" else count(text, "a number, or unlimited") or None
 
 
@@ -176,11 +176,11 @@ _decode_structured = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | UnsetType:
     """Return the params that command-line arguments give, UNSET if there are no arguments.
 
-    A single argument that is a JSON array or object is the params, and a single `-` reads them by
-    `read_stdin`. Otherwise the arguments are values by position, or all of them are `name=value`.
-    Values that are JSON are sent as written, to the last digit, but without spaces and newlines
-    between their parts; other values are strings. Raises `UsageError` for arguments of any other
-    form.
+    A single argument that is a JSON array or object contains all params. If the single argument is
+    `-`, `read_stdin` returns that JSON text. Otherwise the arguments are values by position, or all
+    of them are `name=value`. A value that is JSON is sent as written, with all digits of numbers,
+    but without spaces and newlines between tokens; any other value is a string. Raises `UsageError`
+    for arguments of any other form.
     """
     if not words:
         return UNSET
@@ -217,9 +217,9 @@ def value(word: str) -> Raw:
 
 
 def structured(data: bytes, subject: str) -> Raw:
-    """Return `data` if it is a JSON array or object, on one line.
+    """Return the JSON array or object in `data` as JSON text on one line.
 
-    Raises `UsageError` for other data; `subject` names the data in the message.
+    Raises `UsageError` if `data` is anything else; the message calls the data `subject`.
     """
     try:
         data.decode()

@@ -1,4 +1,8 @@
-"""`accord hub`: import, export, sample project, search index, and any operation by its name."""
+"""`accord hub`: commands that work on the requirements of an installation.
+
+They import and export items, create the sample project, rebuild the search index, and run any
+operation by name.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +173,7 @@ def _run_import(arguments: argparse.Namespace) -> int:
 
 
 def _importing(progress: Progress) -> Callable[..., Awaitable[ImportReport]]:
-    """Return the function of the import operation, changed to report progress."""
+    """Return a function that runs the import operation and reports its progress."""
 
     async def function(work: Any, **arguments: Any) -> ImportReport:
         from accord.hub.operations.exchange import import_text
@@ -218,7 +222,10 @@ def _content(file: str) -> str:
 
 
 def _print_rows(rows: list[ImportRow]) -> None:
-    """Print the errors and notes on imported rows, each text once."""
+    """Print the errors and notes of imported rows.
+
+    A text that several rows share is printed only once.
+    """
     places_by_text: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):

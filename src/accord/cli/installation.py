@@ -1,7 +1,8 @@
-"""The installation that a command works on: its settings as flags, and local access.
+"""Access to the installation that a command works on.
 
-Also the commands that show settings and plugins. There are few imports: asyncio and the store are
-imported when a command opens the installation.
+There are functions that define flags for the settings, and functions that open the installation in
+this process, without a server. The commands that show settings and plugins are here, too. There are
+few imports: asyncio and the store are imported when a command opens the installation.
 """
 
 from __future__ import annotations
@@ -88,16 +89,19 @@ WHERE: Final = "accord serve makes one, or say with --data where it is"
 
 
 def existing(arguments: argparse.Namespace) -> Settings:
-    """Return the settings of an installation. Raises `UsageError` if it does not exist."""
+    """Return the settings of an existing installation.
+
+    Raises `UsageError` if the installation does not exist.
+    """
     settings = settings_from(arguments).settings
     check_there(settings)
     return settings
 
 
 def is_there(settings: Settings) -> bool:
-    """Return whether the database of an installation may exist.
+    """Return false if the database is a SQLite file that does not exist.
 
-    A SQLite file must exist; for any other database nothing is checked.
+    Returns true for all other databases, without a check.
     """
     url = settings.database_url
     return not url.startswith("sqlite:") or Path(unquote(urlsplit(url).path)).is_file()
@@ -150,10 +154,11 @@ async def all_pages(local: Runtime, operation: str, **arguments: Any) -> list[An
 def run_local(
     arguments: argparse.Namespace, use: Callable[[Runtime], Awaitable[int]], *, new: bool = False
 ) -> int:
-    """Open the installation, run `use` with it, and return the exit code of `use`.
+    """Open the installation, call `use` with it, and return the result.
 
-    If there is no installation, `new` creates one. Without `new`, `UsageError` is raised, because a
-    mistyped folder must not become a second installation.
+    The result of `use` is an exit code. If `new` is true, a missing installation is created.
+    Otherwise a missing installation raises `UsageError`: a mistyped folder must not become a second
+    installation.
     """
     import asyncio
 
@@ -185,7 +190,7 @@ def run_local(
 
 
 def add_as_flag(parser: Parser) -> None:
-    """Add the flag `--as`, which names the user that operations run as."""
+    """Add the flag `--as NAME` to a parser: operations run as the user NAME."""
     parser.add_argument(
         "--as",
         dest="person",
@@ -195,10 +200,11 @@ def add_as_flag(parser: Parser) -> None:
 
 
 async def caller_named(local: Runtime, name: str | None) -> Caller:
-    """Return a caller with all rights who acts as the user `name`.
+    """Return a caller with all rights who acts as a user.
 
-    Without a name, the first administrator is used. Raises UsageError if there is no administrator,
-    and ServiceError if there is no user of this name.
+    The caller's changes are recorded as changes of the user `name`. Without a name, the first
+    administrator is used. Raises UsageError if there is no administrator, and ServiceError if there
+    is no user of this name.
     """
     from accord.operations.auth.storage import FIRST_ADMINISTRATOR
     from accord.operations.context import LOCAL, new_correlation_id

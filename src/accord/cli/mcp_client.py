@@ -85,7 +85,10 @@ def add_target(parser: Parser) -> None:
 
 
 def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]]) -> int:
-    """Connect to the MCP server, run `use` with the client, and return its exit code."""
+    """Connect to the MCP server, call `use` with the client, and return the result.
+
+    The result of `use` is the exit code of the command.
+    """
     level = logging.DEBUG if arguments.debug else logging.CRITICAL
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     client = _client(arguments)
@@ -123,7 +126,11 @@ def _client(arguments: argparse.Namespace) -> Client:
 
 
 def read_target(text: str | None) -> str | list[str]:
-    """Return the URL or the start command of an MCP server. Raises `UsageError` if invalid."""
+    """Parse TARGET: the URL of an MCP server, or the command that starts it.
+
+    For a Python file, the command that serves the file is returned. Raises `UsageError` if TARGET
+    is missing or is neither.
+    """
     if not text:
         raise UsageError("a TARGET is missing: a URL, a command or a Python file")
     if "://" in text.split(maxsplit=1)[0]:
@@ -397,7 +404,10 @@ def _run_call(arguments: argparse.Namespace) -> int:
 
 
 def read_arguments(words: list[str]) -> Raw | UnsetType:
-    """Return the arguments of a tool as a JSON object. Raises `UsageError` if they lack names."""
+    """Parse the arguments of a tool, and return them as a JSON object.
+
+    Raises `UsageError` if the arguments are values without names.
+    """
     params = read_params(words, sys.stdin.buffer.read)
     if params is not UNSET and not bytes(params).startswith(b"{"):
         raise UsageError("arguments have names: write them as NAME=VALUE, or as one JSON object")
@@ -551,7 +561,7 @@ def _prompt_arguments(words: list[str]) -> dict[str, str] | None:
 
 
 def shown_content(content: Content) -> str:
-    """Return one content block of a tool result or a prompt, for a terminal."""
+    """Format one content block of a tool result or a prompt for a terminal."""
     match content:
         case TextContent(text=text):
             return shown_text(text)
@@ -573,7 +583,7 @@ def shown_resource(contents: ResourceContents) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Return text with its control characters escaped, except for newlines and tabs."""
+    """Escape the control characters of a text, except for newlines and tabs."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 

@@ -1,4 +1,8 @@
-"""`accord mcp run` and `accord mcp install`: serve an MCP server, add one to a client."""
+"""`accord mcp run` and `accord mcp install`: serve and install MCP servers.
+
+`run` serves the MCP server in a Python file. `install` adds this server, or the URL of any MCP
+server, to the settings of an MCP client.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +47,14 @@ from accord.transports.stdio import StandardStreams
 ACCORD: Final = (sys.executable, "-m", "accord")
 """The command that runs `accord` with this Python."""
 _UNNAMED: Final = "accord_mcp_file"
-"""The module name of a server's file if another module has the name of the file."""
+"""The module name of a server's Python file if another module already has the file's name."""
 
 
 class ServerFile(Struct, frozen=True):
-    """A Python file, and the name of the MCP server in it, empty if none was given."""
+    """A Python file, and the variable in the file that is the MCP server.
+
+    `name` is empty if the command line names no variable.
+    """
 
     path: Path
     name: str = ""
@@ -93,9 +100,10 @@ def load_server(file: ServerFile) -> Server:
 
 @contextmanager
 def messages_only() -> Iterator[None]:
-    """Keep stdin and stdout for MCP messages while a server's file is run in the block.
+    """Reserve stdin and stdout for MCP messages while a server's file is loaded.
 
-    The file may print or read anything. Raises `ConnectError` if stdin or stdout is closed.
+    The `with` block loads the file. Text that the file prints goes to stderr, and the file reads an
+    empty stdin. Raises `ConnectError` if stdin or stdout is closed.
     """
     streams = StandardStreams()
     os.close(streams.reading)
@@ -142,7 +150,10 @@ def _server_named(module: ModuleType, name: str, shown: str) -> Server:
 
 
 def _servers(module: ModuleType) -> dict[str, Server]:
-    """Return the servers among the variables of a module, each under its first name only."""
+    """Return the MCP servers among the variables of a module, by variable name.
+
+    A server that several variables refer to is returned once, by the first name.
+    """
     found: dict[str, Server] = {}
     for name, value in vars(module).items():
         if isinstance(value, Server) and not any(value is each for each in found.values()):
@@ -448,7 +459,11 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _server_name(chosen: str | None, own: str) -> str:
-    """Return a server name that all clients accept. Raises `UsageError` if `chosen` is invalid."""
+    """Return `chosen`, the value of --name, or by default a name derived from `own`.
+
+    All MCP clients accept the derived name. Raises `UsageError` if `chosen` is a name that some
+    clients do not accept.
+    """
     if chosen is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
     if not _NAME.fullmatch(chosen):
@@ -481,9 +496,9 @@ class SettingsFile:
             raise UsageError(f"{path}: {error.strerror}") from None
 
     def entry(self, table: str, name: str) -> Any:
-        """Return the entry `name` of a table, None if there is none.
+        """Return the entry `name` of the table `table` (such as `mcpServers`), or None.
 
-        Raises `UsageError` for a file that cannot be parsed.
+        Raises `UsageError` if the settings file cannot be parsed.
         """
         if self._is_toml:
             return self._toml().get(table, {}).get(name)

@@ -253,9 +253,10 @@ def _run_document(arguments: argparse.Namespace) -> int:
 
 
 def _load_target(target: str | None) -> Any:
-    """Import the object MODULE:ATTRIBUTE; of a function, return the result.
+    """Import the object MODULE:ATTRIBUTE and return it.
 
-    Raises `UsageError` if there is no such module or attribute.
+    If the object is a function, it is called and its result returned. Raises `UsageError` if there
+    is no such module or attribute.
     """
     module_name, colon, path = (target or "").partition(":")
     if not module_name or not colon or not path:
@@ -381,7 +382,10 @@ def _client_source(language: str, arguments: argparse.Namespace) -> str:
 
 
 def _client_command(language: str, arguments: argparse.Namespace) -> str:
-    """Return the command that generates the same client, without the output file."""
+    """Return the command line that generates this client, for its header.
+
+    The flag for the output file is left out.
+    """
     flags = [flag for flag in ("sync", "flat") if getattr(arguments, flag)]
     words = ["accord", "openrpc", "client", "--lang", language, *(f"--{flag}" for flag in flags)]
     return shlex.join([*words, shown(arguments.document)])

@@ -1,7 +1,7 @@
 """Commands generated from operations: each runs one operation and prints its result.
 
-An entry of `OPERATIONS` defines a command: its operation, its arguments and flags with the
-parameters that they set, and the output for people. With --json the result is printed as JSON.
+An entry of `OPERATIONS` defines a command: the operation, the arguments and flags, the parameter
+that each of them sets, and how the result is printed. With --json, the result is printed as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from accord.operations.operation import Outcome
 
 Cell: TypeAlias = str | Callable[[Any], str]
-"""The content of a column: the name of an attribute of each item, or a function of the item."""
+"""The source of a column's text: the name of an item's attribute, or a function of the item."""
 
 
 class Argument(NamedTuple):
@@ -63,10 +63,10 @@ def _argument(
     convert: Callable[[Any], Any] = lambda value: value,
     **options: Any,
 ) -> Argument:
-    """Describe an argument of a command.
+    """Return an `Argument` with `options` for argparse.
 
-    argparse treats positional arguments as optional, so that `OperationCommand.needs` is the error
-    message if one is missing.
+    A positional argument is optional for argparse: if a needed one is missing, the error message is
+    `OperationCommand.needs` instead of the message of argparse.
     """
     if not names[0].startswith("-"):
         options["nargs"] = "?"
@@ -83,21 +83,22 @@ class OperationCommand(Struct, frozen=True, kw_only=True):
     needs: str = ""
     """The error message if a required argument is missing."""
     more_arguments: Callable[[argparse.Namespace], dict[str, Any]] = lambda _: {}
-    """Returns the parameters that depend on several flags. Raises `UsageError` if the flags
-    contradict each other."""
+    """A function that returns the parameters of the operation that depend on several flags. It
+    raises `UsageError` if the flags contradict each other."""
     columns: Mapping[str, Cell] | None = None
     """The columns of a list, by heading; all pages of the list are fetched. None if the result is
     no list."""
     line: Callable[[Any, Mapping[str, Any]], str] = lambda *_: ""
     """Returns the output for people, from the result and the arguments; not used for lists."""
     json_by: str = ""
-    """An operation that takes the id of the run; `--json` prints its result instead."""
+    """The name of an operation that takes the id of a workflow run. If given, `--json` prints the
+    result of this operation for the run that the command changed."""
     settings: tuple[str, ...] = ()
     """Settings that the command has as flags, besides those that locate the installation."""
     is_new: bool = False
-    """True if the command creates an installation where there is none."""
+    """True if the command creates a missing installation."""
     has_person: bool = False
-    """True if the operation runs as the user that `--as` names."""
+    """True if the command has the flag `--as`, which names the user that the operation runs as."""
 
 
 def _command(spec: OperationCommand) -> Command:
@@ -212,7 +213,7 @@ def _read_password(_: object = None) -> str:
 
 
 def _agent_auth(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameter `auth` of an agent: the secret for calls to it, if any.
+    """Return the parameter `auth` of an agent: how calls to the agent authenticate.
 
     Raises `UsageError` if both --bearer and --api-key are given.
     """

@@ -86,9 +86,10 @@ def print_error_line(text: str) -> None:
 
 
 def complain(error: Exception | str) -> None:
-    """Print an error in one line on stderr, with the advice of a transport error.
+    """Print an error on one line of stderr.
 
-    A second line has the data of an error that the peer sent.
+    The line for a transport error ends with the advice of the error. If the peer sent the error
+    with data, a second line shows the data.
     """
     label = paint("error", "error", sys.stderr)
     if isinstance(error, TransportError):
@@ -107,7 +108,10 @@ def describe(error: RpcError) -> str:
 
 
 def error_object(error: RpcError) -> ErrorObject:
-    """Return an error as a JSON-RPC error object; of a transport error, add the advice."""
+    """Convert an error to a JSON-RPC error object.
+
+    The object for a transport error without data contains the advice of the error as data.
+    """
     data = error.data
     if data is None and isinstance(error, TransportError):
         data = {
@@ -144,7 +148,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 REDRAWN_AFTER: Final = 0.1
 """Seconds between two updates of a progress bar."""
 TOLD_AFTER: Final = 5.0
-"""Seconds before the first progress line and between two lines, if stderr is no terminal."""
+"""Seconds before the first progress line and between two lines; used if stderr is no terminal."""
 BAR: Final = 24
 NARROW: Final = 72
 """Terminals with fewer columns show progress without a bar."""

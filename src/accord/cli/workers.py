@@ -3,9 +3,9 @@
 The children listen with SO_REUSEPORT: the kernel distributes connections among them. Each child
 reports once on its own pipe: the URL, or why it cannot listen. All children also watch a shared
 pipe, the lifeline, which only the parent holds open. When the parent stops or dies, the lifeline
-closes and the children stop, too. A child that ends before that is replaced: at once, or after
-several short lives with a growing delay. Children are numbered from 1, and their log records carry
-the number.
+closes and the children stop, too. A child that ends while the lifeline is open is replaced: at
+once, or with a growing delay if it and its predecessors ended soon after their start. Children are
+numbered from 1, and their log records contain the number.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ log = logging.getLogger("accord.cli")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 STEADY_SECONDS: Final = 10.0
-"""Workers that ran for this many seconds are replaced at once."""
+"""A worker that ends within this many seconds has ended early. After a later end, the worker is
+replaced at once."""
 DELAYS: Final = (0.5, 30.0)
-"""The delay in seconds after two early ends of a worker, and the longest delay."""
+"""The delay in seconds after two early ends of a worker, and the longest delay.
+
+Each further early end doubles the delay before the worker is replaced."""
 
 
 class ListeningServer(Protocol):
-    """A server that a worker runs."""
+    """The interface of a server that a worker can run."""
 
     @property
     def url(self) -> str: ...
@@ -53,8 +56,9 @@ class ListeningServer(Protocol):
 
 OnListen: TypeAlias = Callable[[ListeningServer], None]
 ServeOne: TypeAlias = Callable[[str, int, OnListen], None]
-"""A function that serves a URL as the worker of a number until it is stopped, and calls its third
-argument once the server listens."""
+"""A function `serve(url, number, on_listen)` that runs worker `number` and serves `url`.
+
+It calls `on_listen` with the server once the server listens, and returns when the worker stops."""
 
 
 class _ListenReport(Struct, tag=True):
@@ -96,7 +100,7 @@ class _Child(Struct, frozen=True):
     """The file descriptor of the pipe on which the child reports."""
     started: float
     early_ends: int
-    """The number of consecutive early ends of workers with this number."""
+    """How many predecessors of this child, workers with the same number, ended early in a row."""
 
 
 class _Workers:

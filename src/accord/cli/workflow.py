@@ -433,12 +433,15 @@ async def follow(local: Runtime, caller: Caller, run_id: str, *, as_json: bool) 
 
 
 async def call(local: Runtime, caller: Caller, operation: str, **arguments: Any) -> Any:
-    """Run an operation as `caller` and return its result."""
+    """Run an operation as `caller`; return only the result, unlike `run_as`."""
     return (await run_as(local, caller, operation, **arguments)).result
 
 
 def _print_approvals(run: Run, printed: set[str]) -> None:
-    """Print the approvals that a run waits for, without those in `printed`."""
+    """Print the approvals that a run waits for, and add them to `printed`.
+
+    Approvals that are already in `printed` are skipped.
+    """
     for each in run.approvals:
         if f"{each.key} {each.since}" not in printed:
             printed.add(f"{each.key} {each.since}")

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run_checks(arguments: argparse.Namespace) -> dict[str, list[CheckResult]]:
-    """Run all checks and return their findings by area.
+    """Run all checks and return their findings by area, such as "installation".
 
     Without --json, the findings of an area are printed as soon as its checks are done.
     """

@@ -99,9 +99,10 @@ def _served(data: Path) -> CheckResult:
 CHECK_SECONDS: Final = 10.0
 """The time limit in seconds for checking a SQLite file."""
 STEPS: Final = 100_000
-"""SQLite virtual machine instructions between two checks of the time limit."""
+"""SQLite checks the time limit each time after this many virtual machine instructions."""
 MOST_DIFFERENCE: Final = 2.0
-"""Seconds by which the clocks of database and machine may differ: leases depend on the clocks."""
+"""The most seconds by which the clocks of the database and of this machine may differ.
+Leases depend on both clocks."""
 
 RESTORE: Final = "restore a backup; do not start the server on it"
 
@@ -181,7 +182,7 @@ async def _contents(store: Readable, settings: Settings) -> AsyncIterator[CheckR
 
 
 async def _owner(store: Readable, settings: Settings) -> CheckResult:
-    """Check that the server key exists and that the database belongs to it."""
+    """Check that the server key exists and that the database was created with it."""
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
         advice = "restore the file key from a backup: with another, no token is known"
         return problem("key", "the database is there and its key is not", advice)
@@ -203,9 +204,10 @@ VERIFY: Final = "accord audit verify tells what was changed"
 
 
 async def check_trail(settings: Settings, *, readable: bool) -> CheckResult:
-    """Check that the head of the audit trail is genuine and nothing was cut off.
+    """Check the signature of the audit trail's head, and that nothing was cut off.
 
-    `readable` is false if the check of the database found a problem.
+    The head is the position of the newest record. If it is lower than the head in the data folder,
+    newer records were removed. `readable` is false if the check of the database found a problem.
     """
     if not readable:
         return not_checked("head", "the database has a problem", "solve that first")
@@ -257,7 +259,7 @@ class SqliteFile:
 
 
 def file_of(settings: Settings) -> Path:
-    """Return the path of the SQLite file that the settings name."""
+    """Return the path of the SQLite file in the setting `database_url`."""
     return Path(unquote(urlsplit(settings.database_url).path))
 
 

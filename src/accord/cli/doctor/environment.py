@@ -120,7 +120,7 @@ KNOWN: Final = (
     *(f"{PREFIX}{each.name.upper()}" for each in fields(Settings)),
 )
 SECRET: Final = "ACCORD_SECRET_"
-"""The prefix of environment variables that hold secrets of agents."""
+"""The prefix of the names of environment variables that hold secrets of agents."""
 POSTGRES: Final = "use PostgreSQL: --database postgresql://…"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 

@@ -52,9 +52,10 @@ def check_port(settings: Settings) -> Iterator[CheckResult]:
 
 
 def _listen_problem(host: str, port: int) -> str | None:
-    """Try to bind to the port. Return None if it is free.
+    """Try to bind to a port, and return why that fails.
 
-    If another program uses the port, return "", otherwise the error message.
+    Returns None if the port is free, "" if another program uses it, and otherwise the error message
+    of the system.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -178,9 +179,9 @@ def _of(host: Host) -> Iterator[CheckResult]:
 
 
 def _entry(host: Host, name: str, entry: dict[str, Any]) -> CheckResult | None:
-    """Check a server in the settings file of an MCP client.
+    """Check the entry of one MCP server in the settings file of an MCP client.
 
-    Return None if the server has nothing to do with Accord.
+    Returns None if the entry has nothing to do with Accord.
     """
     words = [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
     url = _url(entry, words)
@@ -250,7 +251,7 @@ class _NoRedirects(HTTPRedirectHandler):
 def ask(url: str) -> Answer | str:
     """Send a GET request without credentials, and follow no redirect.
 
-    Return the response, or a text that says why there is none.
+    Returns the response, or an error message if there is no response.
     """
     # No certificate check: the request has no secrets, and only the identity is reported.
     anybody = ssl.create_default_context()
