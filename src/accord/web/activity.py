@@ -1,4 +1,7 @@
-"""The activity feed, and the history of an item: changes as sentences and redlines. Pure."""
+"""The activity feed and the history of items: changes as sentences and redlines.
+
+The functions do no I/O.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,12 @@ ITEMS: Final = frozenset(
     {"epic", "user_story", "acceptance_criteria", "requirement", "steering_document", "prompt"}
 )
 AROUND: Final = 60
-"""Unchanged characters shown on each side of a change."""
+"""The number of unchanged characters that a redline shows on each side of a change."""
 MAX_REDLINES: Final = 2
 MAX_PLAIN: Final = 300
-"""The most characters of a value that are compared if the change contains no diff."""
+"""The most characters of a value that a redline compares; the rest of the value is not compared.
+
+Values with a diff in the change itself are not cut."""
 
 _BY_OPERATION: Final = {
     "activate_prompt": "activated",
@@ -37,7 +42,7 @@ _IN_BULK: Final = {"import_items": "imported", "load_demo": "loaded the sample p
 LASTING_OPERATIONS: Final = frozenset(
     {"propose_changes", "reject_proposal", "create_baseline", "import_items", "load_demo"}
 )
-"""Operations for which lists of changes offer no undo."""
+"""Operations that cannot be undone from lists of changes."""
 _OF_ITEMS: Final = {"created": "created", "updated": "edited", "deleted": "deleted"}
 _OF_COMMENTS: Final = {
     "created": "commented on",
@@ -59,8 +64,8 @@ _ACTIONS: Final = ("created", "updated", "deleted")
 _NAME: Final = re.compile(r"(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]+")
 _PROGRAMS: Final = {"rest": "API", "rpc": "API", "a2a": "agent", "cli": "command line"}
 _HIDDEN: Final = frozenset({"status", "assignee", "epic_id", "user_story_id", "resolved"})
-"""Fields that the sentence of a change describes, so that no redline is needed if only one
-changed."""
+"""Fields that the sentence about a change describes completely. A change of only one such field
+has no redline."""
 
 
 class SentencePart(Struct, frozen=True):
@@ -70,7 +75,7 @@ class SentencePart(Struct, frozen=True):
     href: str = ""
     is_name: bool = False
     behind: str = " "
-    """The separator before the next part."""
+    """The text between this part and the next part."""
 
 
 class FieldRedline(Struct, frozen=True):
@@ -93,7 +98,7 @@ class ActivityEntry(Struct, frozen=True):
     token: str
     """The name of the access token that the program used."""
     proposal: Any
-    """The change itself if it carries out an accepted proposal, else None."""
+    """The change if an accepted proposal led to it, otherwise None."""
     parts: tuple[SentencePart, ...]
     heading: str
     """The title of the changed object, if the change touched only one."""
@@ -295,7 +300,8 @@ class HistoryRow(Struct, frozen=True):
 
     revision: Revision
     title: tuple[SentencePart, ...]
-    """The title of a change to a link, label, comment or hint; empty for a change of the item."""
+    """The title of a change to a link, label, comment or lint hint of the item; empty for a change
+    of the item itself."""
     differences: list[Difference]
     may_undo: bool
 
@@ -305,8 +311,8 @@ def history_rows(
 ) -> list[HistoryRow]:
     """Return the rows of one page of an item's history, newest first.
 
-    Undo is offered for the newest change of each object; a change and its undo cancel each other.
-    Only the first page contains the newest change of the item.
+    Undo is offered for the newest change of each object. Undone changes, and the changes that undid
+    them, are ignored for that. Only the first page contains the newest change of the item.
     """
     superseded: set[str] = set() if is_first else {""}
     cancelled: set[str] = set()

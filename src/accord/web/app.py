@@ -81,7 +81,10 @@ class PageHead(Struct, frozen=True):
 
 
 class WebPages(LivingApp[PageHead]):
-    """The application that serves the pages at the root path; implements `LivingApp`."""
+    """The application that serves the pages at the root path.
+
+    It implements `LivingApp`: an application that is started and shut down.
+    """
 
     def __init__(
         self,
@@ -198,7 +201,7 @@ class WebPages(LivingApp[PageHead]):
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
     async def _refused(self, page_request: PageRequest, error: Exception) -> PageResponse:
-        """Return the response to a request whose page raised `error`."""
+        """Return the error response to a request; `error` is what the page raised."""
         if isinstance(error, UnauthenticatedError):
             return _to_sign_in(page_request)
         if not isinstance(error, ServiceError | InternalOperationError):
@@ -284,7 +287,7 @@ def origin_of(url: str) -> str:
 
 
 async def _complete(answer: PageResponse) -> PageResponse:
-    """Return the response to a page with its body rendered completely."""
+    """Return the response with a complete body: render the rest of a slow page."""
     if isinstance(answer, Html) and answer.rest is not None:
         return replace(answer, body=await answer.rest(), rest=None)
     return answer

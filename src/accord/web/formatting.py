@@ -1,4 +1,8 @@
-"""Formatting of states, times, programs, origins of changes, links and search results. Pure."""
+"""Formatting of values for the pages.
+
+Values are states, times, programs, origins of changes, links and search results. The functions do
+no I/O.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +138,7 @@ def program_name(text: str) -> str:
 
 
 ASSISTANTS: Final = frozenset({"mcp", "a2a"})
-"""The interfaces that assistants use."""
+"""The interfaces that assistants use: a change made there is shown as an assistant's change."""
 FACES: Final = {
     "mcp": "an MCP client",
     "rest": "the REST interface",
@@ -147,9 +151,10 @@ FACES: Final = {
 
 
 def through(face: str | UnsetType, client: str | UnsetType) -> str:
-    """Return the program that made a change, or its interface if the program has no name.
+    """Return the name of the program that made a change.
 
-    It is empty for changes made in the pages.
+    For a program without a name, return the name of the interface that it used; for a change made
+    in the pages, return "".
     """
     if isinstance(face, UnsetType) or face == "web":
         return ""
@@ -207,7 +212,7 @@ def href_of(kind: str, reference_id: str, id: str = "") -> str:
 
 
 def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
-    """Return a text as HTML, with the ranges `marks` in `<mark>` elements."""
+    """Return a text as HTML, with the character ranges `marks` in `<mark>` elements."""
     pieces: list[Markup] = []
     end = 0
     for begin, until in marks:

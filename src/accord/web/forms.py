@@ -1,6 +1,7 @@
-"""Values of forms and of query strings, by name. Pure.
+"""Values of forms and of query strings, by name.
 
-Forms are sent as `application/x-www-form-urlencoded`, those with a file as `multipart/form-data`.
+The functions do no I/O. Forms are sent as `application/x-www-form-urlencoded`, and forms with a
+file as `multipart/form-data`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from msgspec import Struct
 from accord.operations.errors import MalformedRequestError
 
 MAX_WORDS: Final = 10_000
-"""The most fields of a form or query: lists of checkboxes have many."""
+"""The most fields of a form or query string. A list of checkboxes has many fields."""
 URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
@@ -36,10 +37,10 @@ class Option(Struct, frozen=True):
 
 
 def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> list[Option]:
-    """Return `options` as checkboxes, with the values in `chosen` ticked.
+    """Return `options` as checkboxes; those with a value in `chosen` are ticked.
 
-    An option is a value, or a pair of a value and its text. Letter case does not matter. A chosen
-    value that is not an option is added.
+    An option is a value, or a pair of a value and its text. Values are compared without regard to
+    case. A chosen value that is not an option gets a ticked checkbox of its own.
     """
     pairs = [(each, each) if isinstance(each, str) else each for each in options]
     values = {each.lower(): each for each in chosen}
@@ -49,7 +50,7 @@ def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> l
 
 
 class Words:
-    """The values of a query string or form by name, and the files of a form."""
+    """The fields of a query string or form: the values by name, and uploaded files."""
 
     __slots__ = ("_files", "_pairs")
 
@@ -75,7 +76,7 @@ class Words:
         return [value for key, value in self._pairs if key == name]
 
     def given(self, *names: str) -> dict[str, str]:
-        """Return the first values of `names` by name, without empty ones."""
+        """Return the first value of each field in `names`, by name, without empty ones."""
         return {name: self[name] for name in names if self[name]}
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -97,7 +98,8 @@ def read_words(text: str) -> Words:
 def read_form(media_type: str, body: bytes) -> Words:
     """Parse the body of a form by its `Content-Type`.
 
-    Raises MalformedRequestError if the form is too large or malformed, or of another type.
+    Raises MalformedRequestError if the form has too many fields or parts, is malformed, or has a
+    `Content-Type` that forms do not have.
     """
     kind = media_type.partition(";")[0].strip().lower()
     if kind == URLENCODED:

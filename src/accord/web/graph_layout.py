@@ -1,4 +1,7 @@
-"""Graphs to draw, and their layered layout, left to right, with few crossing lines. Pure.
+"""Graphs to draw, and their layered layout with few crossing lines.
+
+The functions do no I/O. A graph has boxes, and lines that join boxes. Boxes are arranged in layers
+from left to right. A spot is a place in a layer, for a box or for a line that passes through.
 
 1. Lines that close a cycle are reversed, so that all lines lead to the right.
 2. A box is placed one layer after the last of its predecessors; a box without predecessors is
@@ -118,7 +121,10 @@ class LayeredGraph(Struct):
     """For each line, true if it leads back: to a box that is not further to the right."""
 
     def links(self) -> list[Pair]:
-        """Return the pairs of spots that a line joins in neighbouring layers, left spot first."""
+        """Return all pairs of spots in neighbouring layers that a line joins.
+
+        The left spot is the first of a pair.
+        """
         found = []
         for chain, is_back in zip(self.chains, self.is_back, strict=True):
             inner = chain[1:-1][::-1] if is_back else chain
@@ -136,7 +142,11 @@ class LayeredGraph(Struct):
         return before, after
 
     def ends(self) -> dict[int, int]:
-        """Return the first and last spots of all lines that lead back, each with its box."""
+        """Return the end spots of all lines that lead back, each with its box.
+
+        The end spots of such a line are its first and its last spot below the boxes: one is below
+        the source, one below the target.
+        """
         return {
             place: box
             for chain, is_back in zip(self.chains, self.is_back, strict=True)
@@ -295,9 +305,10 @@ def _swap(
 
 
 def _inverted(ups: Sequence[int], downs: Sequence[int]) -> int:
-    """Count the crossings of the lines of two spots, one above the other.
+    """Count the crossings between the lines of two spots, an upper and a lower one.
 
-    `ups` and `downs` are the places where the lines of the upper and of the lower spot end.
+    `ups` are the sorted positions in the next layer where the lines of the upper spot end, and
+    `downs` those of the lower spot.
     """
     return sum(len(ups) - bisect_right(ups, each) for each in downs)
 
@@ -344,7 +355,7 @@ class GraphLayout(Struct, frozen=True):
     boxes: Mapping[str, Point]
     """The middle of the left edge of each box, by the id of its node."""
     ways: Sequence[tuple[Edge, tuple[Point, ...]]]
-    """Each line with the points that it passes horizontally."""
+    """Each line with its points; the line is horizontal at every point."""
     labels: Sequence[Point | None]
     """The position of each line's label, the middle of the baseline; None for a line without a
     label."""
@@ -457,7 +468,11 @@ def _straight(
     ends: Mapping[int, int],
     ys: Mapping[int, float],
 ) -> float:
-    """Return the y that makes a line straight at a spot without branches, else the current y."""
+    """Return the y of a spot's only neighbour: the line to it is then straight.
+
+    If the spot has several neighbours in `near`, or the neighbour has others in `back`, return the
+    current y of the spot. A spot at the end of a line that leads back stays below its box.
+    """
     if spot in ends:
         return _desired_y(spot, near, ends, ys)
     found = near[spot]
@@ -471,9 +486,10 @@ def _settle(
     """Move each spot of a layer close to its desired y, in order and with room between them.
 
     Spots that push each other form a block at the weighted mean of their desired positions; boxes
-    weigh more than lines. Four lists describe the blocks: the weighted sum of the starts that the
-    spots of a block desire, the sum of the weights, the height, and the number of spots. They are
-    plain lists, because large graphs have thousands of blocks.
+    weigh more than lines. Four lists describe the blocks. `wishes` has the weighted sum of the y
+    that a block should begin at, according to each of its spots; the other lists have the sum of
+    the weights, the height, and the number of spots. They are plain lists, because large graphs
+    have thousands of blocks.
     """
     boxes = layered.boxes
     wishes: list[float] = []

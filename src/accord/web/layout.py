@@ -1,4 +1,6 @@
-"""The frame of every page: navigation, counts of pending work, the active prompt.
+"""The frame of every page: navigation, counts of pending work, active prompt.
+
+The active prompt is the prompt that assistants get when they connect.
 
 Every page shows the counts, so they are cached for some seconds. Every write clears the cache.
 """
@@ -20,7 +22,7 @@ MAX_CACHED_USERS: Final = 1_000
 """The most users whose counts are cached."""
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
-"""A function that runs an operation by its name, as the current caller."""
+"""A function `ask(operation, **arguments)` that runs an operation as the current caller."""
 
 
 class NavigationEntry(Struct, frozen=True):
@@ -31,7 +33,7 @@ class NavigationEntry(Struct, frozen=True):
     key: str = ""
     """The letter to press after `g`, as a keyboard shortcut for the page."""
     waits: str = ""
-    """The field of `PendingCounts` to show beside the link."""
+    """The field of `PendingCounts` with the count to show beside the link; "" for no count."""
     admin: bool = False
     words: str = ""
     """Other words that find the page in the command palette."""
@@ -83,7 +85,10 @@ NAVIGATION: Final = (
 
 
 class PendingCounts(Struct, frozen=True):
-    """How many approvals, runs, proposals and dead letters wait for a user; the active prompt."""
+    """The counts of pending objects for one user, and the active prompt.
+
+    Counted are the approvals, runs, proposals and dead letters that wait for the user.
+    """
 
     approvals: int = 0
     runs: int = 0

@@ -25,8 +25,8 @@ from markupsafe import Markup, escape
 MAX_KEPT: Final = 500
 """The most rendered texts in the cache."""
 MAX_TEXT: Final = 50_000
-"""The most characters of a text that is rendered: the limit of texts in the hub. A longer preview
-is shown as plain text. Rendering takes up to 10 µs per character."""
+"""The most characters of a text that is rendered: the limit of texts in the hub. Longer texts occur
+only in previews, and are shown as plain text. Rendering takes up to 10 µs per character."""
 
 _SAFE: Final = re.compile(r"(?:https?://|mailto:|/(?!/)|#)", re.IGNORECASE)
 REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{1,9}\b", re.IGNORECASE)
@@ -58,7 +58,10 @@ class MarkdownHtml:
 
 
 def markdown(text: str) -> Markup:
-    """Render a text as HTML."""
+    """Render a Markdown text as HTML, without a cache.
+
+    A text of more than `MAX_TEXT` characters is shown as plain text.
+    """
     if len(text) > MAX_TEXT:
         return Markup("<pre>{}</pre>").format(text)
     return Markup(_parser().render(text))

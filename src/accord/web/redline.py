@@ -1,8 +1,9 @@
-"""Differences for people: redlines, merged edits, changed fields. Pure.
+"""Differences for people: redlines, merged edits, changed fields.
 
-A redline compares lines first, then the words of lines that differ. A merge takes each change that
-only one of two edits made, and the insertions of both at the same place. Other changes of the same
-words are conflicts: the text then has both versions in brackets, for a person to decide.
+The functions do no I/O. A redline compares lines first, then the words of lines that differ. A
+merge takes each change that only one of two edits made, and the insertions of both at the same
+place. Other changes of the same words are conflicts: the text then has both versions in brackets,
+for a person to decide.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def redline(before: str, after: str, *, around: int | None = None) -> Markup:
 
 
 def unified(diff: str, *, around: int | None = None) -> Markup:
-    """Return a unified diff as a redline. Operations return such diffs for long texts."""
+    """Convert a unified diff to a redline.
+
+    For long texts, operations return unified diffs.
+    """
     hunks = (_of_hunk(each) for each in _HEAD.split(diff) if each)
     return _GAP.join(_marked(each, around) for each in hunks)
 
@@ -121,8 +125,8 @@ MAX_MERGED_WORDS: Final = 8_000
 """The most words and separators of the three texts of a merge; longer texts are one conflict."""
 
 _WORDS_TO_MERGE: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
-"""Words, each with the space after it: spaces on their own match anywhere, which misaligns
-texts."""
+"""The pattern that splits a text into words, each with the space after it. Spaces on their own
+would match anywhere, which misaligns texts."""
 
 
 class MergedText(Struct, frozen=True):
@@ -166,7 +170,10 @@ def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
 
 
 def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], list[Edit]]]:
-    """Group edits that touch each other; a group has the edits of `mine` and of `theirs`."""
+    """Group the edits of two users that overlap or touch each other.
+
+    A group is a pair: its edits from `mine`, and its edits from `theirs`.
+    """
     regions: list[tuple[list[Edit], list[Edit]]] = []
     end = -1
     marked = [(edit, 0) for edit in mine] + [(edit, 1) for edit in theirs]
@@ -220,7 +227,7 @@ class FieldChange(Struct, frozen=True):
 
 
 def field_changes(found: Iterable[Difference]) -> list[FieldChange]:
-    """Return the differences of fields as redlines, in the same order."""
+    """Convert each difference of a field to a redline; keep the order of `found`."""
     return [_field_change(each) for each in found]
 
 

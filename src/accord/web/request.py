@@ -91,7 +91,8 @@ class PageServices(Struct, frozen=True):
     pending_counts: PendingCountCache
     cache: PageCache
     public_url: str
-    """The public URL of the system, to paste into programs; empty to use each request's host."""
+    """The public URL of the system, shown for users to paste into programs. If it is empty, the
+    host of each request is shown instead."""
 
 
 NOTICE: Final = "accord_notice"
@@ -156,9 +157,10 @@ class PageRequest(Struct, kw_only=True):
         return (await self.outcome(operation, **arguments)).result
 
     async def outcome(self, operation: str, /, **arguments: Any) -> Outcome:
-        """Run an operation as the signed-in caller and return its result and its effects.
+        """Run an operation as the signed-in caller, and return its outcome.
 
-        Arguments that are UNSET are left out.
+        The outcome has the result and the effects, such as changed objects. Arguments that are
+        UNSET are left out.
         """
         runner = self.services.runner
         found = runner.registry[operation]
@@ -191,7 +193,7 @@ class PageRequest(Struct, kw_only=True):
         return self._html(template, context, status, headers)
 
     def go(self, path: str, notice: str = "") -> Redirect | Html:
-        """Redirect the browser to another page, which shows `notice`.
+        """Return a redirect to another page, which shows `notice`.
 
         The notice offers to undo the change that this request made.
         """
@@ -269,7 +271,7 @@ class PageRoute(Struct, frozen=True):
     is_public: bool
     """True if the page needs no sign-in."""
     is_upload: bool = False
-    """True if the page receives files; the body may then be as large as any request."""
+    """True if the page receives files: its body is limited only by the limit of the server."""
 
 
 class Pages:

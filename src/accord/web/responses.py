@@ -65,7 +65,8 @@ class Html(Struct, frozen=True):
     headers: bytes = b""
     policy: str = POLICY
     rest: Callable[[], Awaitable[str]] | None = None
-    """Renders the body of a page that takes long; None if `body` is complete."""
+    """A function that renders the body of a slow page, for which `body` is empty; None if `body` is
+    complete."""
 
 
 class Redirect(Struct, frozen=True):
@@ -77,7 +78,8 @@ class Redirect(Struct, frozen=True):
 
 
 _PLAIN: Final = frozenset(ascii_letters + digits + " .,+-_()@'")
-"""Characters of a file name that clients without support for RFC 6266 understand."""
+"""The characters that all clients understand in the name of a downloaded file, even clients that
+do not support RFC 6266."""
 
 
 class FileDownload(Struct, frozen=True):
@@ -154,7 +156,10 @@ class Assets:
         return f"/{PLACE}/{self.version}/{name}"
 
     def reply(self, request: WebRequest, place: str) -> Reply:
-        """Answer a request for the file at `place` below the static folder."""
+        """Answer a request for a static file.
+
+        `place` is the version of the static files and the name of the file: `version/name`.
+        """
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "only GET", b"allow: GET, HEAD\r\n")
         version, _, name = place.partition("/")

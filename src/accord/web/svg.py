@@ -1,4 +1,7 @@
-"""Graphs and small charts as SVG: text and shapes only, coloured by the style sheet. Pure."""
+"""Graphs and small charts as SVG.
+
+They have only text and shapes, coloured by the style sheet. The functions do no I/O.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ TITLE_SIZE: Final = 14.5
 wider, in some fonts much wider."""
 NOTE_SIZE: Final = 12.0
 INNER: Final = WIDTH - 26.0
-"""The width for text in a box. A title has less, because of the dot before the title."""
+"""The width for text in a box. A title has less width, because a dot is drawn before it."""
 DOT: Final = 14.0
 MAX_NOTE: Final = 110.0
 

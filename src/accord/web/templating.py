@@ -1,8 +1,8 @@
 """Templates: all values are escaped, and an undefined name is an error.
 
-Rendering much Markdown takes long: the event loop aborts a template with much of it, and the
-template is rendered again in a thread. All slow pages share one thread, so that they delay only
-each other.
+Rendering Markdown takes long. If a template contains much Markdown, its rendering on the event loop
+is aborted, and the template is rendered again in a thread. All slow pages share one thread, so that
+they delay only each other.
 """
 
 from __future__ import annotations

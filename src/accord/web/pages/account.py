@@ -27,7 +27,9 @@ SET_UP: Final = "/set-up"
 THEMES: Final = ("light", "dark", "")
 YEAR: Final = 365 * 86_400
 FORGET: Final = b'clear-site-data: "storage"\r\n'
-"""The header that clears what scripts have stored about visited pages, sent when a session ends."""
+"""The header that makes the browser clear the data that scripts have stored about visited pages.
+
+It is sent when a session ends."""
 
 pages: Final = Pages()
 

@@ -20,8 +20,8 @@ PER_PAGE: Final = 50
 OFFERED: Final = 100
 COMPARED: Final = 30
 SHORTENED: Final = 1_000
-"""The most characters of a text in the list of a baseline's items; the page of an item in a
-baseline shows the whole text."""
+"""The most characters of an item's text in the list of a baseline's items. The page of the item in
+the baseline shows the whole text."""
 
 
 @pages.get("/baselines")
@@ -54,7 +54,7 @@ async def create(request: PageRequest) -> PageResponse:
 
 @pages.get("/baselines/compare")
 async def choose(request: PageRequest) -> PageResponse:
-    """Redirect from the form that selects two baselines to the page that compares them."""
+    """Redirect to the page that compares the two baselines selected in a form."""
     a, b = request.query["a"], request.query["b"]
     one = await request.run("get_baseline", id=a, limit=1)
     other = NOW if b == NOW else (await request.run("get_baseline", id=b, limit=1)).id

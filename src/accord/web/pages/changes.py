@@ -18,7 +18,7 @@ pages: Final = Pages()
 
 PER_PAGE: Final = 50
 LASTING: Final = frozenset({"proposal", "baseline"})
-"""Kinds of objects whose changes offer no undo: proposals are decided, baselines stay."""
+"""Kinds of objects without undo: decisions on proposals, and baselines, are final."""
 
 
 @pages.get("/changes")

@@ -26,10 +26,10 @@ WAITING: Final = 4
 """The most pending objects of each kind that the page shows."""
 FAILURES: Final = 3
 HIDDEN: Final = "accord_steps"
-"""The name of the cookie by which users hide the first steps."""
+"""The name of the cookie that hides the first steps on the home page."""
 YEAR: Final = 365 * 86_400
 STATES: Final = ("completed", "running", "waiting", "pending", "paused", "cancelled", "failed")
-"""The states of runs, in the order in which the bar shows them."""
+"""The states of runs, in the order of the home page's bar that shows how many runs are in each."""
 
 
 class FirstStep(Struct, frozen=True):
@@ -61,7 +61,7 @@ async def home(request: PageRequest) -> PageResponse:
 
 @pages.get("/home/changes")
 async def changes(request: PageRequest) -> PageResponse:
-    """Show the list of recent changes, refreshed, or its next page."""
+    """Show the recent changes: the first page, for a refresh, or the next page."""
     return request.piece("home/_changes.html", **await _changes(request))
 
 
@@ -166,7 +166,7 @@ async def _steps(request: PageRequest) -> list[FirstStep]:
 def _connecting(tokens: Sequence[AccessToken]) -> FirstStep:
     """Return the first step that connects an assistant.
 
-    If there is an unused token, the step suggests that one instead of creating a new one.
+    If the user has an unused token, the step suggests this token instead of a new one.
     """
     now = utc_now()
     unused = [

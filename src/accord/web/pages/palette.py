@@ -54,7 +54,7 @@ PLACES: Final = (
     PaletteCommand(label="Baselines", href="/baselines", words="compare release"),
     PaletteCommand(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
-"""Pages in the palette that are not in the navigation."""
+"""The pages that the palette offers besides the pages in the navigation."""
 ACTIONS: Final = (
     PaletteCommand(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
     PaletteCommand(
@@ -106,7 +106,7 @@ _BELOW: Final[dict[Kind, tuple[tuple[str, str], ...]]] = {
         ("Create acceptance criteria in {}", "acceptance_criteria"),
     ),
 }
-"""Actions that create an item below another item, by the kind of the other item."""
+"""The actions that create an item below the current page's item, by the kind of that item."""
 
 
 def places(caller: Caller) -> Iterator[PaletteCommand]:
@@ -121,7 +121,10 @@ def places(caller: Caller) -> Iterator[PaletteCommand]:
 
 
 def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
-    """Yield the actions that a user can do, those about the current page `at` first."""
+    """Yield the actions that a user may do.
+
+    Actions on the item of the current page come first; `at` is the path of the page.
+    """
     yield from _allowed(caller, _about_item(at))
     yield from _allowed(caller, ACTIONS)
     for label, theme in PERSONAL:
@@ -137,8 +140,8 @@ def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
 def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
     """Return the commands that match a query.
 
-    Each word of the query must be the beginning of a word of the command. Commands that `is_meant`
-    finds come first, then those with all the words in their label.
+    Each word of the query must be the beginning of a word of the command. Commands for which
+    `is_meant` returns true come first, then commands with all words of the query in their label.
     """
     query_words = split_words(query)
 
@@ -154,10 +157,10 @@ def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteComm
 
 
 def is_meant(command: PaletteCommand, query: str) -> bool:
-    """Return true if the query means this command.
+    """Return true if the query clearly refers to this command.
 
-    The query is then the beginning of the label, or consists of several words that all begin words
-    of the label.
+    That is so if the label begins with the query, or if the query has several words and each of
+    them is the beginning of a word of the label.
     """
     query_words = split_words(query)
     begins = command.label.casefold().startswith(" ".join(query_words))
@@ -228,7 +231,10 @@ async def palette(request: PageRequest) -> PageResponse:
 
 
 def _group_order(query: str, to_do: list[PaletteCommand], to_go: list[PaletteCommand]) -> list[str]:
-    """Return the order of the result groups: groups that the query means, then items."""
+    """Return the order of the result groups for a query.
+
+    Groups with a command for which `is_meant` returns true come first.
+    """
     if not query:
         return ["actions", "places"]
     meant = {

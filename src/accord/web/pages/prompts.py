@@ -1,4 +1,7 @@
-"""Prompts for assistants: an assistant gets the active prompt when it connects."""
+"""The pages about prompts for assistants.
+
+An assistant gets the active prompt when it connects.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,10 @@ class SearchQuery(Struct, frozen=True):
         return f"/search?{urlencode(words, doseq=True)}" if words else "/search"
 
     def _values(self) -> dict[str, Any]:
-        """Return the filters as arguments of operations; a single value is not in a list."""
+        """Return the filters as arguments of operations.
+
+        A filter with one value is that value, and a filter with several values is a list.
+        """
         return {
             "epic_id" if name == "epic" else name: one_or_list(values)
             for name, values in self.filters.items()
@@ -209,7 +212,7 @@ async def show(request: PageRequest) -> PageResponse:
 
 @pages.post("/views/{id}/filter")
 async def change(request: PageRequest) -> PageResponse:
-    """Replace the filter of a saved view with the current search."""
+    """Update a saved view: replace its filter with the current search."""
     search_query = search_of(request.form)
     view = await request.run("update_view", id=request.values["id"], filter=search_query.view())
     return _back(request, search_query, view.id, f"{view.name} shows this now")

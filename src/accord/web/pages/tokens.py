@@ -29,7 +29,7 @@ from accord.web.request import THEME, PageRequest, Pages
 from accord.web.responses import POLICY, Html, PageResponse
 
 NAME: Final = "accord"
-"""The name of this MCP server in the settings of programs."""
+"""The name of Accord's MCP server in the settings of MCP clients."""
 MCP_PATH: Final = "/api/v1/mcp"
 REST_PATH: Final = "/api/v1"
 FILES: Final = {
@@ -96,9 +96,9 @@ ALLOWS: Final[dict[Scope, str]] = {
     "approve": "Approve and reject where a run waits for somebody",
     "admin": "Administrate prompts, types, agents and workflows; see people and the audit log",
 }
-"""The rights of each scope in words."""
+"""The rights that each token scope gives, in words."""
 CHOSEN: Final = "chosen"
-"""The key of the preset with which the user selects scopes one by one."""
+"""The key of the custom preset: the user selects the scopes one by one."""
 
 pages: Final = Pages()
 

@@ -287,9 +287,9 @@ async def matrix(request: PageRequest) -> PageResponse:
 
 
 def offered_columns(types: Iterable[RelationshipType]) -> list[str]:
-    """Return the relationships of a requirement that can be columns of the matrix.
+    """Return the names of the relationships that can be columns of the matrix.
 
-    A relationship type has a name for each direction; a symmetric type has only one. Verification
+    Each relationship type has one name per direction, a symmetric type only one name. Verification
     and satisfaction come first.
     """
     names = dict.fromkeys(name for each in types for name in (each.name, each.inverse))

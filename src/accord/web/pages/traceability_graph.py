@@ -26,7 +26,7 @@ MAX_NEIGHBOURS: Final = 40
 MAX_AFFECTED: Final = 100
 DEPTHS: Final = ("1", "2", "3")
 PLACES: Final = frozenset({"has", "steers"})
-"""Types of the lines that show the hierarchy; those lines need no labels."""
+"""The line types that show the hierarchy of items; lines of these types need no labels."""
 
 
 class KindName(Struct, frozen=True):
@@ -138,7 +138,7 @@ async def _impact(request: PageRequest, options: GraphQuery) -> Any:
 
 
 def picture(found: Neighbourhood, impact: Impact | None, options: GraphQuery) -> Graph:
-    """Return the graph to draw; items in `impact` are highlighted."""
+    """Convert the items found to a graph to draw; items in `impact` are highlighted."""
     affected = {each.reference_id for each in impact.items} if impact else set()
     paths = _impact_paths(impact)
     return Graph(

@@ -25,7 +25,8 @@ PARENTS: Final[dict[Kind, str]] = {
     "acceptance_criteria": "user_story",
     "requirement": "user_story",
 }
-"""The prefix of the fields that name the parent, by kind of item."""
+"""The kind of an item's parent, by kind of item. It is the prefix of the item's field for the
+parent, such as `epic_id`."""
 
 
 class ItemView(Struct, frozen=True, kw_only=True):
@@ -60,7 +61,7 @@ class ItemView(Struct, frozen=True, kw_only=True):
 
     @property
     def following(self) -> tuple[str, ...]:
-        """The statuses to which the item's status can change."""
+        """The statuses that can follow the item's current status."""
         return TRANSITIONS.get(self.kind.kind, {}).get(self.status or "", ())
 
     @property
@@ -110,10 +111,11 @@ def item_of(kind: KindRules, entity: Any) -> ItemView:
 
 
 async def save(request: PageRequest, item: ItemView, version: str, **values: Any) -> ItemView:
-    """Update fields of an item, on the basis of its version `version`.
+    """Update fields of an item that the user has seen in version `version`.
 
-    Changes of other fields since that version are no conflict. Raises StaleError if the same fields
-    have changed, and another ServiceError if the update is refused.
+    Changes that others have made to other fields since that version are no conflict. Raises
+    StaleError if others have changed the same fields, and another ServiceError if the update is
+    refused.
     """
     operation = f"update_{item.kind.kind}"
     arguments = {"id": item.reference_id, **values}
@@ -131,7 +133,7 @@ async def save(request: PageRequest, item: ItemView, version: str, **values: Any
 async def show(
     request: PageRequest, piece: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
 ) -> PageResponse:
-    """Show an item's page, with the template `items/<piece>.html` in place of the detail.
+    """Show an item's page; the template `items/<piece>.html` fills its main part.
 
     `context` must contain the `item`.
     """
@@ -189,7 +191,7 @@ class Thread(Struct, frozen=True):
 
 
 class LintHint(Struct, frozen=True):
-    """A lint finding, with the text before and after the place that it is about."""
+    """A lint finding, with the text before and after the quoted text."""
 
     finding: LintFinding
     before: str

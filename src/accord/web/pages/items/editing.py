@@ -50,7 +50,10 @@ class Draft(Struct, frozen=True):
 
 
 class Side(Struct, frozen=True):
-    """A field that two users have changed: the original value and both new values."""
+    """A conflict: the values of a field that two users have changed.
+
+    `base` is the original value; `mine` and `theirs` are the new values.
+    """
 
     field: str
     base: str
@@ -102,7 +105,7 @@ async def preview(request: PageRequest) -> PageResponse:
 
 @pages.post("/items/{id}/hints")
 async def hints(request: PageRequest) -> PageResponse:
-    """Show the lint findings in the edited text."""
+    """Show the lint findings for a text while the user edits it."""
     item = await find_item(request, request.values["id"])
     return request.piece(
         "items/_hints.html", lint=await _hints(request, item, _draft_of_form(request))
@@ -210,7 +213,8 @@ class Menu(Struct, frozen=True, kw_only=True):
     choices: tuple[Choice, ...] = ()
     current: str = ""
     typed: str = ""
-    """The label of the text field for other values; empty if only the choices are allowed."""
+    """The label of the menu's text field, in which a user types a value that is not among the
+    choices; empty if there is no text field."""
     value: str = ""
     """The current value of the text field."""
 
@@ -263,7 +267,7 @@ async def _add_label(request: PageRequest, item: ItemView, name: str) -> PageRes
 
 
 def _value(item: ItemView, field: str, value: str) -> dict[str, Any]:
-    """Return the value chosen for a field, as arguments of the update operation."""
+    """Return the arguments of the update operation that set a field to `value`."""
     match field:
         case "parent":
             return {f"{PARENTS[item.kind.kind]}_id": value}

@@ -24,7 +24,9 @@ LINKABLE: Final = [
     "steering_document",
 ]
 INVERSE: Final = "~"
-"""The prefix of a relationship type in the form if the item is the target instead of the source."""
+"""The prefix of a relationship type in the form for relationships that lead to the item.
+
+Without the prefix, the item is the source of the relationship; with it, the item is the target."""
 
 
 @pages.get("/items/{id}/link")

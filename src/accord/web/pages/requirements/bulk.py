@@ -224,7 +224,7 @@ PARENT_FIELD: Final[dict[Kind, str]] = {
 }
 """The argument of the create operation that names the parent, by kind of the new item."""
 BELOW: Final[dict[Kind, Kind]] = {"epic": "user_story", "user_story": "requirement"}
-"""The default kind of a new item, by the kind of the item below which it is created."""
+"""The default kind of a new child of an item, by the kind of the item."""
 
 
 @pages.get("/new")
@@ -262,8 +262,8 @@ def _kind(name: str) -> Kind | None:
 async def _kind_and_parent(request: PageRequest, kind: str, parent: str) -> tuple[Kind, str]:
     """Return the kind of the item to create, and the reference id of its parent.
 
-    `parent` names the item on whose page the user creates the new one. If that item cannot have the
-    kind below it, its nearest suitable ancestor is the parent.
+    `parent` is the item on the page where the user creates the new item. If an item of this kind
+    cannot be a child of `parent`, the nearest possible ancestor of `parent` becomes the parent.
     """
     chosen_kind = _kind(kind)
     reference = parse_reference(parent)

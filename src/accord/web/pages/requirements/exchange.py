@@ -16,7 +16,7 @@ from accord.web.request import PageRequest, Pages
 from accord.web.responses import FileDownload, PageResponse
 
 SHOWN: Final = 500
-"""The most rows of an import report that the page shows."""
+"""The most rows that the page shows of an import report."""
 TITLES: Final = {
     "markdown": "Markdown",
     "csv": "CSV",
@@ -46,7 +46,7 @@ CONFLICTS: Final = (
     ("update", "Update the item"),
     ("create", "Create a new item"),
 )
-"""The choices of `on_conflict`: how to import a row about an item from another source."""
+"""The choices of `on_conflict`, the treatment of a row that matches an item of another source."""
 _URGENCY: Final = {"failed": 0, "updated": 2, "created": 2, "unchanged": 3}
 
 pages: Final = Pages()
@@ -115,7 +115,10 @@ def _text(request: PageRequest) -> str:
 
 
 def _titles(request: PageRequest) -> dict[str, str]:
-    """Return the titles of all formats by name; formats of plugins have no other title."""
+    """Return the title of each format, by name of the format.
+
+    The format of a plugin has its name as title.
+    """
     formats = request.services.runner.service(Formats)
     return TITLES | {name: name for name in formats if name not in TITLES}
 

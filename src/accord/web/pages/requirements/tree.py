@@ -1,7 +1,7 @@
 """The tree of requirements: the whole page, and partials with the rows below an item.
 
-The open items are in the query (`?open=EP-001,US-004`), else in a cookie. A script updates the
-cookie, so that the tree stays the same from page to page.
+The query lists the expanded items (`?open=EP-001,US-004`); without such a query, a cookie lists
+them. A script updates the cookie, so that the tree stays the same from page to page.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Tree(Struct, frozen=True, kw_only=True):
     ticked: frozenset[str] = frozenset()
     may_write: bool = False
     part_of: str = ""
-    """The reference id of the item if only the rows below it are shown; a space if only the epics
-    are."""
+    """If only the rows below one item are shown, the reference id of this item; a space if only the
+    epics are shown; empty for the whole tree."""
 
     @property
     def selected(self) -> str:
@@ -67,7 +67,7 @@ class Tree(Struct, frozen=True, kw_only=True):
         return row.reference_id == self.selected
 
     def is_aside(self, row: Branch) -> bool:
-        """Return true if a row is shown only because it leads to rows that match the filters."""
+        """Return true if a row does not match the filters, but leads to rows that do."""
         statuses = {equivalent(each, STATUSES) for each in self.filters.get("status", ())}
         people = {each.lower() for each in self.filters.get("assignee", ())}
         nobody = UNASSIGNED if row.kind in HAVE_ASSIGNEES else ""
@@ -95,12 +95,12 @@ class Tree(Struct, frozen=True, kw_only=True):
         return f"{ROOT}/children{below}?{self._query(cursor=cursor)}"
 
     def back(self) -> str:
-        """Return the path of the same tree without checkboxes."""
+        """Return the path of the same tree with the checkboxes switched off."""
         query = self._query(open=",".join(self.open))
         return f"{self.base}?{query}" if query else self.base
 
     def select(self) -> str:
-        """Return the path of the same tree with checkboxes switched on or off."""
+        """Return the path of the same tree with the checkboxes toggled."""
         opened = ",".join(self.open)
         return f"{self.base}?{self._query(open=opened, select='' if self.is_selecting else '1')}"
 
@@ -195,7 +195,10 @@ def _open_references(branches: list[OpenBranch]) -> Iterator[str]:
 
 
 async def _part(request: PageRequest, id: str | None) -> PageResponse:
-    """Show the rows below an item, or all epics without one, as a partial or a page."""
+    """Show the rows below the item `id`, as a partial or as a page.
+
+    If `id` is None, show all epics.
+    """
     filters = _filters(request)
     page = await request.run(
         "list_children",

@@ -53,13 +53,16 @@ class ShownValue(Struct, frozen=True):
 
 
 def shown_value(value: Any, most: int = MAX_INLINE) -> ShownValue:
-    """Return a value as indented JSON, or a string as it is, cut to `most` characters."""
+    """Format a value as indented JSON, cut to `most` characters.
+
+    A string is returned without quotes.
+    """
     text = value if isinstance(value, str) else _json(value, 2)
     return ShownValue(text[:most], len(text))
 
 
 def in_line(value: Any) -> str:
-    """Return a value as JSON on one line, cut to `LINE` characters."""
+    """Format a value as JSON on one line, cut to 100 characters (`LINE`)."""
     text = _json(value, -1)
     return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
 
@@ -80,17 +83,21 @@ _LEVELS: Final = {
 
 
 def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
-    """Return the line of each path in the text of a definition, counted from 1.
+    """Return the line number of each path in the text of a definition.
 
-    A path that is missing in the text gets the line of the nearest enclosing value. The line is
-    None if the text cannot be parsed.
+    A path, such as `steps[0].agent`, leads to a value of the definition. If the text does not have
+    this value, the line is that of the nearest enclosing value. Lines are counted from 1; the line
+    is None if the text cannot be parsed.
     """
     root = _composed(text)
     return [_line_in_path(path) or (None if root is None else _line(root, path)) for path in paths]
 
 
 def _line_in_path(path: str) -> int | None:
-    """Return the line number in a path that begins with one, such as that of a YAML error."""
+    """Return the line number at the beginning of an error's path, or None.
+
+    Only the paths of YAML syntax errors begin with a line number.
+    """
     found = _LINE.match(path)
     return int(found[1]) if found else None
 
@@ -207,7 +214,9 @@ def _ordered(value: Any) -> Any:
 
 END: Final = "end"
 FAILED: Final = "\0failed"
-"""The name of the box before the steps that run after a failure; no step has this name."""
+"""The name of the box that stands for a failed run; no step has this name.
+
+Lines lead from this box to the steps that run if the run fails."""
 
 
 class Box(Struct, frozen=True):
@@ -236,7 +245,7 @@ class DefinitionGraph(Struct, frozen=True):
     edges: tuple[Edge, ...]
 
     def graph(self, show: Callable[[Box], GraphNode]) -> Graph:
-        """Return the graph to draw; `show` converts each box to a node."""
+        """Return the graph to draw; `show` is a function that converts a box to a node."""
         return Graph(tuple(show(each) for each in self.boxes), self.edges)
 
 
@@ -276,7 +285,10 @@ class _Walk:
         self._ends: list[Exits] = []
 
     def scope(self, steps: Sequence[Step], entries: Exits) -> Exits:
-        """Walk through a list of steps. Return its exits, also of steps with `next: end`."""
+        """Walk through a list of steps, and return the exits of the list.
+
+        Steps with `next: end` are among the exits.
+        """
         self._ends.append([])
         exits = self._list(steps, entries)
         return exits + self._ends.pop()

@@ -1,4 +1,7 @@
-"""The editor of workflow definitions: checks while typing, lines of problems, and the graph."""
+"""The editor of workflow definitions.
+
+It checks the text while the user types, shows the line of each problem, and draws the graph.
+"""
 
 from __future__ import annotations
 

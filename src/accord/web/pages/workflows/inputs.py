@@ -1,7 +1,7 @@
-"""Forms for the input of runs, made from the input schema of a workflow. Pure.
+"""Forms for the input of runs, made from the input schema of a workflow.
 
-Strings, numbers, booleans and enumerations have a field each; any other member is a field for JSON.
-The operation that starts the run validates the input.
+The functions do no I/O. Strings, numbers, booleans and enumerations have a field each; any other
+member is a field for JSON. The operation that starts the run validates the input.
 """
 
 from __future__ import annotations

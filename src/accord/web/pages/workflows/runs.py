@@ -181,7 +181,8 @@ class RetryStep(Struct, frozen=True):
 def _retry_steps(definition: Definition, run: Run) -> Iterator[RetryStep]:
     """Yield the steps from which a run can be retried, the last first.
 
-    Those are started steps without inner steps, except steps that handle a failure.
+    A run can be retried from any step that was started, unless the step contains other steps or
+    handles the failure of the run.
     """
     places = {place.step.name: place for place in find_places(definition)}
     for step in reversed(run.steps):
@@ -202,7 +203,10 @@ def answered_by(step: Step) -> Any:
 
 
 def _definition(definition: dict[str, Any], run: Run) -> Definition:
-    """Decode the definition of a run; return an empty one if this release cannot."""
+    """Decode the definition of a run.
+
+    Returns an empty definition if this release cannot decode it.
+    """
     try:
         return read(definition)
     except (msgspec.DecodeError, CoreError):
@@ -329,7 +333,8 @@ async def list_approvals(request: PageRequest) -> PageResponse:
 
 DEAD_LETTERS: Final = "/dead-letters"
 DEAD_LETTER_FILTERS: Final = {"": False, "replayed": True, "all": UNSET}
-"""The argument `replayed` of `list_dead_letters`, by the value of `show` in the query."""
+"""The filters of the page: the values of `show` in the query, each with the value of the argument
+`replayed` for the operation `list_dead_letters`."""
 
 
 @pages.get("/dead-letters")

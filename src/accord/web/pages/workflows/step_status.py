@@ -1,7 +1,7 @@
-"""The status of a run's steps as a graph and a timeline, and the run log in sentences. Pure.
+"""The status of a run's steps as graph and timeline, and its log in sentences.
 
-The current time is a parameter. A step in a loop has one box for all its rounds, which shows the
-number of completed rounds.
+The functions do no I/O, and the current time is a parameter. A step in a loop has one box for all
+its rounds, which shows the number of completed rounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accord.workflows.operations.run_views import Run, RunEvent, RunWait, Step
 from accord.workflows.operations.runs import RunCall
 
 _FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
-"""Kinds of waits, the most important first: those that people can end."""
+"""The kinds of waits, the most important first: waits that a person can end before all others."""
 
 
 def waits_for(run: Run, now: float) -> str:
@@ -60,14 +60,17 @@ TONES: Final[Mapping[str, Tone]] = {
     "waiting": "accent",
     "failed": "bad",
 }
-"""The tones of the states of steps; all other states are idle."""
+"""The tone (the colour) of a step, by state of the step; other states have the tone `idle`."""
 _URGENT: Final = ("failed", "waiting", "running", "paused", "cancelled", "pending", "completed")
 WHOLE: Final = "@run"
-"""The name that stands for the whole run where a step is chosen; no step has this name."""
+"""The key that selects the whole run instead of one of its steps; no step has this key."""
 
 
 class StepStatus:
-    """The steps of a run by name, with the attempts of their calls in flight."""
+    """The status of all steps of a run.
+
+    For a step with a call in flight, the status has the attempt number of the call.
+    """
 
     def __init__(self, run: Run, calls: Sequence[RunCall], now: float) -> None:
         self.run = run
@@ -85,7 +88,10 @@ class StepStatus:
         return outline.graph(lambda box: self._node(box, chosen, link))
 
     def default_step(self) -> str:
-        """Return the key of the step to show by default: failed, else active, else the run."""
+        """Return the key of the step to show by default.
+
+        That is a failed step, otherwise an active step, otherwise `WHOLE` for the whole run.
+        """
         for state in ("failed", "waiting", "running"):
             found = [each for each in self.run.steps if each.state == state]
             inner = [each for each in found if each.type not in ("parallel", "loop", "condition")]
