@@ -22,7 +22,7 @@ OBJECT: Final[dict[Engine, str]] = {
     "sqlite": "json_object({})",
     "postgresql": "CAST(json_build_object({}) AS text)",
 }
-"""By database: the SQL expression that makes a JSON object of names and values."""
+"""The SQL expression that makes a JSON object of names and values, by database."""
 
 ALL: Final = "SELECT id FROM items WHERE kind <> 'prompt'"
 OF_EPIC: Final = """
@@ -86,7 +86,9 @@ WITH sides AS (
     HAVING COALESCE(MAX(before), '') <> COALESCE(MAX(after), '')
 )
 """
-"""The entries that differ between two sides. Each side is read once, whatever plan the database
+"""The SQL that defines `compared`, the entries that differ between two sides.
+
+A side is a baseline, or the current content. Each side is read once, whatever plan the database
 chooses. MAX picks the only value, since a side has a key at most once."""
 PAGE: Final = """
 SELECT figures.total, figures.before_total, figures.after_total,
@@ -152,7 +154,7 @@ class BaselineRow(Struct, frozen=True):
     entries: int
 
     def stored(self) -> dict[str, Any]:
-        """Return the columns of the baselines table."""
+        """Return the values to store in the baselines table, by column."""
         return {
             name: getattr(self, name)
             for name in self.__struct_fields__
@@ -266,9 +268,10 @@ async def compared(
     behind: tuple[str, int, str],
     limit: int,
 ) -> ComparedRows:
-    """Return the differences between a baseline and another, or the current content.
+    """Return differences between a baseline and another, or the current content.
 
-    They are sorted by kind and reference id.
+    The differences are sorted by kind and reference id. At most `limit` differences after the
+    position `behind` are returned. Without `other`, the current content is compared.
     """
     sql, values = _sides(engine, one, other)
     kind, length, reference_id = (f"${len(values) + place}" for place in (1, 2, 3))
@@ -286,7 +289,8 @@ async def compared(
 def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple[str, list[str]]:
     """Return the statement that defines `compared`, and its values.
 
-    If a baseline of one epic is compared with the current content, only that of the epic counts.
+    If a baseline of one epic is compared with the current content, only the current content of this
+    epic is read.
     """
     values = [one.id]
     if other is not None:

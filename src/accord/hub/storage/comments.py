@@ -73,7 +73,7 @@ class CommentRow(Struct, frozen=True):
         return values
 
     def shown(self) -> ItemComment:
-        """Return the comment as callers see it."""
+        """Convert the row to the entity that callers get."""
         return ItemComment(
             id=self.id,
             target_id=self.target_id,

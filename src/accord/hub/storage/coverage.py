@@ -16,7 +16,9 @@ from accord.operations.context import Database
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
-"""The SQL condition for a verified requirement `i`, the same in pages, reports and tools."""
+"""The SQL condition that the requirement in table alias `i` is verified.
+
+Pages, reports and tools all use this condition."""
 
 CLAUSES: Final[dict[Gap, str]] = {
     "epic_without_stories": """i.kind = 'epic' AND i.status <> 'Cancelled' AND NOT EXISTS (
@@ -102,7 +104,10 @@ class Figure(Struct, frozen=True):
 
 
 async def verification(db: Database, item_id: str) -> tuple[bool, int]:
-    """Return whether an item is verified, and the number of `verifies` links to it."""
+    """Return whether a requirement is verified, and how many `verifies` links it has.
+
+    Only links to the requirement count. The item may be of another kind.
+    """
     [row] = await db.fetch(VERIFIED, item_id)
     return bool(row["verified"]), row["links"]
 
@@ -191,7 +196,10 @@ class ShareRow(Struct, frozen=True):
 
 
 async def shares_by_epic(db: Database, after: int, limit: int) -> list[ShareRow]:
-    """Return requirement counts of the epics after a number, in order of number."""
+    """Return requirement counts by epic, in order of the epics' numbers.
+
+    Only epics with a number above `after` are returned, at most `limit`.
+    """
     return [_share(row) for row in await db.fetch(SHARES_BY_EPIC, after, limit)]
 
 

@@ -188,7 +188,10 @@ async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
 
 
 def stored_name(id_or_reference: str) -> str:
-    """Return a UUID or reference id as it is stored, other text in lower case."""
+    """Return a UUID or reference id in its stored spelling.
+
+    Any other text is returned in lower case.
+    """
     text = id_or_reference.strip()
     reference = parse_reference(text)
     return text.lower() if reference is None else str(reference)
@@ -482,7 +485,10 @@ async def listed_prompt(db: Database, name: str) -> Row | None:
 
 
 async def places_of_items(db: Database, ids: Sequence[str]) -> list[Row]:
-    """Return items with their parents (`p_…`) and grandparents (`g_…`)."""
+    """Return the kinds and ids of items, of their parents and of their grandparents.
+
+    The columns of parents begin with `p_`, those of grandparents with `g_`.
+    """
     found: list[Row] = []
     for some in chunks(ids):
         found += await db.fetch(ITEM_PLACES.format(ids=places(len(some))), *some)

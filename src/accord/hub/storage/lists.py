@@ -282,7 +282,7 @@ class OutlineFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The hash of the query, with which its cursors begin."""
+        """The hash of the query. Every cursor of the query begins with this hash."""
         return rows.query_hash(
             "outline", self.parent_id, _cursor_form(self.statuses), _cursor_form(self.assignee_ids)
         )
@@ -421,7 +421,10 @@ def _column_conditions(under: OutlineFilter, values: list[Any]) -> list[_ColumnC
 
 
 def _by_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
-    """Return a condition that uses the index on the first column only."""
+    """Return conditions as SQL that lets the database use only one index.
+
+    This is the index on the column of the first condition.
+    """
     first, *others = conditions
     column = f"{alias}.{first.column}"
     parts = [f"{column} {_one_of(first.places)}"] if first.places else []
@@ -432,10 +435,10 @@ def _by_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
 
 
 def _without_index(alias: str, conditions: Sequence[_ColumnCondition]) -> str:
-    """Return a condition for which no index is used, by COALESCE.
+    """Return conditions as SQL that prevents the use of an index, with COALESCE.
 
-    An index on these columns would be slow: many thousand items share one value, while few share
-    one parent.
+    An index on these columns would be slower than the index on the parent: many thousand items may
+    have the same status or assignee, but only few items have the same parent.
     """
     clauses = []
     for each in conditions:
@@ -452,7 +455,10 @@ def _one_of(places: Sequence[str]) -> str:
 
 
 def _cursor_form(some: tuple[str, ...]) -> Any:
-    """Return a single value as itself, so cursors of earlier releases stay valid."""
+    """Return filter values in the form that is hashed for cursors.
+
+    A single value is hashed without tuple, so that cursors of earlier releases stay valid.
+    """
     return some if len(some) > 1 else next(iter(some), None)
 
 

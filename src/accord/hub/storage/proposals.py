@@ -50,7 +50,9 @@ class ProposalRow(Struct, frozen=True):
     decider: str | None
     change_id: str | None
     via: str
-    """`token`, `session` or `local`; empty for proposals made before this column existed."""
+    """The author's access: `token`, `session` or `local`.
+
+    Empty for proposals made before this column existed."""
     face: str
     client: str
     """The program that made the proposal, by its own name."""

@@ -39,7 +39,7 @@ RESOLVED: Final = (
     + "AND r.after LIKE '%\"resolved\":1%' ORDER BY c.sequence DESC"
 )
 DIRECT: Final = frozenset({"rest", "rpc", "cli", "web"})
-"""Faces that people use themselves, if no token is involved."""
+"""Interfaces that people use directly, unless a token is involved."""
 
 
 async def of_creation(db: Database, ids: Sequence[str]) -> dict[str, Provenance]:
@@ -114,7 +114,10 @@ async def all_sources(db: Database) -> dict[str, SourceRow]:
 
 
 async def add_source(work: OperationContext, item: ItemRow, source: str, foreign_id: str) -> None:
-    """Record the source of an item as an effect of `work`."""
+    """Store the source and the foreign id of an imported item.
+
+    The row is written in the transaction of `work` and recorded as one of its effects.
+    """
     row = SourceRow(item.id, source, foreign_id, work.now)
     await rows.insert(work.db, "item_sources", asdict(row))
     work.record(rows.effect("item_source", None, asdict(row), item.reference_id))

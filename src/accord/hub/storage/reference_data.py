@@ -220,7 +220,10 @@ async def find_person(
 
 
 async def active_people(db: Database, after: str, limit: int) -> list[str]:
-    """Return usernames of active people, in order, those after a key."""
+    """Return usernames of active people, in order.
+
+    `after` is a folded username: only people after this name are returned.
+    """
     return [row["username"] for row in await db.fetch(ACTIVE_PEOPLE, after, limit)]
 
 

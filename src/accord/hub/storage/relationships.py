@@ -127,7 +127,7 @@ class LinkRow(Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """The name that people use: source, type and target."""
+        """The name of the link as people write it: source, type and target."""
         return f"{self.source_reference_id} {self.type} {self.target_reference_id}"
 
     @property
@@ -215,9 +215,9 @@ async def named_links(db: Database, item_id: str) -> list[str]:
 
 
 async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
-    """Return whether a link of an item was made or confirmed for a version.
+    """Return whether a link was made or confirmed for a version of this item.
 
-    A later version counts too.
+    A link that was made or confirmed for a later version of the item counts, too.
     """
     return bool(await rows.total(db, REMEMBERED, item_id, version))
 
@@ -248,9 +248,10 @@ async def list_links(
 
 
 async def reached_edges(db: Database, item_id: str, type: str) -> list[tuple[str, str]]:
-    """Return all links of a type that can be reached from an item.
+    """Return all links that are reached from an item by following links of a type.
 
-    A link is a pair of reference ids, source and target.
+    Links are followed from source to target. Each link is returned as the reference ids of its
+    source and its target.
     """
     return [(row["source"], row["target"]) for row in await db.fetch(REACHED, item_id, type)]
 
@@ -358,8 +359,8 @@ async def neighbour_links(
 ) -> list[NeighbourRow]:
     """Return the links from and to these items.
 
-    Relationships come first, only those of `types` unless it is None; `with_places` adds links that
-    stand for places in the hierarchy.
+    Relationships come first: all if `types` is None, else only relationships of these types.
+    `with_places` adds links that stand for places in the hierarchy.
     """
     found: list[NeighbourRow] = []
     for chunk in rows.chunks(ids, 200):

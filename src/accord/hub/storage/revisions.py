@@ -68,7 +68,7 @@ WITH_RELATED: Final = """
 AND NOT (r.kind = 'comment' AND r.action = 'created')
 """
 """The condition for revisions of an item and of its links, labels, comments and suppressed lint
-rules. Added comments are left out, since they are on the item's page."""
+rules. Revisions that add a comment are excluded, since the item's page shows all comments."""
 HISTORY: Final = """
 SELECT r.change_id, r.place, r.entity_id, r.kind,
        CASE WHEN r.reference_id <> '' THEN r.reference_id ELSE COALESCE((
@@ -96,7 +96,9 @@ ITEMS_OF: Final[dict[str, tuple[str, ...]]] = {
     "lint_suppression": ("item_id",),
     "comment": ("target_id",),
 }
-"""By kind: the columns with the ids of the items that list its revisions in their history."""
+"""The columns that contain item ids, by kind of entity.
+
+The history of these items includes the revisions of the entity, such as a link."""
 MAX_ABOUT: Final = 3
 """The maximum number of affected entities that a list names for each change."""
 FORMER: Final = """
@@ -278,9 +280,10 @@ async def count_news(db: Database) -> int:
 
 
 async def newer(db: Database, change: ChangeRow) -> list[Row]:
-    """Return later changes of the entities of a change, newest first.
+    """Return later changes that affect the same entities as a change, newest first.
 
-    A change is returned once for each of these entities. Rows have the columns of `NEWER`.
+    A later change is returned once for each entity that both changes affect. `NEWER` names the
+    columns of the rows.
     """
     return await db.fetch(NEWER, change.id, change.sequence)
 
@@ -388,7 +391,10 @@ async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
 
 
 def _stored(effect: Effect) -> tuple[str | None, str | None]:
-    """Return the states of an effect as JSON; of an update only changed fields."""
+    """Return the states before and after an effect, as JSON.
+
+    The states of an update have only the changed fields.
+    """
     before, after = effect.before, effect.after
     if before is not None and after is not None:
         found = differences(before, after)

@@ -1,13 +1,13 @@
 """Rows of the hub's tables by key, savepoints, cursors and differences.
 
-Effects name rows by these keys, and undo writes rows back by them. Names of tables and columns
-never come from a caller.
+A key is the primary key of a row. Effects name their rows by key, and undo finds these rows by key.
+Names of tables and columns never come from a caller.
 
 A cursor holds the sort values and the id of the last row of a page, so rows that are added or
 deleted between two pages neither repeat nor hide others. It also holds a hash of the query and is
 refused by other queries.
 
-Callers see differences with names in place of ids.
+In the differences that callers get, ids are replaced by names.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _dict(row: Any) -> dict[str, Any]:
 
 
 def places(count: int, first: int = 1) -> str:
-    """Return the placeholders `$1, $2, …` for a statement."""
+    """Return `count` placeholders for a statement: `$1, $2, …`, from number `first` on."""
     return ", ".join(f"${place}" for place in range(first, first + count))
 
 
@@ -200,14 +200,17 @@ HIDDEN_FIELDS: Final = frozenset(
         *("version", "said_version", "source_version", "target_version", "position"),
     }
 )
-"""Fields that are not shown as differences: they follow from a change, or identify its subject."""
+"""Fields that are not shown as differences.
+
+Every change sets some of them, such as the version and the times; the others identify the entity,
+or order items, such as the position."""
 
 PARENT_FIELD: Final[dict[str, str]] = {
     "user_story": "epic_id",
     "acceptance_criteria": "user_story_id",
     "requirement": "user_story_id",
 }
-"""By kind: the argument that names the parent."""
+"""The operation argument that names the parent of an item, by kind of the item."""
 
 _FIELD_NAMES: Final = {
     "creator_id": "creator",

@@ -137,7 +137,7 @@ BEGINS_WORD_OF_TITLE: Final = 5
 ELSEWHERE: Final = 2
 
 SEQUENCE_BITS: Final = 40
-"""The bits of a combined number that hold the sequence; the score is above them."""
+"""The number of low bits for the sequence number in a number that combines it with a score."""
 
 
 class RankingQuery(Struct, frozen=True, kw_only=True):
@@ -330,7 +330,10 @@ def _expression(
 
 
 async def texts_below(db: Database, item_id: str) -> list[str]:
-    """Return the ids of an item's children, and of comments on it or on them."""
+    """Return the ids of an item's children and of comments.
+
+    These are the comments on the item and on its children.
+    """
     return [row["id"] for row in await db.fetch(BELOW, item_id)]
 
 
@@ -396,9 +399,9 @@ async def add_spellings(db: Transaction, spellings: Sequence[tuple[str, str]]) -
 async def add_later(
     db: Transaction, columns: Sequence[str], terms: list[str], words: list[str], letters: int
 ) -> None:
-    """Add an entry with its terms, and words with the keys of their first `letters`.
+    """Add an entry with its terms, and new words with their spelling keys.
 
-    PostgreSQL only.
+    Spelling keys are made from the first `letters` letters of a word. PostgreSQL only.
     """
     await db.execute_later(ADD_WITH_TERMS, *columns, terms)
     # In this order: spellings are added for words that are not known yet.
