@@ -56,8 +56,10 @@ LISTS: Final = frozenset({"labels", "epics"})
 NULLABLE: Final = frozenset({"assignee", "acceptance_criteria"})
 """Columns in which an empty cell means that nobody is assigned, or no criteria are linked."""
 CLEARABLE: Final = frozenset({"description"})
-"""Columns in which an empty cell means an empty text. An empty cell is ignored in all columns that
-are neither this, nor nullable, nor a list."""
+"""Columns in which an empty cell means an empty text.
+
+Empty cells have a meaning in `NULLABLE` columns and in columns with a list, too. They are ignored
+in all other columns."""
 _OF_ALL: Final = ("kind", "reference_id", "labels", "creator", "created_at", "id", "description")
 _OF_WORK: Final = ("title", "status", "priority", "assignee")
 FIELDS: Final[dict[Kind, frozenset[str]]] = {
@@ -68,7 +70,7 @@ FIELDS: Final[dict[Kind, frozenset[str]]] = {
     "steering_document": frozenset({*_OF_ALL, "title", "epics"}),
     "prompt": frozenset({*_OF_ALL, "title", "name", "content", "role", "active"} - {"labels"}),
 }
-"""By kind: the columns that its items use, besides `links`."""
+"""The columns that items of a kind use, by kind. The column `links` is not listed."""
 
 
 def write(project: Project) -> str:

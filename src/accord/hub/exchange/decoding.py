@@ -32,7 +32,9 @@ _DECLARED: Final = re.compile(
 
 
 def content_of(raw: bytes) -> str:
-    """Return the content of a file as text: a ZIP archive in base64, others decoded.
+    """Return the content of an imported file as text.
+
+    A ZIP archive is encoded in base64; any other file is decoded with its encoding.
 
     Raises FormatError if the encoding is unsupported or wrong.
     """
@@ -90,7 +92,7 @@ MIN_CHECKED: Final = 1024 * 1024
 """Files of at most this many uncompressed bytes may have any compression ratio."""
 CHUNK: Final = 256 * 1024
 BEGINNINGS: Final = ("UEsDB", "UEsFB", "UEsHC")
-"""The first characters of a ZIP archive in base64; no XML begins like that."""
+"""Prefixes of ZIP archives in base64. No XML file begins with one of them."""
 IGNORED_ENTRIES: Final = ("__MACOSX/",)
 """Folders that an operating system adds to its archives."""
 
@@ -98,7 +100,7 @@ _BROKEN: Final = (
     *(BadZipFile, LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OSError, IndexError, OverflowError),
 )
-"""Exceptions of the standard library for damaged or encrypted archives."""
+"""Exceptions that the standard library raises for damaged or encrypted archives."""
 
 
 def is_archive(content: str) -> bool:

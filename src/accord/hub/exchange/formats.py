@@ -72,7 +72,7 @@ class Formats:
         return None
 
     def offered_by(self, operation: Operation) -> Operation:
-        """Return the operation with all formats as choices of its format parameter."""
+        """Return a copy of an operation whose format parameter allows all these formats."""
         choice: Any = Literal[tuple(self)]
         return replace(
             operation,

@@ -101,7 +101,7 @@ class Importer:
         self._origin: Origin | None = None
         """The origin of the current row; None if the row is of this hub."""
         self._is_ours = False
-        """True if the file or the caller declares the names in it to be names of this hub."""
+        """True if the file or the caller declares that names in the file are names of this hub."""
         self._not_kept: Counter[str] = Counter()
         self._sources: dict[str, None] = {}
 
@@ -270,7 +270,11 @@ class Importer:
         return found
 
     async def _free_id(self, item: Item, foreign_id: str) -> str | UnsetType:
-        """Return the id of the row if it is free, one derived from its source, or UNSET."""
+        """Return the id for a new item: the id in its row, a derived id, or UNSET.
+
+        The id in the row is returned if no item of the hub has it; else, for a row with a foreign
+        id, an id derived from source and foreign id. With UNSET the hub chooses the id.
+        """
         if item.id and await items.lookup(self._work.db, item.id) is None:
             return item.id
         if self._origin is None or not foreign_id:
@@ -279,7 +283,10 @@ class Importer:
         return UNSET if await items.lookup(self._work.db, derived) else derived
 
     async def _claim(self, item: Item, found: ItemRow, foreign_id: str) -> None:
-        """Record the source of an item that has none."""
+        """Record the source and the foreign id of an item that has no source yet.
+
+        Nothing is recorded if the row has neither, or if they are recorded already.
+        """
         if item.source and item.foreign_id:
             source, foreign_id = item.source, item.foreign_id
         elif self._origin is not None and foreign_id:
@@ -323,7 +330,7 @@ class Importer:
         return known
 
     def _note_not_kept(self, item: Item, row: ImportRow) -> None:
-        """Add a note on the fields of a row that a new item does not take over."""
+        """Add a note on the fields of a row that are ignored if the row creates an item."""
         lost = []
         if item.version not in (UNSET, 1):
             lost.append("version")
@@ -347,9 +354,9 @@ class Importer:
             row.notes.append(f"found by its reference id; its title was {str(now.title)[:80]!r}")
 
     def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: ImportRow) -> None:
-        """Keep the current status if the status in the row may not follow it.
+        """Keep the current status if it may not change to the status in the row.
 
-        A status that no item of the kind can have is not removed: the update refuses it.
+        A status that no item of the kind can have stays in `values`, so that the update refuses it.
         """
         if values.get("status") not in STATUSES.get(known.kind, ()):
             return
@@ -442,7 +449,7 @@ class Importer:
         return action
 
     async def _meaning_of(self, link: Link, row: ImportRow) -> matching.TypeMapping:
-        """Return the relationship type for a link, and whether its ends are swapped.
+        """Return the hub's relationship type for a link, and whether its ends are swapped.
 
         Raises InvalidError if a file of this hub has an unknown type.
         """
@@ -464,7 +471,9 @@ class Importer:
     async def _linked(
         self, link: Link, source: str, target: str, type: str, row: ImportRow
     ) -> tuple[LinkRow, Action]:
-        """Create or retype a relationship; return it with the action taken.
+        """Create the relationship for a link, or change the type of an existing one.
+
+        Return the relationship and whether it was created, updated or left unchanged.
 
         A link of another source that would close a cycle gets the undirected type `relates_to`.
         """
@@ -543,7 +552,10 @@ class Importer:
         return "updated"
 
     def _leaves(self, row: ImportRow, what: str) -> bool:
-        """Return whether an existing label or type stays as it is; if so, add a note."""
+        """Return whether the import leaves an existing label or type unchanged.
+
+        If so, add a note to the row.
+        """
         if self._origin is None or self._on_conflict == "update":
             return False
         row.notes.append(f"it has {what} here and stays as it is")

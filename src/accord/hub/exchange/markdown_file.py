@@ -124,9 +124,9 @@ def read(text: str) -> Iterator[Numbered]:
 
 
 def _head(lines: list[str]) -> tuple[Origin | None, int]:
-    """Return the origin that a document names, and the number of its ignored lines.
+    """Return the origin that a document names, and the number of ignored lines.
 
-    Both are about the lines above the first item.
+    Both are taken from the lines above the first item.
     """
     origin, lost = None, 0
     for line in lines:
@@ -177,7 +177,10 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _unescape(lines: list[str]) -> str:
-    """Join lines to a text, without the backslashes that `_written` added."""
+    """Join lines to a text, without the backslashes that the export added.
+
+    The export (`_written`) puts a backslash before lines that look like parts of the format.
+    """
     return "\n".join(
         line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
     )

@@ -60,7 +60,9 @@ SYNONYMS: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(("conflict", "conflicts"), ("conflicts_with", False)),
     **dict.fromkeys(("relates", "related", "related_to"), (UNDIRECTED, False)),
 }
-"""By the name in other tools: the type here, and whether source and target are swapped.
+"""The hub's type for a relationship type of other tools, by the name in other tools.
+
+The second value is true if source and target are swapped.
 
 A `Parent` relation of StrictDoc goes from the child to the parent."""
 
@@ -161,11 +163,11 @@ class Match(Struct, frozen=True, kw_only=True):
     doubt: str = ""
     """The reason that changing the item needs the caller's permission; empty if it does not."""
     is_named: bool = False
-    """True if the caller can resolve the doubt only by naming the source of the file."""
+    """True if the source of the file is uncertain, so the caller has to name the source."""
     unclaimed: bool = False
     """True if the item has no source yet, so the origin of the row can become its source."""
     is_former: bool = False
-    """True if an import of an earlier release created the item, from the same foreign id."""
+    """True if an earlier release of Accord imported the item, with the same foreign id."""
 
 
 class ImportedNames:
@@ -176,17 +178,22 @@ class ImportedNames:
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
-        """By item id: the row of this import."""
+        """The number of the row in this import, by item id."""
         self._here: dict[SourceName, str] = {}
-        """Item ids by source and by reference id, UUID or row number, in their stored spelling."""
+        """Item ids, by source and by reference id, UUID or row number.
+
+        The keys have the spelling in which the hub stores them."""
         self._foreign: dict[SourceName, str] = {}
-        """Item ids by source and exact foreign id: letter case and spaces count."""
+        """Item ids, by source and foreign id. Letter case and spaces of foreign ids count."""
         self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
-        """Item ids by foreign id without the source: a relation may name objects of another file or
-        part."""
+        """Item ids, by foreign id alone, without the source.
+
+        A relation may name an object of another specification, or of another file in the same
+        archive."""
         self._refused: dict[SourceName, int] = {}
-        """By name of a refused item: the number of its row. Links and comments may not refer to
-        such an item."""
+        """The row number of each refused item, by source and name of the item.
+
+        Links and comments may not refer to a refused item."""
 
     def has_foreign(self, foreign_id: str, origin: Origin | None) -> bool:
         """Return whether a row with this foreign id was imported."""
@@ -240,7 +247,10 @@ def _in_source(name: str, origin: Origin | None) -> SourceName:
 
 
 def check_names(item: Item) -> None:
-    """Raise InvalidError for names that no item of this kind can have."""
+    """Raise InvalidError if a row has an id that no item of its kind can have.
+
+    Checks the UUID, the reference id, the foreign id and the source.
+    """
     if item.id and not is_uuid(item.id):
         raise InvalidError("id", f"{item.id[:64]!r} is no UUID")
     if item.reference_id:
@@ -322,7 +332,10 @@ def _heading(known: ItemRow) -> str:
 
 
 def _heading_field(known: ItemRow) -> str:
-    """Return the field that people know an item by: criteria have no title."""
+    """Return the field with the heading of an item.
+
+    It is the title, or the description of acceptance criteria, which have no title.
+    """
     return "description" if known.kind == "acceptance_criteria" else "title"
 
 
@@ -412,8 +425,8 @@ ARGUMENTS: Final[dict[str, str]] = {
     "content": "content",
     "role": "role",
 }
-"""By field of a row: the name of the argument of operations. The argument for `parent` is in
-`PARENT_FIELD`."""
+"""The name of the operation argument for each field of a row, by field. The argument for `parent`
+is in `PARENT_FIELD`."""
 
 
 def kind_of_record(record: Record | Fault | Origin | NotKept) -> str:
@@ -495,9 +508,10 @@ async def find_undirected(
 async def is_free(
     db: Database, id: Any, find: Callable[[Database, str], Awaitable[object]]
 ) -> bool:
-    """Return whether a new record can get an id; False without an id.
+    """Return whether no record has this id yet; False if no id is given.
 
-    `find` looks up records of the kind. Raises InvalidError if the id is no UUID.
+    `find` looks up a record of the same kind by id, and raises NotFoundError if there is none.
+    Raises InvalidError if the id is no UUID.
     """
     if not id:
         return False

@@ -34,7 +34,7 @@ MAX_FOREIGN_ID: Final = 400
 
 
 OURS: Final = UUID("5bb1c2f0-7b5e-5b0e-9c56-2f4f0d6f3a11")
-"""The namespace of ids that are derived from identifiers of other tools."""
+"""The UUID namespace of ids that are derived from identifiers of other tools."""
 
 
 class FormatError(ValueError):
@@ -128,7 +128,7 @@ class Origin(Struct, frozen=True):
     """The id of a repository, a specification or a hub; empty if the file has none, so the caller
     has to name the source."""
     certain: bool = True
-    """False if files of other sources may use the same id, such as `SPEC-1`."""
+    """True if `source` is globally unique; false if other files may use it, such as `SPEC-1`."""
 
 
 class NotKept(Struct, frozen=True):
@@ -176,7 +176,10 @@ def former_id(identifier: str) -> str:
 
 
 def derived_id(source: str, foreign_id: str) -> str:
-    """Return a UUID for a new item: the same in every import from this source."""
+    """Return a UUID that is derived from a source and a foreign id.
+
+    Every import of the item gets the same UUID.
+    """
     return str(uuid5(OURS, f"{len(source)} {source} {foreign_id}"))
 
 

@@ -84,9 +84,10 @@ class Element:
         return "".join(each for each in texts if isinstance(each, str)).strip()
 
     def reference(self, within: str) -> str:
-        """Return the identifier that the child element `within` refers to.
+        """Return the identifier in a reference, such as the reference to a type.
 
-        The identifier is the text of its `…-REF` element; empty if there is none.
+        `within` is the name of the child element that contains the `…-REF` element with the
+        identifier. Empty if there is no such element.
         """
         holder = self.find(within)
         first = None if holder is None else next(holder.elements(), None)
@@ -110,7 +111,7 @@ class SpecObject(Struct):
     description: str
     values: list[AttributeValue]
     further: tuple[str, ...]
-    """Child elements other than attributes and type."""
+    """The names of the child elements other than attributes and type, which are not imported."""
 
 
 class Relation(Struct):
@@ -146,8 +147,7 @@ class ReqifFile:
         """Names of types, attributes and enumeration values, by identifier."""
         self.objects: dict[str, SpecObject] = {}
         self.duplicates: list[str] = []
-        """Identifiers of objects that are skipped: an earlier object has the same, or it is
-        empty."""
+        """Identifiers of skipped objects: empty ones, and those that an earlier object has."""
         self.relations: list[Relation] = []
         self.specifications: list[Specification] = []
         self.not_kept: Counter[str] = Counter()
@@ -186,7 +186,7 @@ class ReqifFile:
         return self.names.get(identifier) or identifier
 
     def named(self, found: SpecObject) -> list[AttributeValue]:
-        """Return the attribute values of an object, with names in place of identifiers."""
+        """Return the attribute values of an object, with identifiers replaced by names."""
         return [
             AttributeValue(
                 self.name_of(value.name),
@@ -225,7 +225,7 @@ class ReqifFile:
             self.not_kept[CHANGED] += 1
 
     def _lost(self, element: Element, skipped: tuple[str, ...] = ()) -> Iterator[str]:
-        """Yield names of the parts of a specification or relation that are not kept."""
+        """Yield names of the parts of a specification or relation that are not imported."""
         for name in ("LONG-NAME", "DESC"):
             if name not in skipped and element.attributes.get(name, "").strip():
                 yield name

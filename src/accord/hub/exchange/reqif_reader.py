@@ -2,11 +2,12 @@
 
 Files that Accord wrote give back the same items and links. In files of other tools a SPECIFICATION
 becomes an epic, a top-level object with objects below it a user story, and every other object a
-requirement. Objects outside of all specifications become requirements of the first one. Everything
-that has no place in the hub is named in its row, or counted for the file.
+requirement. Objects outside of all specifications become requirements of the first one. The import
+report names everything that has no place in the hub: with its row, or counted for the whole file.
 
 Identifiers of other tools are foreign ids. Their source is the REPOSITORY-ID of the file, or else
-the id of the specification, which is certain only if it contains a UUID.
+the id of the specification. A specification id counts as unique only if it contains a UUID. With
+any other id the caller has to name the source before an import may change items.
 """
 
 from __future__ import annotations
@@ -381,8 +382,8 @@ def _uuid(identifier: str) -> str:
 
 
 def _id(identifier: str) -> str:
-    """Return an identifier as a UUID, or else a UUID derived from it.
+    """Return the UUID in an identifier, or else a UUID derived from the identifier.
 
-    The id is empty if the identifier is.
+    An empty identifier gives an empty text.
     """
     return (_uuid(identifier) or former_id(identifier)) if identifier else ""

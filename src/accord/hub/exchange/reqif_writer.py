@@ -48,7 +48,7 @@ ATTRIBUTES: Final[dict[str, str]] = {
 }
 """By field of an item: the name of its ReqIF attribute."""
 LONG: Final = frozenset({"description", "content"})
-"""Fields that are XHTML; all others are strings."""
+"""Fields that are written as XHTML; all other fields are written as strings."""
 
 _FORBIDDEN: Final = re.compile("[\ufffe\uffff]")
 
@@ -107,7 +107,7 @@ def _parts(project: Project) -> Iterator[str]:
 
 
 def _named(name: str, shown: str, changed: str = BEGINNING) -> str:
-    """Return IDENTIFIER, LAST-CHANGE and LONG-NAME of an element as XML attributes."""
+    """Return IDENTIFIER, LAST-CHANGE and LONG-NAME as XML attributes of an element."""
     return f'IDENTIFIER="{identifier(name)}" LAST-CHANGE="{changed}" LONG-NAME={_quoted(shown)}'
 
 
