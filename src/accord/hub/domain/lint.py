@@ -106,7 +106,7 @@ VAGUE_WORDS: Final[dict[str, str]] = {
         "say when, or how often",
     ),
 }
-"""By vague word: the advice on what to write instead."""
+"""Advice on what to write instead of a vague word, by vague word."""
 
 OPEN_LISTS: Final = (
     *("etc", "and so on", "and so forth", "and the like", "such as but not limited to"),
@@ -138,9 +138,10 @@ WEAK_WORDS: Final = (
 
 
 def words(phrases: tuple[str, ...] | dict[str, str]) -> re.Pattern[str]:
-    """Return a pattern that finds any of the phrases as whole words, longest first.
+    """Return a regular expression that finds the phrases as whole words.
 
-    The alternatives are grouped by first letter, so few are tried at each position.
+    Longer phrases match before shorter ones. The alternatives are grouped by first letter, so few
+    are tried at each position.
     """
     ordered = sorted(phrases, key=len, reverse=True)
     by_letter: dict[str, list[str]] = {}
@@ -175,7 +176,7 @@ RULES: Final[Mapping[str, str]] = {
     "long-sentence": f"A sentence of more than {MAX_WORDS} words.",
     "story-form": "A story that does not say who wants what, and what for.",
 }
-"""By rule of the linter: the problem that the rule finds."""
+"""The problem that each rule of the linter finds, by name of the rule."""
 
 
 class TextFinding(Struct, frozen=True, kw_only=True):

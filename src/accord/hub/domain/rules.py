@@ -40,7 +40,11 @@ class TransitionError(RuleError):
 
 
 class HierarchyError(RuleError):
-    """An item that may not be linked, or criteria of another user story."""
+    """A link or place that the hierarchy does not allow.
+
+    Either two items may not be linked, or a requirement and its acceptance criteria belong to
+    different user stories.
+    """
 
 
 class CycleError(RuleError):
@@ -63,7 +67,7 @@ class KindRules(Struct, frozen=True):
     prefix: str
     """The prefix of reference ids: EP-001."""
     plural: str
-    """The name in paths and URIs: user-stories."""
+    """The name of the kind in paths and URIs: user-stories."""
     scheme: str
     """The URI scheme of a single item: user-story://US-001."""
     title: str
@@ -182,7 +186,7 @@ LINKABLE: Final[tuple[Kind, ...]] = tuple(kind for kind in KINDS if kind != "pro
 
 
 def check_criteria(requirement_parent: str, criteria_parent: str) -> None:
-    """Raise HierarchyError if a requirement and its criteria have different stories."""
+    """Raise HierarchyError unless a requirement and its criteria share a user story."""
     if requirement_parent != criteria_parent:
         raise HierarchyError("the acceptance criteria belong to another user story")
 
@@ -234,15 +238,15 @@ CONTENT_FIELDS: Final = frozenset({"title", "description", "type"})
 
 
 def changes_content(fields: Iterable[str]) -> bool:
-    """Return whether a change of these fields makes links of the item suspect."""
+    """Return whether a change of `fields` of an item makes its links suspect."""
     return not CONTENT_FIELDS.isdisjoint(fields)
 
 
 def changed_ends(remembered: tuple[int, int], changed: tuple[int, int]) -> tuple[bool, bool]:
-    """Return, for source and target of a link, whether the content changed since.
+    """Return which ends of a link changed since the link was made or last confirmed.
 
-    `remembered` are the item versions for which the link was made or last confirmed, `changed` the
-    versions of the last content changes; both are for source and target.
+    All pairs are for source and target. `remembered` are the item versions for which the link was
+    made or last confirmed; `changed` are the versions in which the content last changed.
     """
     return remembered[0] < changed[0], remembered[1] < changed[1]
 
@@ -274,7 +278,7 @@ class ImpactStep(Struct, frozen=True):
 
 
 def impact_steps(link: ImpactLink) -> Iterator[ImpactStep]:
-    """Yield a step for each direction in which a link passes on a change."""
+    """Yield a step for each end of a link that a change of the other end affects."""
     is_both = link.is_symmetric or link.type in AFFECTS_BOTH
     if is_both or link.type in AFFECTS_TARGET:
         yield ImpactStep(link.source, link.target, link.type)
@@ -291,16 +295,20 @@ class ImpactSearch:
     def __init__(self, start: str, limit: int) -> None:
         self.start = start
         self.came_by: dict[str, ImpactStep] = {}
-        """By item id: the step that first reached the item, in the order of the search."""
+        """The step that first reached an item, by item id, in the order of the search."""
         self.distances: dict[str, int] = {start: 0}
         self.front: tuple[str, ...] = (start,)
         """The items reached in the last round; the next round starts from them."""
         self.is_cut = False
-        """True if items were left out because more than `limit` could be reached."""
+        """True if affected items are missing, because there are more than `limit`."""
         self._limit = limit
 
     def advance(self, found: Iterable[ImpactStep]) -> None:
-        """Add the items that the steps in `found` reach; the steps begin at `front`."""
+        """Follow the links of the items in `front` by one step.
+
+        `found` are the steps along these links. The items that they reach for the first time become
+        the new `front`.
+        """
         distance = self.distances[self.front[0]] + 1
         reached: list[str] = []
         for step in found:
@@ -335,17 +343,17 @@ class ImpactSearch:
 
 
 class AcceptancePolicy(Struct, frozen=True):
-    """The setting `accept_own_proposals`, which limits who accepts a proposal."""
+    """The value of the setting `accept_own_proposals`."""
 
     own: bool = True
-    """True if people may accept, in person, proposals of their own tokens and runs."""
+    """True if signed-in people may accept proposals made with their tokens or by their runs."""
 
 
 class ProposalOrigin(Struct, frozen=True):
     """The user who makes or accepts a proposal, and the kind of access.
 
-    Access is by token, session, workflow run or local command. Proposals have columns, and callers
-    have fields, with the names of these fields.
+    Access is by token, session, workflow run or local command. Columns of proposals and fields of
+    callers have the same names as the fields of this class.
     """
 
     user_id: str
@@ -366,15 +374,15 @@ class ProposalOrigin(Struct, frozen=True):
 def acceptance_problem(
     policy: AcceptancePolicy, proposed: ProposalOrigin, accepts: ProposalOrigin
 ) -> str:
-    """Return the reason against accepting a proposal; empty if there is none.
+    """Return why this person may not accept a proposal; empty if the person may.
 
-    Proposed          accepted by its author   with a token   in person
-    with a token, by a run                     no             by the setting
-    in person                                  no             no
-    unknown (before `via` was stored)          no             no
+    Other people than the author may accept a proposal if their rights allow it. The author may not,
+    with one exception. "In person" means a login session, or a command on the machine itself.
 
-    In person means a login session, or a command on the machine itself. Other people may accept if
-    their rights allow it.
+    Proposed by the author        The author accepts with a token   in person
+    with a token, or by a run     no                                if `policy.own`
+    in person                     no                                no
+    in a release without `via`    no                                no
     """
     if proposed.user_id != accepts.user_id:
         return ""

@@ -20,9 +20,10 @@ from msgspec import Struct
 
 
 def fold(name: str) -> str:
-    """Return the lookup key of a name: equal for names that look alike.
+    """Return the key under which a name is looked up.
 
-    Letter case, spaces and invisible characters do not count.
+    Names have the same key if they differ only in letter case, in the number of spaces, in
+    invisible characters, or in Unicode forms of the same characters.
     """
     # Casefolding may produce new compatibility forms, so normalize before and after it.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
@@ -37,9 +38,10 @@ MAX_CHOICE_LENGTH: Final = 80
 
 
 def no_such(what: str, wrong: str, valid: Sequence[str]) -> str:
-    """Return the error message for an unknown name, with the valid names.
+    """Return the error message for an unknown name, which lists the valid names.
 
-    The names most similar to the unknown one come first.
+    `what` says what the name is for, `wrong` is the unknown name. The names most similar to the
+    unknown name come first.
     """
     wrong = wrong[:MAX_CHOICE_LENGTH]
     if not valid:
@@ -210,8 +212,9 @@ MAX_EDITS: Final = 200
 CONTEXT: Final = 3
 """The number of unchanged lines that a diff shows around a change."""
 LONG_TEXT_LINES: Final = 80
-"""A text with more characters than this, or with several lines, is long: changes are shown as a
-diff."""
+"""The maximum number of characters of a short text, which has a single line.
+
+Changes of longer texts are shown as a diff."""
 
 
 class FieldDifference(Struct, frozen=True):
@@ -234,9 +237,10 @@ class FieldDifference(Struct, frozen=True):
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], ignoring: frozenset[str] = frozenset()
 ) -> tuple[FieldDifference, ...]:
-    """Return the fields that differ between two states, in their order.
+    """Return the fields that differ between two states of an entity.
 
-    A field that one of the states lacks counts as None.
+    The fields of `before` come first, in the order of the mapping. A field that one of the states
+    lacks counts as None.
     """
     fields = dict.fromkeys((*before, *after))
     return tuple(
@@ -322,7 +326,11 @@ def _step(furthest: Mapping[int, int], diagonal: int, edits: int) -> int:
 
 
 def _walked(trace: Sequence[Mapping[int, int]], old: int, new: int) -> list[tuple[int, int]]:
-    """Return the positions of equal lines on the shortest path, traced backwards."""
+    """Return the positions of equal lines, by tracing the shortest edit path back.
+
+    `trace` has the furthest position on each diagonal, by number of edits. `old` and `new` are the
+    numbers of lines of the two texts.
+    """
     equal: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], old - new
