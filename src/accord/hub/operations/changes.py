@@ -218,7 +218,10 @@ async def apply_changes(work: OperationContext, *, steps: Steps) -> BulkResult:
 
 
 async def _entity(db: Database, id: str) -> str:
-    """Return the id of the entity that has or had this name. Raises NotFoundError."""
+    """Return the id of the entity that has this name now or had it before.
+
+    Raises NotFoundError if no entity ever had the name.
+    """
     row = await items.lookup(db, id)
     if row is not None:
         return row.id
@@ -436,7 +439,7 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[NewsEntry]:
 
 
 async def _news_entities(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[NewsEntity]]:
-    """Return the effects that the news shows, by change id."""
+    """Return the effects that the activity feed shows, by change id."""
     pairs = [
         StatePair(each.kind, each.before, each.after)
         if each.action == "updated"

@@ -172,7 +172,7 @@ def _record_comment(
 def _position(target: ItemRow, quote: str, position: int | None) -> int | None:
     """Return the position of a quote in the text of an item.
 
-    Raises InvalidError if the text does not contain it there.
+    Raises InvalidError if the text does not contain the quote, or not at the given position.
     """
     if not quote:
         if position is not None:

@@ -73,7 +73,7 @@ async def get_context(
 
 
 class _Pack:
-    """The text of a context pack, which grows up to a number of bytes."""
+    """The text of a context pack while it is built, with at most `size` bytes."""
 
     def __init__(self, size: int) -> None:
         self._room = size
@@ -204,7 +204,10 @@ def _quoted(text: str) -> Iterator[str]:
 
 
 def _cut(text: str, size: int) -> str:
-    """Return the beginning of a text in at most `size` bytes, quote marks included."""
+    """Return the beginning of a text that fits into `size` bytes as a quotation.
+
+    Each line takes three bytes more than its text, for the mark `>` and the line break.
+    """
     lines: list[str] = []
     room = size
     for line in text.splitlines(keepends=True):

@@ -80,8 +80,8 @@ async def import_text(
 ) -> ImportReport:
     """Import the rows of a text.
 
-    Raises InvalidError with the failed rows if not all rows can be imported; with `partial` only if
-    the text cannot be read.
+    Raises InvalidError if the text cannot be read. Without `partial` it is also raised if any row
+    cannot be imported; the error then names the failed rows.
     """
     importer = Importer(
         work, partial=partial, source=source, on_conflict=on_conflict, progress=progress
@@ -111,7 +111,7 @@ IMPORTED: Final = (
     *("comments", "relationships", "relationship_types", "requirement_types", "steering_links"),
     *("lint_suppressions", "search_entries", "search_words", "search_spellings"),
 )
-"""The tables that an import writes to."""
+"""The tables that an import writes to; a dry run of an import uses copies of them."""
 
 Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CHARACTERS)]
 SourceName: TypeAlias = Annotated[

@@ -122,7 +122,10 @@ async def move_item(
 async def _grow(
     db: Database, top: list[ItemRow], roots: list[Node], depth: int, room: int
 ) -> list[Node]:
-    """Add children to a tree, level by level, while there is room; return all nodes."""
+    """Add children to a tree, level by level, and return all nodes.
+
+    At most `depth` levels and at most `room` nodes are added.
+    """
     nodes = {node.id: node for node in roots}
     level = [row.id for row in top if CHILDREN[row.kind]]
     for deep in range(depth + 1):
@@ -164,10 +167,11 @@ Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
 
 DEFAULT_LIMIT: Final = 50
 MAX_ROWS: Final = 500
-"""Once an outline has this many rows, requested items are no longer opened, except for those on the
-path to the selected item."""
+"""The number of rows at which an outline stops opening requested items.
+
+Items on the path to the selected item are opened even then."""
 MAX_UNFOLDED: Final = 150
-"""Once an outline has this many rows, `unfold` opens no further items."""
+"""The number of rows at which `unfold` stops opening items."""
 
 outline_operations: Final = Registry()
 

@@ -186,7 +186,7 @@ class ItemOperations(Generic[E]):
         detail: Detail = "full",
         fields: Sequence[str] | None = None,
     ) -> E:
-        """Return a row as an entity of this kind.
+        """Convert a row to the entity that callers get.
 
         Raises InvalidError for unknown `fields`.
         """

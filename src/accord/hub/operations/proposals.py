@@ -244,7 +244,11 @@ async def _previewed(
 
 
 def _net(effects: Sequence[Effect]) -> list[Effect]:
-    """Merge the effects on each entity into one, from its first to its last state."""
+    """Merge all effects on an entity into one effect, for each entity.
+
+    A merged effect has the state before the first effect and the state after the last. Entities
+    that were created and deleted again have none.
+    """
     by_id: dict[str, list[Effect]] = {}
     for effect in effects:
         by_id.setdefault(effect.id, []).append(effect)
@@ -259,7 +263,10 @@ def _net(effects: Sequence[Effect]) -> list[Effect]:
 
 
 async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
-    """Return names of the previewed entities that changed since the proposal."""
+    """Return the reference ids of previewed entities that changed since the proposal.
+
+    Entities without a reference id are returned by id.
+    """
     found = []
     for each in preview:
         table = rows.TABLES.get(each.kind)
@@ -272,7 +279,7 @@ async def _stale(db: Database, preview: Sequence[ProposedEffect]) -> list[str]:
 
 
 async def _undecided(db: Database, id: str) -> ProposalRow:
-    """Return an open proposal.
+    """Return the proposal with this id, if it is open.
 
     Raises NotFoundError if there is none, and ConflictError if it was decided already.
     """
@@ -283,7 +290,9 @@ async def _undecided(db: Database, id: str) -> ProposalRow:
 
 
 async def _acceptable(db: Database, id: str) -> ProposalRow:
-    """Return an open proposal, if no entity that it affects has changed since.
+    """Return the proposal with this id, if it is open and not stale.
+
+    A proposal is stale if an entity that it affects has changed since it was made.
 
     Raises NotFoundError if there is none, and ConflictError if it was decided already or an entity
     has changed.

@@ -399,7 +399,7 @@ class _NeighbourSearch:
         ]
 
     def more(self) -> dict[str, int]:
-        """Return, by id of an item in the result, its number of neighbours not in it."""
+        """Return the number of omitted neighbours of each item in the result, by item id."""
         hidden: dict[str, set[str]] = {}
         for line in self._lines:
             for end, other in ((line.source, line.target), (line.target, line.source)):

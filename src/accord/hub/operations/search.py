@@ -280,7 +280,7 @@ async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
 
 
 async def _unassigned(db: Database, filters: Filters) -> UnassignedFilter | None:
-    """Return the filter for items without an assignee; None if not requested."""
+    """Return the filter for unassigned items; None if the caller did not ask for them."""
     if not _includes_unassigned(filters):
         return None
     assigned = await reference_data.assigned_people(db)
