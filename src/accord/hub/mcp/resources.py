@@ -41,7 +41,7 @@ POINTERS: Final = ("parent_id", "source_id", "target_id", "item_id", "epic_id", 
 
 
 class ChangedEntity(Struct, frozen=True):
-    """The effect of a change on one entity."""
+    """The effect of a change on one entity, as a revision records it."""
 
     kind: str
     id: str
@@ -51,7 +51,7 @@ class ChangedEntity(Struct, frozen=True):
     after: Mapping[str, Any]
 
     def pointed(self, field: str) -> Iterator[str]:
-        """Yield the old and the new value of a field that refers to an item; skip None."""
+        """Yield the item ids that a field had before and after the change, without None."""
         for values in (self.before, self.after):
             value = values.get(field)
             if isinstance(value, str):
@@ -59,7 +59,7 @@ class ChangedEntity(Struct, frozen=True):
 
     @property
     def items(self) -> set[str]:
-        """The ids of all items that the revision is about."""
+        """The ids of all items that the effect concerns, such as both ends of a link."""
         found = {id for field in POINTERS for id in self.pointed(field)}
         if self.kind in KINDS:
             found.add(self.id)
@@ -175,9 +175,9 @@ def canonical(uri: str) -> str:
 
 MIME_TYPE: Final = "application/json"
 PROMPT_FORBIDDEN: Final = -32002
-"""The error code for callers without access to prompts, in MCP versions with a handshake."""
+"""The error code for callers without access to prompts, in MCP versions with `initialize`."""
 MAX_LISTED: Final = {"limit": "100"}
-"""The default arguments of list resources: the maximum number of items."""
+"""The arguments of the operation behind a list resource; `limit` is the number of items."""
 
 
 class ResourceRow(Struct, frozen=True):

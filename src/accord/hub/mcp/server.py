@@ -69,20 +69,20 @@ log = logging.getLogger("accord.hub")
 
 CHANGES_PER_READ: Final = 500
 MAX_NOTIFIED: Final = 10_000
-"""The maximum number of revisions sent in one pass; later ones follow in the next."""
+"""The number of revisions after which the notifier ends a pass; the next pass sends the rest."""
 MAX_PENDING: Final = 1_000
 MAX_SPELLINGS: Final = 10_000
 
 Mark: TypeAlias = tuple[int, int]
-"""A read position: the number of a change, and a place among its revisions."""
+"""A read position: the number of a change, and the place of one of its revisions."""
 AFTER_ALL: Final = 2**31 - 1
-"""A place after all revisions of a change."""
+"""A place in a read position that comes after all revisions of a change."""
 
 
 class ChangeNotifier:
-    """A notifier of the clients of one MCP server about the changes of one hub.
+    """A background notifier that sends changes of a hub to clients of an MCP server.
 
-    `on_change` is called for each change, even without listeners.
+    `on_change` is called after each change, even if no client listens.
     """
 
     def __init__(self, server: Server, store: Store, on_change: Callable[[], None]) -> None:
@@ -91,8 +91,9 @@ class ChangeNotifier:
         self._on_change = on_change
         self._since: Mark = (0, AFTER_ALL)
         self._own_changes: set[str] = set()
-        """Ids of changes made by this process while it had no listeners, and not yet read from the
-        tables."""
+        """Ids of changes that this process made while no client listened.
+
+        An id is removed once the notifier has read the change from the tables."""
         self._task: asyncio.Task[None] | None = None
         self._is_stale = False
         self._spelled: dict[str, set[str]] = {}
@@ -117,7 +118,10 @@ class ChangeNotifier:
             self._own_changes.add(change_id)
 
     def watch(self, uri: str) -> None:
-        """Remember the spelling of a URI that a client subscribed to."""
+        """Remember how a client spells a URI.
+
+        Notifications about the resource are sent for this spelling, too.
+        """
         known = canonical(uri)
         if known != uri and len(self._spelled) < MAX_SPELLINGS:
             self._spelled.setdefault(known, set()).add(uri)
@@ -163,7 +167,10 @@ class ChangeNotifier:
         self._own_changes -= known
 
     async def _notify_listeners(self, known: frozenset[str]) -> None:
-        """Send a notification for each changed URI and list, except for `known` changes."""
+        """Send a notification for each changed URI and list.
+
+        `known` are the ids of changes to skip, because they were made before any client listened.
+        """
         since, listeners = self._since, self._server.listeners
         revisions, places, read = await self._store.read(lambda db: _unannounced(db, since, known))
         # Read after the changes, so a caller barred before one of them is not notified of it.
@@ -193,9 +200,9 @@ async def _last_mark(db: ReadTransaction) -> Mark:
 async def _unannounced(
     db: ReadTransaction, since: Mark, known: frozenset[str]
 ) -> tuple[list[ChangedEntity], dict[str, ItemPlace], Mark]:
-    """Return the revisions after `since`, except for those of `known` changes.
+    """Return the revisions after `since`, but not those of the changes in `known`.
 
-    Also return the locations of their items, and the new read position.
+    Also return the places of the affected items in the hierarchy, and the new read position.
     """
     found: list[ChangedEntity] = []
     while True:
@@ -341,9 +348,10 @@ class _Completions:
         self._store = store
 
     async def id(self, value: str, of: str) -> Completion:
-        """Complete reference ids, by prefix or by a part of the title.
+        """Complete the variable `id` of a URI template with reference ids.
 
-        If there are none, UUIDs are completed. Prompts are also completed by name.
+        `value` is the text typed so far: the beginning of a reference id, or a part of a title. If
+        no reference id fits, complete with UUIDs. Prompts are also completed with their names.
         """
         kind = _kind_of(of)
         if kind is None:
@@ -418,7 +426,7 @@ ONE_PAGE: Final = 10_000
 
 
 class _Version:
-    """A counter that grows with every change of the hub known to this process."""
+    """A version number for caches: it grows whenever this process learns of a change."""
 
     def __init__(self) -> None:
         self._number = 0
