@@ -1,14 +1,14 @@
 """The requirements hub: epics, stories, criteria, requirements and their links.
 
-entities        items and related entities as callers see them
-domain          rules, texts and the linter; pure
+entities        items and related entities as structs that callers get
+domain          rules, texts and the linter, without database and clock
 storage         all SQL of the hub
-lifecycle       write items and relationships; bulk: several operations at once, and dry runs
-presentation    item rows as entities, and pages of them
+lifecycle       write items and relationships; bulk: several operations in one call, and dry runs
+presentation    convert rows of items to entities, and to pages of entities
 undo            revert a change
 recorders       record and announce each write, and add hints to it
 revision_check  prove rows by replaying all revisions
-operations      the operations, each declared once for all adapters; registry: all of them
+operations      a function for each call that the adapters offer; registry: all of these functions
 search_index    words, spelling and the index
 search_query    full text search
 exchange        import and export

@@ -43,7 +43,10 @@ async def dry_run(work: OperationContext, body: Callable[[], Awaitable[T]]) -> T
 
 MAX_STEPS: Final = 200
 NOT_STEPS: Final = frozenset({"changes", "proposals"})
-"""Tags of operations that cannot be steps: they handle whole changes and proposals."""
+"""Tags of operations that cannot be steps of a bulk write.
+
+These operations work on a whole change or proposal, such as `undo` and `accept_proposal`.
+"""
 
 _REFERENCE: Final = re.compile(r"\$(?P<escaped>\$)?(?P<step>[0-9]{1,3})\.(?P<field>[a-z_]{1,64})")
 
@@ -69,14 +72,17 @@ Permission: TypeAlias = Callable[[Caller, Operation], None]
 
 
 def may_do(caller: Caller, operation: Operation) -> None:
-    """Raise ForbiddenError if the caller lacks the right for an operation."""
+    """Raise ForbiddenError if the caller may not run an operation now.
+
+    Both the caller's role and the scopes of the caller's token count.
+    """
     caller.require(operation.right, operation.name)
 
 
 def may_propose(caller: Caller, operation: Operation) -> None:
-    """Raise ForbiddenError if the caller's role lacks the right for an operation.
+    """Raise ForbiddenError if the caller's role may not propose an operation.
 
-    The scopes of the caller's token are not checked.
+    Unlike in `may_do`, the scopes of the caller's token do not count.
     """
     if caller.role not in RULES[operation.right].roles:
         raise ForbiddenError(f"{operation.name} is nothing that a {caller.role} may do")
@@ -143,7 +149,7 @@ def is_step(operation: Operation) -> bool:
 
 
 def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
-    """Replace references such as `$1.id` in an argument by results of earlier steps."""
+    """Return an argument with `$1.id` and the like replaced by results of earlier steps."""
     if isinstance(value, Mapping):
         return {name: _filled(each, earlier) for name, each in value.items()}
     if isinstance(value, list):
@@ -164,7 +170,10 @@ def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
 
 
 def _of_step(error: ServiceError, number: int, operation: str) -> ServiceError:
-    """Add the number of its step to an error's message, data and pointers; return it."""
+    """Add the number of a step to the error of that step; return the error.
+
+    The number is added to the error's message, data and JSON pointers.
+    """
     # Changed in place: a new error would lose the class and its further attributes.
     error.message = f"step {number}, {operation}: {error.message}"
     error.args = (error.message,)

@@ -1,9 +1,10 @@
-"""The sample project: a ferry line that sells, boards and reports.
+"""The sample project: the requirements of a ferry line.
 
-`demo_project.md` has its items in the Markdown format of the importer. This module has the people,
-who cannot sign in, and their comments. Everything is loaded in one transaction. Names, ids and
-times are derived from the text, so they are the same in all installations. If a hub already has
-items, the sample project gets the next free names and changes no other data.
+The requirements are about ticket sales, boarding and reports. `demo_project.md` contains the items,
+in the Markdown format of the importer. This module contains the people, who cannot sign in, and
+their comments. Everything is loaded in one transaction. Names, ids and times are derived from the
+text, so they are the same in all installations. If a hub already has items, the sample items and
+people get the next free names, and no other data change.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ PEOPLE: Final[dict[str, Role]] = {
     "sven": "Commenter",
 }
 OWNER: Final = "mara"
-"""The creator of the links, and of the items above the first one with an assignee."""
+"""The creator of all links, and of the items at the beginning of `demo_project.md`.
+
+The creator of the first item with an assignee is that assignee. An item without an assignee has the
+same creator as the item before it.
+"""
 COLOURS: Final = {
     "accessibility": "#7c3aed",
     "crew": "#0e7490",
@@ -246,7 +251,7 @@ class _Sample(Struct, frozen=True, kw_only=True):
     labels: set[str]
     """Names of sample labels that the hub already has; those labels stay unchanged."""
     is_alone: bool
-    """True if the hub has no other items, so the sample prompt may be the active one."""
+    """True if the hub has no other items; only then the sample prompt is activated."""
 
     def rows(self) -> Iterator[Numbered]:
         """Yield all records of the sample project, with creators and creation times."""
@@ -316,9 +321,10 @@ class _Sample(Struct, frozen=True, kw_only=True):
 
 
 async def _free_numbers(work: OperationContext, references: list[str]) -> dict[Kind, int]:
-    """Return number offsets for the kinds with sample reference ids that are taken.
+    """Return the offset to add to the numbers of sample items, by kind.
 
-    The offset of a kind is the last number given to an item of that kind.
+    A kind has an offset if the hub already uses one of the sample's reference ids of this kind. The
+    offset is the last number that the hub gave to an item of the kind.
     """
     taken: dict[Kind, int] = {}
     for name in references:

@@ -22,17 +22,17 @@ Field: TypeAlias = Annotated[str, Meta(max_length=64)]
 Fields: TypeAlias = Annotated[list[Field], Meta(max_length=40)]
 """The fields to return; ids and the version are always included."""
 Detail: TypeAlias = Literal["concise", "full"]
-"""The detail of an answer: concise answers omit long texts."""
+"""The amount of text in an answer: concise answers omit long texts."""
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 """A UUID or a reference id."""
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 """The name of a label or a type."""
 Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Since: TypeAlias = Annotated[str, Meta(max_length=27)]
-"""A date or time in UTC."""
+"""The earliest date or time, in UTC, of a filter for changes."""
 Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
-"""The cursor of a page. The maximum is high, because the cursor of a list sorted by title has a
-title."""
+"""The cursor of a page. The maximum length is high, because the cursor of a list sorted by title
+contains a title."""
 VersionNumber: TypeAlias = Annotated[int, Meta(ge=1)]
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
@@ -44,7 +44,7 @@ AnyStatus: TypeAlias = Literal[
 
 MAX_SEVERAL: Final = 20
 SEVERAL: Final = Meta(min_length=1, max_length=MAX_SEVERAL)
-"""The number of values that a filter on one field may have."""
+"""The limits for the number of values in a filter on one field."""
 AnyOfWorkStatus: TypeAlias = WorkStatus | Annotated[list[WorkStatus], SEVERAL]
 """The value of a filter: one status, or a list of alternatives."""
 AnyOfRequirementStatus: TypeAlias = RequirementStatus | Annotated[list[RequirementStatus], SEVERAL]
@@ -237,5 +237,5 @@ def each_of(value: Any) -> list[Any]:
 
 
 def one_or_list(values: list[Any]) -> Any:
-    """Return the value of a filter: a single value as itself, others as a list."""
+    """Return the value of a filter: a list of values, but a single value without list."""
     return values[0] if len(values) == 1 else values

@@ -1,6 +1,7 @@
 """Write items and relationships: check rules, store rows, record effects.
 
-Moving an item among its siblings does not change its version, because the rank is no content.
+Moving an item among its siblings does not change its version, because the position among siblings
+does not count as content.
 Children and links prevent a deletion unless an administrator forces it; comments, labels and
 suppressed lint rules are deleted with their item.
 """
@@ -128,7 +129,10 @@ async def write(work: OperationContext, row: ItemRow, values: Mapping[str, Any])
 async def write_unversioned(
     work: OperationContext, row: ItemRow, values: Mapping[str, Any]
 ) -> ItemRow:
-    """Set columns that are no content, such as the position; the version stays."""
+    """Set columns of an item without a new version, and return the item.
+
+    Only for columns that do not count as content, such as the position among siblings.
+    """
     await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await items.find(work.db, row.id)
     record_item(work, row, changed)
@@ -209,7 +213,10 @@ async def _columns(work: OperationContext, kind: Kind, fields: Mapping[str, Any]
 
 
 async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
-    """Raise InvalidError if a requirement and its criteria have different stories."""
+    """Raise InvalidError if acceptance criteria belong to another user story.
+
+    `parent_id` is the user story of the requirement that has these criteria.
+    """
     if parent_id is None or criteria_id is None:
         return
     criteria = await items.find(db, criteria_id)
@@ -223,7 +230,10 @@ async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: st
 
 
 async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str, Any]) -> None:
-    """Raise ConflictError if criteria with requirements would change their story."""
+    """Raise ConflictError if criteria that have requirements would move elsewhere.
+
+    Acceptance criteria with requirements must stay in the user story of these requirements.
+    """
     if row.kind != "acceptance_criteria" or "parent_id" not in values:
         return
     of_it = await items.of_criteria(db, row.id, MAX_NAMED)
@@ -272,9 +282,10 @@ async def rank_of(db: Database, row: ItemRow) -> tuple[int, int]:
 async def _move_to_parent(
     work: OperationContext, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
 ) -> ItemRow:
-    """Move an item under the requested parent, or the sibling's; return the item.
+    """Move an item under another parent, and return the item.
 
-    A new parent makes a new version, since the parent is content. Raises ServiceError as `move`.
+    The new parent is `parent_id`, or else the parent of `sibling`. Another parent makes a new
+    version of the item, because the parent counts as content. Raises the errors of `move`.
     """
     field = PARENT_FIELD.get(row.kind)
     if field is None:
@@ -325,8 +336,9 @@ _ATTACHED: Final = (
     ("lint_suppression", "item_id"),
     ("item_source", "item_id"),
 )
-"""Kinds of rows that belong to an item, with the column that refers to it. Comments are handled
-separately, since replies must be deleted first."""
+"""Kinds of rows that are deleted with an item, each with the column that refers to the item.
+
+Comments are handled separately, since replies must be deleted first."""
 
 
 async def delete(work: OperationContext, kind: Kind, id: str, *, force: bool) -> Deletion:

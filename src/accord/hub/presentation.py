@@ -177,9 +177,9 @@ _PARENTS: Final[dict[str, tuple[str, Kind]]] = {
     "user_story_id": ("parent_id", "user_story"),
     "acceptance_criteria_id": ("criteria_id", "acceptance_criteria"),
 }
-"""By argument that names a parent: the filter condition, and the kind of the parent."""
+"""The filter condition and the kind of the parent, by the argument that names the parent."""
 _CONDITIONS: Final = {"creator": "creator_id", "assignee": "assignee_id"}
-"""By argument: the name of its filter condition, if the names differ."""
+"""The name of the filter condition, by argument, where the two names differ."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)?", re.ASCII)
 
 
@@ -197,9 +197,9 @@ async def page_of(
 ) -> Page[E]:
     """Return a page of the items that match `where`.
 
-    `where` has the arguments that callers use; None means no condition. Without `detail`, programs
-    get full items and models concise ones, because models pay for each token that they read. Raises
-    ServiceError if a filter, a field name or the cursor is invalid.
+    `where` has the arguments that callers use; None means no condition. Without `detail`, MCP
+    clients get concise items, because models pay for each token that they read; all other callers
+    get full items. Raises ServiceError if a filter, a field name or the cursor is invalid.
     """
     if detail is None:
         detail = "concise" if work.caller.face == "mcp" else "full"
@@ -254,9 +254,9 @@ async def _condition_value(db: Database, name: str, value: Any) -> Any:
 
 
 def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
-    """Return distinct values, sorted; a single value as itself.
+    """Return distinct values as a sorted tuple, but a single value without tuple.
 
-    Sorted, because a cursor must stay valid if the values come in another order.
+    The values are sorted so that a cursor stays valid if a caller changes their order.
     """
     found = sorted(set(values), key=str)
     return found[0] if len(found) == 1 else tuple(found)
@@ -274,7 +274,7 @@ async def _person_id(db: Database, name: str, field: str) -> str:
 
 
 def _time(text: str) -> str:
-    """Return a date or time in UTC in its stored form."""
+    """Convert a date or time in UTC to the form in which times are stored."""
     if _TIME.fullmatch(text) is None:
         raise InvalidError("updated_since", "must be a date or time such as 2026-11-15T09:30:00Z")
     date, _, rest = text.removesuffix("Z").partition("T")

@@ -1,11 +1,12 @@
 """Recorders: functions that run with every write, after its effects are known.
 
-`record` stores the change and its revisions. Two effects concern the record itself: an effect on a
-`change` marks the change as an undo of that one, an effect on an accepted `proposal` names the
-proposal that the change carries out. `announce` notifies all processes after the commit.
+`record` stores the change and its revisions. Two kinds of effects are stored with the change: an
+effect of kind `change` names the earlier change that the new change undoes, and an effect on an
+accepted `proposal` names the proposal that the new change carries out. `announce` notifies all
+processes after the commit.
 
-`add_hints` adds hints on suspect links, lint findings and unfinished items below. A hint never
-refuses a write. It runs inside the transaction, so a dry run returns the same hints.
+`add_hints` adds hints on suspect links, lint findings and unfinished children. A hint never refuses
+a write. `add_hints` runs inside the transaction, so a dry run returns the same hints.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from accord.operations.operation import RecordedChange
 FOREIGN_KINDS: Final = frozenset(
     {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
 )
-"""Kinds of entities outside of the hub; only the audit trail records changes of them."""
+"""Kinds of entities that are not content of the hub, such as users.
+
+Only the audit trail records changes of these entities."""
 
 
 async def record(work: OperationContext, change: RecordedChange) -> None:

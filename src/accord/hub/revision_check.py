@@ -71,22 +71,24 @@ OPERATIONS: Final = frozenset(
         *("create_relationship_type", "delete_relationship_type"),
     )
 )
-"""Operations that always write to `PROVEN_TABLES`."""
+"""Operations of which every run writes to a table in `PROVEN_TABLES`."""
 REPLAYED_TABLES: Final[dict[str, Table]] = {
     **TABLES,
     "proposal": Table("proposals"),
     "baseline": Table("baselines"),
 }
-"""By kind: the table of the entities that have revisions."""
+"""The table of the entities that have revisions, by kind of entity."""
 
 CHANGES_PER_READ: Final = 100
 """The number of changes read in one statement."""
 PAGE: Final = 1_000
 ADDED_TABLES: Final = {"item_sources": "item_sources"}
-"""By table: the later migration that adds it. Databases without the migration are checked without
+"""The migration that adds a table, by table. Databases without the migration are checked without
 the table."""
 OLD_DEMO: Final = "load_demo"
-"""The only operation of older releases that changed users besides entities with revisions."""
+"""The only operation of older releases that changed entities with revisions and users at once.
+
+Users have no revisions, so the replayed states do not prove such a change completely."""
 
 _NEVER: Final = -(2**63)
 
@@ -169,7 +171,10 @@ class _Replay:
         return _Revision(**values | {"before": before, "after": after}, items=items)
 
     async def _play(self, row: Any, revisions: list[_Revision]) -> None:
-        """Replay a change and compare its states with the hashes in its audit record."""
+        """Replay the revisions of a change, and compare the states with its audit record.
+
+        The audit record has a hash of the states before the change and one of those after it.
+        """
         record = self._record(row)
         kept = self._kept.of_change.get(row["change_key"], [])
         undoes = row["undoes"] is not None
@@ -225,7 +230,7 @@ class _Replay:
     ) -> tuple[list[Fields | None], list[Fields | None]]:
         """Return the states of the entities of a change, before and after each revision.
 
-        `completed` adds columns that the replayed states lack.
+        With `completed`, columns that later migrations added are added to states that lack them.
         """
         now: dict[Key, Fields | None] = {}
         befores: list[Fields | None] = []
@@ -252,9 +257,9 @@ class _Replay:
         return None if found is None else msgspec.json.decode(found)
 
     async def _first(self, kind: str, id: str) -> Fields:
-        """Return the state of an entity before its first revision.
+        """Return the initial state of an entity, before its first revision.
 
-        Fields that a revision changed come from the revision, all others from the table.
+        Fields that a revision changed come from the revision, all other fields from the table.
         """
         found: Fields = {}
         for before in await revisions.former_states(self._db, id, kind):
@@ -266,9 +271,9 @@ class _Replay:
         return found if row is None else {**_stored(kind, row), **found}
 
     def _record(self, row: Any) -> Record | None:
-        """Compare a change with its audit record, and return the record.
+        """Check a change against its audit record, and return the audit record.
 
-        Returns None if the record is missing or forged.
+        Returns None if the audit record is missing or forged.
         """
         id = row["change_key"]
         if row["id"] is None:
@@ -291,7 +296,7 @@ class _Replay:
         return record
 
     def _blame(self, record: Record, revisions: Sequence[RevisionRow]) -> None:
-        """Report that the revisions of a change differ from its audit record."""
+        """Report that the revisions of a change do not match its audit record."""
         detail = f"the revisions of {record.operation} on {record.target or 'it'} were changed"
         only = {(each.kind, each.entity_id, each.reference_id) for each in revisions}
         if len(only) == 1:
@@ -326,9 +331,9 @@ class _Replay:
             after = tuple(found[-1][column] for column in table.key)
 
     def _compare_row(self, name: str, row: Fields) -> None:
-        """Compare a row with its replayed state, and remove the state.
+        """Compare a row with its replayed state, and remove the state from `_states`.
 
-        The states that remain after all comparisons are those of missing rows.
+        The states that remain in `_states` after all comparisons are those of missing rows.
         """
         kind = row["kind"] if name == "items" else _KIND_OF[name]
         self._evidence.compared += 1
@@ -460,7 +465,8 @@ def _hashes(
 ) -> tuple[str, str]:
     """Return the hashes of all states before a change and after it.
 
-    `befores` and `afters` are the states of entities with revisions, `kept` those without.
+    `befores` and `afters` are the states of entities with revisions. `kept` are the stored states
+    of the change; they supply the states of entities without revisions.
     """
     unrevised = values_of(kept)
     played = iter(zip(befores, afters, strict=True))
@@ -474,7 +480,7 @@ def _hashes(
 
 
 def _stored(kind: str, row: Fields) -> Fields:
-    """Return the columns of a row that effects record."""
+    """Return the columns of a row that effects contain."""
     names: Iterable[str] = row
     if kind in KINDS:
         names = COLUMNS[kind]
@@ -489,7 +495,10 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _state_of(text: Any) -> Fields | None:
-    """Return a state of a revision; `_UNREADABLE` if it is no JSON object."""
+    """Decode the state before or after a revision.
+
+    Returns None if there is no state, and `_UNREADABLE` if the text is no JSON object.
+    """
     if text is None:
         return None
     state = _decoded(text)

@@ -1,10 +1,12 @@
 """The search index: words and spellings, updated with every write.
 
-Words are folded here, not by a database: letter case and accents do not count. A word is a run of
-letters and digits. Each ideograph is a word of its own, and so is a reference id such as `REQ-12`.
-A misspelt word and the right one become equal if the letters that differ are left out of both. So
-every indexed word is stored with its shortened forms, the spelling keys, and a lookup compares the
-keys.
+Folding a word removes letter case and accents. It is done here, not by the database. A word is a
+run of letters and digits. Each ideograph is a word of its own, and so is a reference id such as
+`REQ-12`.
+
+A spelling key is the beginning of a word, complete or with some letters left out. A misspelt word
+and the correct word have a key in common: both without the letters in which they differ. So every
+indexed word is stored with its spelling keys, and similar words are found by comparing keys.
 
 An entry is the folded text of an item or of a comment. A changed entry is written again after all
 others, so the newest entries have the highest sequence numbers.
@@ -102,15 +104,15 @@ def facet(name: Facet, value: str) -> str:
 
 
 MIN_CORRECTED: Final = 4
-"""The minimum length of corrected words; in shorter words every slip gives another word."""
+"""The minimum length of corrected words. A slip in a shorter word often gives another real word."""
 MAX_CORRECTED: Final = 32
 MAX_SIMILAR_WORDS: Final = 5
 """The maximum number of suggestions for a misspelt word."""
 
 BEGINNING: Final = 7
-"""The number of letters at the beginning of a word that its spelling keys are made from."""
+"""The number of letters, from the beginning of a word, that its spelling keys are made from."""
 _TWO_SLIPS: Final = 8
-"""In words of at least this length two slips are corrected, in others one."""
+"""The minimum length of words in which two slips are corrected; one slip in shorter words."""
 
 
 def is_correctable(word: str) -> bool:
@@ -331,7 +333,7 @@ MERGE_PAUSE: Final = 0.02
 """Seconds between two steps of a merge."""
 MAX_SEGMENTS: Final = 4
 PAGES_PER_MERGE: Final = 100
-"""The number of index pages written in one step of a merge, about 10 ms of work."""
+"""The maximum number of index pages that one step of a merge writes (about 10 ms)."""
 
 
 class IndexMaintenance:

@@ -4,11 +4,16 @@ Queries consist of words only, letters and digits in quotes, so user input is ne
 query syntax. The score is one SQL expression (`accord.hub.storage.search`): both databases find the
 same entries and rank them alike.
 
-PostgreSQL needs no help with its query plans. SQLite reads the whole list of a facet, which may
-have every entry in it, and merges the lists of all longer words to find words by a prefix. So the
-first query to SQLite has only the words and returns only a few entries; their facets are checked
-one by one. If there are more entries, the next query has the facets too, and prefixes only where
-longer words exist.
+A facet is a property of an entry that filters use, such as its status; the index stores it as a
+word. SQLite would be slow with facets and prefixes in every query: it reads the whole list of a
+facet, which may contain every entry, and for a prefix it merges the lists of all longer words. So
+on SQLite a search has two steps:
+
+1. A query with the words alone. If few entries match, their facets are checked one by one.
+2. If more entries match, a query with words and facets. A word is searched for as a prefix only if
+   the index has longer words that begin with it.
+
+PostgreSQL gets a single query with words, prefixes and facets.
 
 The index returns the newest entries that match, a few thousand at most, so that common words cost
 no more than others; only those entries are ranked. If no entry has all words, similarly spelt words
@@ -42,19 +47,22 @@ class WordGroup(Struct, frozen=True):
 
     words: tuple[str, ...]
     is_whole: bool = False
-    """True if no longer words are known to exist."""
+    """True if the index is known to have no longer words that begin with these words."""
 
     @property
     def is_beginning(self) -> bool:
-        """True if longer words match too; a single letter would match too many."""
+        """True if longer words that begin with the word match too.
+
+        False for single letters, which begin too many words, and for reference ids.
+        """
         return not self.is_whole and len(self.words[0]) > 1 and not is_reference(self.words[0])
 
 
 class UnassignedFilter(Struct, frozen=True):
     """A filter for items without an assignee, as facets of the index.
 
-    The index has no facet for such items: they have a kind that can be assigned, and no assignee
-    facet.
+    The index has no facet that stands for "unassigned". So the filter requires a facet of a kind
+    that can be assigned, and excludes all assignee facets.
     """
 
     kinds: tuple[str, ...]
@@ -73,7 +81,7 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     """An entry must have at least one facet of each tuple."""
     unassigned: UnassignedFilter | None = None
     every: bool = True
-    """True if all words are required, false if one is enough."""
+    """True if an entry must have all words; false if one word is enough."""
 
 
 @lru_cache(256)  # hit by the pages of one query, and by common queries
@@ -128,7 +136,9 @@ def _any_term(terms: tuple[str, ...], quoted: str, separator: str) -> str:
 
 
 MAX_CHECKED: Final = 500
-"""Checking this many entries one by one takes less time than reading the list of a common facet."""
+"""The maximum number of entries whose facets are checked one by one.
+
+Up to this number, the checks take less time than reading the list of a common facet."""
 MAX_RANKED: Final = 2_000
 """The number of matches that are ranked, the newest first."""
 MAX_COMMON: Final = 1_000
@@ -217,7 +227,11 @@ MAX_SEQUENCE: Final = 2**SEQUENCE_BITS - 1
 
 
 class SearchPosition(Struct, frozen=True):
-    """A cursor position: the last row of a page, and the state of the first page."""
+    """The position in a cursor: the last row of a page, and how the first page was found.
+
+    `score` and `sequence` are those of the last row. `newest` is the highest sequence number at the
+    time of the first page, so that newer entries do not shift later pages.
+    """
 
     score: int = NO_LIMIT
     sequence: int = NO_LIMIT
@@ -324,9 +338,10 @@ async def _best_of_few(
     place: SearchPosition,
     most: int,
 ) -> Matches | None:
-    """Return the best matches; None if `question.most` entries or more match.
+    """Return the best matches of a query for a few entries.
 
-    This avoids the temporary tables in which a database sorts.
+    `question` is the query that `query_for_few` made. Returns None if `question.most` entries or
+    more match. The matches are sorted here, so the database needs no temporary tables to sort.
     """
     unassigned = question.unassigned
     scored = await search.scores(
@@ -405,7 +420,10 @@ class Snippet(Struct, frozen=True):
 
 
 class Snippets:
-    """Snippets around the first match of a query; else the beginning of the text."""
+    """A maker of snippets, which are parts of a text around the first match of a query.
+
+    The snippet of a text without a match is the beginning of the text.
+    """
 
     def __init__(self, groups: tuple[WordGroup, ...]) -> None:
         self._groups = groups
@@ -449,7 +467,7 @@ def _marks(
 ) -> list[list[int]]:
     """Return the positions of a match and of the matches after it up to `end`.
 
-    Positions are relative to `begin`.
+    Positions are relative to the position of the snippet, `begin`.
     """
     marks = []
     while at is not None:

@@ -1,9 +1,9 @@
 """Undo: revert a change by inverting its effects, the last one first.
 
 If a later change affected the same entities, nothing is undone, and the error names the later
-changes. A change and its undo cancel each other out, so changes can be undone one after the other,
-and an undo can be undone. A restored status need not be a valid next status; restored values must
-fit the current data, as in every write.
+changes. A later change that was undone does not count, and neither does its undo, so changes can be
+undone one after the other, and an undo can be undone. A restored status need not be a valid next
+status; restored values must fit the current data, as in every write.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accord.operations.errors import ConflictError, ForbiddenError
 from accord.store.store import ConstraintError
 
 ASIDE: Final = frozenset({"proposal"})
-"""Kinds that describe the origin of a change; undo leaves them unchanged."""
+"""Kinds of entities that an undo leaves unchanged, because they led to the change."""
 OF_ADMINISTRATORS: Final = frozenset({"prompt", "requirement_type", "relationship_type"})
 MAX_NAMED: Final = 20
 
@@ -161,9 +161,9 @@ async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) 
 
 
 async def _check_alone(db: Database, revision: RevisionRow) -> None:
-    """Raise ConflictError if something was added to a created item since.
+    """Raise ConflictError if the item that the change created has got additions.
 
-    These are children, links, comments, labels and suppressed lint rules.
+    Additions are children, links, comments, labels and suppressed lint rules.
     """
     row = await items.find(db, revision.entity_id)
     await lifecycle.check_deletable(db, row)
@@ -174,9 +174,10 @@ async def _check_alone(db: Database, revision: RevisionRow) -> None:
 
 
 async def _check_criteria(db: Database, revision: RevisionRow, values: Mapping[str, Any]) -> None:
-    """Raise InvalidError if a requirement and its criteria have different stories.
+    """Raise InvalidError unless a requirement and its criteria share a user story.
 
-    Either may have been moved since the change that is undone.
+    The requirement or the criteria may have moved to another user story since the change that is
+    undone.
     """
     if revision.kind == "requirement":
         await lifecycle.check_criteria_of(db, values["parent_id"], values["criteria_id"])
@@ -197,7 +198,7 @@ async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
 
 
 async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
-    """Return whether a link was made or confirmed for the content being undone."""
+    """Return whether a link was made or confirmed for the content that is undone."""
     version = (revision.after or {})["said_version"]
     return await relationships.is_confirmed(db, revision.entity_id, version)
 
