@@ -30,10 +30,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def trusted_url(url: str) -> WebAddress:
-    """Return the address of a URL that is safe for sending tokens and keys.
+    """Parse the URL of a server to which tokens and keys may be sent.
 
-    That is https, or http on the loopback interface (2026-07-28, authorization, communication
-    security). Raises ValueError for any other URL.
+    Such a URL has the scheme https, or http and a host on the loopback interface (2026-07-28,
+    authorization, communication security). Raises ValueError for any other URL.
     """
     try:
         address = parse_web_address(url)
@@ -45,10 +45,10 @@ def trusted_url(url: str) -> WebAddress:
 
 
 def resource_url(url: str) -> str:
-    """Return a resource identifier (RFC 8707, section 2) in canonical form.
+    """Return the canonical form of `url`, which identifies a protected resource.
 
-    Raises ValueError for a text that is not an http or https URL, and for a URL with a fragment or
-    a user name.
+    RFC 8707, section 2. Raises ValueError for a text that is not an http or https URL, and for a
+    URL with a fragment or a user name.
     """
     parts = _split(url)
     if parts is None or not parts.hostname or parts.fragment or parts.username is not None:
@@ -57,7 +57,7 @@ def resource_url(url: str) -> str:
 
 
 def canonical_url(identifier: str) -> str:
-    """Return the canonical form of an identifier, for comparison.
+    """Return the canonical URL of a resource, issuer or audience, for comparison.
 
     Scheme and host are in lower case (2026-07-28, authorization); a path of "/" and the default
     port are removed (RFC 3986, section 6.2.3). A text that is not a URL is returned unchanged.
@@ -121,7 +121,11 @@ class MalformedCredentials(Struct, frozen=True):
 
 
 def credentials_in(request: WebRequest) -> PresentedToken | MalformedCredentials | None:
-    """Return the token of a request; None without a bearer or DPoP token."""
+    """Return the bearer or DPoP token in a request's headers.
+
+    Return `MalformedCredentials` for a malformed header or a token in the URL, and None for a
+    request without such a token.
+    """
     # 2026-07-28, authorization: tokens must not be in the query, where logs would keep them.
     if request.query and _names_token(request.query):
         why = "a token belongs into the header Authorization, not into the URL"
@@ -170,7 +174,10 @@ def challenge(scheme: str, **parameters: str) -> bytes:
 
 
 def scope_of(scopes: Iterable[str]) -> str:
-    """Return the value of a challenge's parameter `scope`, leaving out invalid scopes."""
+    """Join `scopes` to the value of a challenge's `scope` parameter.
+
+    Invalid scopes, duplicates, and scopes beyond `MAX_CHALLENGE_SCOPES` are left out.
+    """
     names = [each for each in dict.fromkeys(scopes) if is_scope(each)]
     return " ".join(names[:MAX_CHALLENGE_SCOPES])
 
@@ -199,29 +206,33 @@ class Refusal(Struct, frozen=True):
 class Authenticator(Protocol):
     """An authenticator of HTTP requests, implemented by subclasses.
 
-    Two optional members are used if present: `repeatable`, true if a request may be authenticated
-    twice, once before its body is read; and `answer_lines(principal)`, which returns additional
-    header lines for the answers to a principal's requests.
+    Two optional members are used if present. If `repeatable` is true, a request may be
+    authenticated twice: before its body is read, and again afterwards. `answer_lines(principal)`
+    returns additional header lines for the answers to a principal's requests.
     """
 
     def page(self, request: WebRequest) -> Reply | None:
-        """Answer a request for a public page, such as metadata; None for other requests."""
+        """Return the answer to a request for a public page, such as metadata.
+
+        Return None for all other requests.
+        """
         return None
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        """Return a refusal based on the head alone, before the body is read.
+        """Return the refusal of a request by its head, before its body is read.
 
-        Return None if the head does not suffice to decide. Requests with equal heads get equal
-        refusals.
+        Return None if the head alone is no reason to refuse the request. Requests with equal heads
+        get equal refusals.
         """
         return None
 
     def authenticate(
         self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | None | Awaitable[Principal | Refusal | None]:
-        """Return the principal of a request, or a refusal.
+        """Return the principal of a request, None for an anonymous caller, or a refusal.
 
-        None means an anonymous caller. `channel` describes the connection, if one exists already.
+        `channel` describes the connection of the request; it is None for the handshake of a
+        WebSocket connection.
         """
 
     def forbidden(self, scopes: Sequence[str]) -> bytes:
@@ -298,7 +309,10 @@ class ExpectedClaims(Struct, frozen=True, kw_only=True):
 
 
 def principal_of(claims: dict[str, Any], expected: ExpectedClaims, now: float) -> Principal | None:
-    """Return the principal of valid claims; None for invalid ones."""
+    """Return the principal that a token's claims name.
+
+    Return None if the claims do not meet `expected`, or if the token is not valid at `now`.
+    """
     if not (_is_issued(claims, expected) and _is_for(claims, expected.audience)):
         return None
     expires = claims.get("exp")
@@ -352,10 +366,10 @@ def _is_issued(claims: dict[str, Any], expected: ExpectedClaims) -> bool:
 
 
 def _is_for(claims: dict[str, Any], audience: frozenset[str] | None) -> bool:
-    """Return whether the claims name one of the accepted audiences.
+    """Return whether the claim `aud` names one of the accepted audiences.
 
-    2026-07-28, authorization: a token must have been issued for this very server. None as
-    `audience` accepts all claims.
+    2026-07-28, authorization: a token must have been issued for this very server. If `audience` is
+    None, a token for any audience is accepted.
     """
     if audience is None:
         return True
@@ -369,7 +383,7 @@ def _is_past(value: Any, now: float) -> bool:
 
 
 def _is_time(value: Any) -> bool:
-    """Return whether a value is a NumericDate (RFC 7519, section 2)."""
+    """Return whether the value of a claim is a NumericDate (RFC 7519, section 2)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -132,14 +132,15 @@ class BearerAuth(Authenticator):
         return not principal.has_expired and self._is_bound(principal, found, request)
 
     def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
-        """Return whether the token is unbound, or presented with a proof of its key.
+        """Return whether a token is presented as its binding to a key requires.
 
-        This class does not check proofs of possession, so it accepts only unbound tokens.
+        This class does not check proofs of possession, so it accepts only tokens that are not bound
+        to a key. Subclasses that check such proofs override this method.
         """
         return found.scheme == "bearer" and not principal.claims.get("cnf")
 
     def _broadened(self, principal: Principal) -> Principal:
-        """Return the principal with the scopes that its own scopes imply.
+        """Return the principal, with all scopes that its own scopes imply added.
 
         2026-07-28, authorization: a broader scope implies the narrower scopes that it includes.
         """
@@ -190,7 +191,10 @@ def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
 
 
 def _closed(implies: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """Return the scopes that each scope implies, directly or indirectly."""
+    """Return the transitive closure of `implies`.
+
+    The result has, for each scope, all scopes that it implies directly or indirectly.
+    """
     direct = {scope: frozenset(implied) for scope, implied in implies.items()}
     closed: dict[str, frozenset[str]] = {}
     for scope in direct:
@@ -219,9 +223,10 @@ def _body(error: RpcError) -> bytes:
 
 
 def admission(auth: Authenticator | Verifier) -> Admit:
-    """Return a callback that authenticates the handshakes of connections.
+    """Return a callback that authenticates WebSocket handshakes with `auth`.
 
-    The callback stores the caller under `principal` in the details of the connection.
+    The callback stores the caller under `principal` in the `details` of the connection's
+    `ChannelInfo`.
     """
     authenticator = authenticator_of(auth)
 

@@ -43,8 +43,9 @@ ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     "PS384": ("RSA", ""),
     "PS512": ("RSA", ""),
 }
-"""The key type and the curve of each algorithm. Neither `none` nor HMACs are included: a key that
-verifies an HMAC can also create one, and a public key must never be used as a secret."""
+"""The accepted signature algorithms, each with the type and the curve of its keys. Neither `none`
+nor HMACs are included: a key that verifies an HMAC can also create one, and a public key must never
+be used as a secret."""
 MIN_RSA_BITS: Final = 2048
 """The minimum size of an RSA key, in bits (RFC 7518, section 3.3)."""
 
@@ -53,7 +54,8 @@ _MEMBERS: Final = {
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
-"""The members of a public key by key type, in the order for thumbprints (RFC 7638, section 3.2)."""
+"""The members of a public key that its thumbprint is computed from, in this order, by key type
+(RFC 7638, section 3.2)."""
 
 
 class JoseHeader(Struct):
@@ -146,9 +148,9 @@ def read_signed(token: str, key: PublicKey, algorithm: str) -> dict[str, Any] | 
 
 @cache
 def load_jwt() -> Any:
-    """Return the module of PyJWT.
+    """Return the module `jwt` of PyJWT.
 
-    Raises ImportError with a hint on the missing extra.
+    Raises ImportError with the hint to install `accord[auth]`.
     """
     try:
         import_module("cryptography")
@@ -257,7 +259,7 @@ async def find_key_set(issuer: str, tls: ssl.SSLContext | None) -> WebAddress:
 
 
 def places_of(issuer: str) -> list[str]:
-    """Return the possible URLs of an issuer's metadata, in the order to try them."""
+    """Return the URLs at which an issuer's metadata may be, in the order to try them."""
     parts = urlsplit(issuer)
     host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     found = [f"{host}{_OAUTH}{path}", f"{host}{_OPENID}{path}", f"{host}{path}{_OPENID}"]
@@ -279,10 +281,10 @@ class KeySet(Protocol):
     """The keys of an issuer."""
 
     changes: int
-    """The version of the key set, which grows whenever the keys change."""
+    """The version number of the key set, which grows whenever the keys change."""
 
     def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
-        """Return the keys that a token with this key id and algorithm may be signed with.
+        """Return the keys that may verify a token with this key id and algorithm.
 
         Raises UnavailableError if the keys cannot be fetched.
         """
@@ -303,7 +305,10 @@ class FixedKeys:
 
 
 class RemoteKeys:
-    """The published keys of an issuer, fetched from `url` or the URL in its metadata."""
+    """The published keys of an issuer, fetched from `url`.
+
+    If `url` is None, the issuer's metadata names the URL.
+    """
 
     def __init__(
         self,
@@ -390,9 +395,10 @@ def read_keys(document: Any) -> list[PublicKey]:
 
 
 def suiting(keys: list[PublicKey], id: str | None, algorithm: str) -> list[PublicKey]:
-    """Return the keys with this id that fit the algorithm, up to `MAX_TRIED`.
+    """Return the keys with the key id `id` that fit the algorithm.
 
-    If `id` is None, because the token has no key id, all keys that fit the algorithm qualify.
+    If `id` is None, because the token has no key id, all keys that fit the algorithm qualify. At
+    most `MAX_TRIED` keys are returned.
     """
     usable = [key for key in keys if key.suits(algorithm)]
     if id is None:

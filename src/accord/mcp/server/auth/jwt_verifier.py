@@ -1,8 +1,8 @@
-"""Token verifiers of an issuer: `JwtVerifier` and `Introspection`.
+"""Verifiers for the tokens of one issuer: `JwtVerifier` and `Introspection`.
 
 `JwtVerifier` checks access tokens signed by an issuer (RFC 9068, RFC 8725). The algorithm must be
-in our own list, and the key comes from the issuer's set by type and id. No claim of a token is read
-before its signature is verified.
+in `ALGORITHMS`. The key is selected from the issuer's key set by the token's algorithm and key id.
+No claim of a token is read before its signature is verified.
 
 `Introspection` asks an authorization server (RFC 7662): for opaque tokens, and for tokens that must
 end at the moment of revocation.
@@ -44,18 +44,19 @@ from accord.mcp.server.session import Principal
 MAX_KEPT: Final = 10_000
 """The limit of cached tokens."""
 KEEP_SECONDS: Final = 60.0
-"""Lifetime of a cached token, which limits how long a withdrawn key can still be used."""
+"""Lifetime of a cached token, in seconds. For at most this time a verified token is still accepted
+after its issuer has withdrawn the key."""
 
 _KINDS: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
-"""Accepted `typ` of access tokens (RFC 8725, section 3.11). An issuer signs other kinds of JWTs
-too, which must not be accepted as access tokens."""
+"""Accepted values of the header parameter `typ` of a token (RFC 8725, section 3.11). An issuer
+signs other kinds of JWTs too, which must not be accepted as access tokens."""
 
 
 class _CachedToken(Struct, frozen=True):
     principal: Principal
     until: float
     changes: int
-    """The version of the key set when this token was verified."""
+    """The version of the issuer's key set with which this token was verified."""
 
 
 class JwtVerifier:
@@ -105,9 +106,9 @@ class JwtVerifier:
         self._now = now
         self._kept: dict[bytes, _CachedToken] = {}
         self.authorization_servers = (issuer,)
-        """The issuers of the tokens; the default of `ProtectedResource`."""
+        """The issuers of the tokens; the default `authorization_servers` of `ProtectedResource`."""
         self.resource = audiences[0]
-        """The resource that the tokens are for; the default of `ProtectedResource`."""
+        """The resource that the tokens are for; the default `resource` of `ProtectedResource`."""
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()

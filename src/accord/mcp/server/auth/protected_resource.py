@@ -58,9 +58,10 @@ class DpopProofs:
         return len(self._seen)
 
     def shows(self, proof: str, *, method: str, url: str, token: str, thumbprint: str) -> bool:
-        """Return whether a DPoP proof is valid for a request, its token and a key.
+        """Return whether a DPoP proof is valid for a request, its token and its key.
 
-        RFC 9449, section 4.3, lists the checks. `thumbprint` identifies the key.
+        `thumbprint` identifies the key to which the token is bound. RFC 9449, section 4.3, lists
+        the checks. A valid proof is recorded, so that it is not accepted again.
         """
         header = read_header(proof) if len(proof) <= MAX_TOKEN else None
         if header is None or header.alg not in ALGORITHMS or header.jwk is UNSET:
@@ -88,7 +89,10 @@ class DpopProofs:
         )
 
     def _is_new(self, claims: dict[str, Any], thumbprint: str) -> bool:
-        """Return whether a proof is used for the first time (RFC 9449, section 11.1)."""
+        """Record a proof; return whether it is used for the first time.
+
+        RFC 9449, section 11.1.
+        """
         id, now = claims.get("jti"), self._now()
         if not isinstance(id, str) or not id:
             return False
@@ -123,9 +127,9 @@ class ProtectedResource(BearerAuth):
     `resource` is the URL that clients use for this server, and `authorization_servers` are the
     issuers of its tokens; a `JwtVerifier` provides defaults for both. Every caller needs all of
     `scopes`; clients should request `scopes_supported` at first. The metadata is served at its
-    well-known paths, and below the path of the server. `metadata_url` is the URL of the metadata
-    that clients are given, by default the well-known URL of `resource`. A token that is bound to a
-    key (DPoP) needs a proof of that key; with `dpop_required` unbound tokens are refused.
+    well-known paths, and below the path of the server. `metadata_url` is the metadata URL in
+    challenges, by default the well-known URL of `resource`. A token that is bound to a key (DPoP)
+    needs a proof of that key; with `dpop_required` unbound tokens are refused.
     """
 
     def __init__(
@@ -197,7 +201,7 @@ class ProtectedResource(BearerAuth):
         return self.describe(request) if below or request.path in self._paths else None
 
     def describe(self, request: WebRequest) -> Reply:
-        """Return the answer to a request for the metadata."""
+        """Return the answer to a request for the resource's metadata."""
         if request.method == "OPTIONS":
             return Reply(204, _OPEN + _PREFLIGHT)
         if request.method not in _METHODS:
@@ -208,7 +212,7 @@ class ProtectedResource(BearerAuth):
     # Tokens that are bound to a key
 
     def _is_bound(self, principal: Principal, found: PresentedToken, request: WebRequest) -> bool:
-        """Return whether the request has the proof that a token bound to a key requires.
+        """Return whether a token is presented as its binding to a key requires.
 
         RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and an unbound token
         must not use that scheme.
@@ -230,7 +234,8 @@ class ProtectedResource(BearerAuth):
     def _url_of(self, request: WebRequest) -> str:
         """Return the URL that the client requested.
 
-        Only the path below the server is taken from the request: proxies may have changed the rest.
+        Scheme, host and the server's path come from `resource`, because proxies may have changed
+        them in the request. Only the path below the server comes from the request.
         """
         return f"{self.resource.rstrip('/')}/{request.place}" if request.place else self.resource
 
@@ -242,7 +247,7 @@ class ProtectedResource(BearerAuth):
 
 
 class _Metadata(LivingApp[Reply]):
-    """An application that answers every request with the metadata; a `LivingApp`."""
+    """An application that serves the metadata of a resource; implements `LivingApp`."""
 
     def __init__(self, resource: ProtectedResource) -> None:
         self._resource = resource
