@@ -1,11 +1,12 @@
 """Stored events of streams, so that any worker can resume a stream.
 
-A stream belongs to one worker, and the stream's number identifies that worker. The worker keeps the
-events in memory too, and writes them to the store in order, all waiting events in one transaction.
+A stream belongs to the worker that opened it, its owner; the stream's number contains the number of
+the owner. The owner keeps the events in memory too, and writes them to the store in order, all
+waiting events in one transaction.
 
 A client that reconnects to another worker gets the missed events from the store. That worker then
-follows the stream: the stream's owner notifies it of new events. If the owner is dead, the open
-requests of the stream are answered with an error.
+follows the stream: the owner notifies it of new events. If the owner is dead, the open requests of
+the stream are answered with an error.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ log = logging.getLogger("accord.mcp.shared")
 
 MAX_PER_SESSION: Final = 256
 MAX_WAITING: Final = 10_000
-"""The maximum number of entries that wait to be written. Events beyond it are kept in the memory of
-this worker only."""
+"""The maximum number of entries, such as events, that wait in this worker to be written to the
+store. Events beyond the limit are kept in the memory of this worker only."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """The limit of all workers' events together, in bytes."""
 
 Key: TypeAlias = tuple[str, int]
-"""A session id and the number of one of its streams."""
+"""The key of a stream: the id of its session, and the number of the stream."""
 
 _TRIM: Final = """
 DELETE FROM mcp_events WHERE session = $1 AND place <= (
@@ -83,7 +84,10 @@ class _EventEntry(Struct, frozen=True):
 
 
 class _FollowMarker(Struct, frozen=True):
-    """A marker in the queue: notify followers once all earlier entries are written."""
+    """A queue entry that stores nothing, but has a stream's followers notified.
+
+    Followers are notified once all earlier entries are written.
+    """
 
     key: Key
 
@@ -100,7 +104,7 @@ class _ReadableEvents(Struct, frozen=True):
 
 
 class _AnswerHead(Struct):
-    """The head of a message, enough to recognise an answer."""
+    """The members of a JSON-RPC message that show if it is an answer."""
 
     id: int | str | None = None
     method: Raw | UnsetType = UNSET
@@ -134,7 +138,7 @@ class SharedEvents:
         self._followers: dict[Key, _Follower] = {}
         """Clients that receive other workers' streams through this worker."""
         self._followed: dict[Key, set[int]] = {}
-        """The numbers of the workers that follow each of this worker's streams."""
+        """The numbers of the workers that follow a stream of this worker, by stream."""
         self._beats = 0
         worker.on(FollowStream, self._follow)
         worker.on(UnfollowStream, self._unfollow)
@@ -216,10 +220,10 @@ class SharedEvents:
         return RemoteStream(reached.events, follow)
 
     async def _read(self, key: Key, number: int) -> _ReadableEvents | None:
-        """Return the stored events of a stream after `number`.
+        """Return the stored events of a stream after event `number`.
 
-        None for an unknown stream, and if the next event, or any event of a complete stream, is
-        missing.
+        Return None if the stream is unknown, or if events are missing in the store: the next event,
+        or any later event of a stream that has ended.
         """
         rows = await self._store.fetch(_STREAM, *key)
         if not rows:
@@ -243,7 +247,10 @@ class SharedEvents:
     async def _with_failures(
         self, key: Key, stream: Row, events: list[Event], number: int
     ) -> list[Event]:
-        """Return `events`, followed by an error for each request without an answer."""
+        """Return `events`, followed by an error for each request without an answer.
+
+        The worker that served these requests is dead, so they will never be answered.
+        """
         rows = await self._store.fetch(_EVENTS, *key, 0)
         answers = [_decode_answer(bytes(row["data"])) for row in rows]
         answered = {answer.id for answer in answers if answer.method is UNSET}
@@ -366,7 +373,7 @@ class _EntryWriter(Struct, frozen=True):
 
 
 def _unbroken(events: list[Event], number: int) -> list[Event]:
-    """Return the events that follow `number` without a gap."""
+    """Return the events whose numbers follow `number` without a gap."""
     unbroken = []
     for event in events:
         number += 1

@@ -79,7 +79,10 @@ def restore_state(session: Session, state: SessionState) -> None:
 
 
 def merge_states(base: SessionState, ours: SessionState, theirs: SessionState) -> SessionState:
-    """Merge two concurrent changes of the state `base`; `theirs` was written first."""
+    """Return the session state after two workers have changed `base` concurrently.
+
+    `theirs` is the state that the other worker has stored already; `ours` is this worker's state.
+    """
     added = ours.subscriptions - base.subscriptions
     removed = base.subscriptions - ours.subscriptions
     return replace(
@@ -91,15 +94,16 @@ def merge_states(base: SessionState, ours: SessionState, theirs: SessionState) -
 
 
 SWEEP_SECONDS: Final = 5.0
-"""Minimum time between two sweeps, which store times of use and end old sessions."""
+"""Minimum time between two sweeps. A sweep stores when this worker's sessions were last used, and
+ends old sessions."""
 BUSY_SECONDS: Final = 60.0
 """Lifetime of the mark in the store that a session is busy. The mark is renewed after a third of
 this time while the session stays busy, for example with a listening client."""
 WRITTEN_AT_ONCE: Final = 200
-"""The maximum number of times of use that one statement writes."""
+"""The maximum number of sessions whose last use one SQL statement writes."""
 
 TAKEN_SECONDS: Final = 2.0
-"""Maximum wait for the receipt from the worker that the client listens to."""
+"""Maximum wait for the `SaveReceipt` of the worker that the session's client listens to."""
 
 # Later times win, because another worker may use the session too.
 _WRITE_USES: Final = """
@@ -116,10 +120,10 @@ _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE i
 
 
 class _SessionQueries(Struct, frozen=True):
-    """Queries for a set of sessions: their number, and the session to end first.
+    """SQL queries about a set of sessions: their number, and which to end first.
 
-    That is the least recently used session that is not busy; sessions that never became ready come
-    before the others.
+    The first to end is the least recently used session that is not busy; sessions that never became
+    ready come before the others.
     """
 
     count: str
@@ -143,7 +147,7 @@ class _Use(Struct, frozen=True):
     at: float
     busy: float
     before: float
-    """The previous end of the busy mark, as this worker wrote it."""
+    """The end of the busy mark that this worker wrote to the store last."""
 
 
 class _KnownSession(Struct):
@@ -175,7 +179,7 @@ class SharedSessions:
         self._known: dict[str, _KnownSession] = {}
         self._receipts = count(1)
         self._taking: dict[int, asyncio.Event] = {}
-        """An event for each receipt that a request waits for, by the number of the receipt."""
+        """An event for each `SaveReceipt` that a request waits for, by the receipt's number."""
         self._swept = 0.0
         shortest = min(self._limits.idle_seconds, self._limits.handshake_seconds)
         self._busy_seconds = min(BUSY_SECONDS, shortest)
@@ -331,7 +335,10 @@ class SharedSessions:
         self._take(known, row["version"], row["state"])
 
     def _take(self, known: _KnownSession, version: int, state: bytes) -> None:
-        """Adopt another worker's state of a session, if it is newer."""
+        """Merge another worker's state of a session into this worker's, if it is newer.
+
+        It is newer if its version is higher than the last one that this worker has seen.
+        """
         if version > known.version:
             theirs = decode_state(state)
             ours = state_of(known.session.state)
@@ -340,7 +347,7 @@ class SharedSessions:
             self._hear_changes(known)
 
     def _hear_changes(self, known: _KnownSession) -> None:
-        """Add a session to the server's listeners for changes, if it is ready.
+        """Add a session to the server's change listeners, once its handshake is done.
 
         Every worker receives every change, and notifies the clients that listen to this worker.
         """
@@ -486,7 +493,7 @@ class SharedSessions:
             self._end_here(id)
 
     def _uses(self, now: float) -> list[_Use]:
-        """Return the times of use of this worker's sessions that are not stored yet."""
+        """Return the last uses of this worker's sessions that are not stored yet."""
         clock = self._endpoint.now()
         uses = []
         for id, known in self._known.items():
@@ -509,7 +516,7 @@ async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
 
 
 def _rows(count: int) -> str:
-    """Return SQL placeholders for `count` rows of times of use.
+    """Return SQL placeholders for `count` rows of the values in `_WRITE_USES`.
 
     The placeholders have types, because PostgreSQL cannot infer them.
     """
@@ -526,10 +533,11 @@ def _is_ready(state: SessionState) -> int:
 
 
 async def _until(received: asyncio.Event) -> None:
-    """Wait for the receipt from the worker that the client listens to.
+    """Wait until the worker that a client listens to confirms a saved session.
 
-    That worker selects the client's notifications, so it must know a new subscription before the
-    request is answered. A worker that sends no receipt in time may be dead.
+    `received` is set when the `SaveReceipt` arrives. The worker that the client listens to selects
+    the client's notifications, so it must know a new subscription before the request is answered. A
+    worker that sends no receipt within `TAKEN_SECONDS` may be dead.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(TAKEN_SECONDS):

@@ -29,7 +29,10 @@ class ResponseReceived(Struct, frozen=True, tag="settled"):
 
 
 class RequestCancelled(Struct, frozen=True, tag="cancelled"):
-    """The message that a client has cancelled one of its requests."""
+    """The message that a client has cancelled a request of a session.
+
+    All workers get it, because any of them may be serving the request.
+    """
 
     session: str
     request: int | str
@@ -43,16 +46,17 @@ class ClientAnnouncement(Struct, frozen=True, tag="said"):
 
 
 class ClientListens(Struct, frozen=True, tag="listens"):
-    """The message that the client of a session listens to the sender from now on."""
+    """The message that a session's client now gets its announcements from the sender."""
 
     session: str
     worker: int
 
 
 class SessionSaved(Struct, frozen=True, tag="saved"):
-    """A new state of a session, for the worker that its client listens to.
+    """The message that the sender has saved a new state of a session.
 
-    The sender waits for a receipt before it answers the client.
+    It is sent to the worker that the session's client gets its announcements from. The sender waits
+    for a receipt before it answers the client.
     """
 
     session: str
@@ -102,7 +106,7 @@ class StreamAdvanced(Struct, frozen=True, tag="advanced"):
 
 
 class ComponentsChanged(Struct, frozen=True, tag="changed"):
-    """The message that a list of components or a resource has changed."""
+    """The message that a resource, or a list of components, has changed."""
 
     method: str
     uri: str
@@ -191,7 +195,7 @@ class ClusterWorker:
         self._stop: Callable[[], None] | None = None
 
     def on(self, kind: type[M], hear: Callable[[M], Any]) -> None:
-        """Register `hear`, which is called with each message of the type `kind`."""
+        """Register `hear`, to be called with each message of type `kind` to this worker."""
         self._hear.setdefault(kind, []).append(hear)
 
     async def join(self) -> None:
