@@ -6,6 +6,6 @@ prompts      prompts, and functions as prompts
 handler      functions of the application: injected parameters, calls, completions
 parameters   descriptions, defaults and schemas of a function's parameters
 content      results of functions as content
-registry     components by name, and the clients that see them
+registry     components by name, and which of them a client sees
 lists        encoded lists of components, and sources outside the registries
 """

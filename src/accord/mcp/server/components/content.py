@@ -36,7 +36,7 @@ M = TypeVar("M", bound="Media")
 
 UNKNOWN: Final = "application/octet-stream"
 BYTES_URI: Final = "urn:accord:bytes"
-"""The URI of embedded bytes that have no URI of their own."""
+"""The URI of an embedded resource that was made from bytes, which have no URI of their own."""
 
 _SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -101,7 +101,10 @@ def content_of(data: bytes) -> Content:
 
 
 def recognized(data: bytes) -> str:
-    """Return the media type that the first bytes of a file indicate."""
+    """Return the media type that the first bytes of a file indicate.
+
+    Return `UNKNOWN` for other bytes.
+    """
     for signature, offset, kind in _SIGNATURES:
         if data.startswith(signature, offset):
             return kind
@@ -116,32 +119,32 @@ def mime_type_of(path: str | PathLike[str]) -> str:
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 
 MEDIA: Final = (Image, Audio, File)
-"""The types of values that are converted to a content block when they are sent."""
+"""The Python types of media, which are converted to a content block when they are sent."""
 
 Convert: TypeAlias = Callable[[Any, Era], CallToolResult]
 
 
 class Output(Struct, frozen=True):
-    """The conversion of a function's return values to results."""
+    """The conversion of a function's return values to tool results."""
 
     convert: Convert
     schema: Schema | None = None
     """The schema of structured content; None if results have no structured content."""
     written: dict[str, Any] | None = None
-    """The output schema as the application wrote it; None for a schema from an annotation."""
+    """The output schema written by hand; None for a schema from the return annotation."""
 
     @property
     def is_object(self) -> bool:
         """True if every value is encoded as a JSON object.
 
-        The handshake era allows only objects as structured content, so other values are sent there
-        as the member `result` of an object.
+        Versions before 2026-07-28 (the handshake era) allow only objects as structured content, so
+        other values are sent to their clients as the member `result` of an object.
         """
         return self.schema is not None and is_object(self.schema)
 
 
 class OutputRefusedError(Exception):
-    """A result that violates the tool's output schema."""
+    """An error that is raised for a result that violates the tool's output schema."""
 
 
 def output_of(annotation: Any, *, structured: bool = True) -> Output:
@@ -164,7 +167,10 @@ def output_of(annotation: Any, *, structured: bool = True) -> Output:
 
 
 def structured_by(schema: dict[str, Any]) -> Output:
-    """Return a conversion that checks values against a hand-written schema."""
+    """Return the conversion for functions with a hand-written output schema.
+
+    It checks each value against `schema`, and raises `OutputRefusedError` for a violation.
+    """
     parts = {name: value for name, value in schema.items() if name != "$defs"}
     described = Schema(parts, schema.get("$defs", {}))
     convert = _convert_object if is_object(described) else _convert_value
@@ -189,7 +195,7 @@ def structured_by(schema: dict[str, Any]) -> Output:
 
 
 def is_object(schema: Schema) -> bool:
-    """Return whether `schema` allows only objects."""
+    """Return whether a schema allows only JSON objects as values."""
     value = schema.value
     while isinstance(value, dict) and set(value) == {"$ref"}:
         value = schema.definitions[value["$ref"].removeprefix("#/$defs/")]

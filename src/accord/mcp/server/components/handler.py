@@ -1,13 +1,14 @@
-"""Handlers: calls of application functions with injected parameters; and completions.
+"""Handlers: application functions that serve requests or complete arguments.
 
     def database(context: Context) -> Database: ...
 
     @server.tool
     async def find(text: str, db: Annotated[Database, Depends(database)]) -> list[str]: ...
 
-Arguments of the caller are decoded into the annotated types; the context and dependencies are
-injected. A plain function runs in a thread unless it is declared `inline`. Completions of
-arguments come from functions of the application, or from enumerable annotations.
+Arguments of the caller are decoded into the annotated types. The context and the results of
+dependencies are injected: they are passed as further arguments. A plain function runs in a thread,
+unless it is declared `inline` and so runs on the event loop. Completions of arguments come from
+functions of the application, or from enumerable annotations.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class Injection:
     ) -> dict[str, Any]:
         """Return the arguments of all injected parameters, by name.
 
-        `stack` closes generators after the call; `made` caches the results of dependencies within
-        the call.
+        `stack` closes generators after the call. `made` is a cache of the results of dependencies,
+        which exists for one call only.
         """
         values: dict[str, Any] = {} if self.context is None else {self.context: context}
         for name, dependency in self._dependencies.items():
@@ -164,8 +165,8 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 class Handler:
     """An application function that serves requests, such as calls of a tool.
 
-    With `whole` the function takes all arguments as one dict. Raises RegistrationError if the
-    function's parameters or options do not allow it to be served.
+    If `whole` is true, the function takes all arguments as one dict. Raises RegistrationError if
+    the function's parameters or options do not allow it to be served.
     """
 
     __slots__ = (
@@ -202,22 +203,24 @@ class Handler:
         self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
         """The function's docstring, divided into its text and the descriptions of parameters."""
         self.parameters = tuple(map(_by_name, self._injection.visible))
-        """The parameters that get their arguments from callers, all by name."""
+        """The parameters that get their arguments from callers; all are passed by keyword."""
         self.returns = signature.returns
         is_direct = self.mode == "async" and not self._has_dependencies
         self.is_direct = is_direct and self.timeout is None
-        """True if `bind` returns the coroutine of the result, so that `begin` has nothing to do."""
+        """True if `bind` already calls the function and returns its coroutine, so that `begin` need
+        not be called."""
         call = function if is_direct else partial(partial, function)
         self.bind: Callable[[Any, Context | None], Any] = (
             self._whole(call) if whole else self._planned(call)
         )
-        """Bind the arguments in a JSON object, and return the bound call, which must be passed to
-        `begin`. Raises `InvalidParamsError` if the arguments do not fit the parameters. `bind` and
-        `begin` accept None as the context if the function does not use it."""
+        """Bind the arguments in a JSON object to the function's parameters, and return the bound
+        call, which must be passed to `begin`. Raises `InvalidParamsError` if the arguments do not
+        fit the parameters. `bind` and `begin` accept None as the context if the function does not
+        use it."""
         self.begin: Callable[[Any, Context | None], Any] = (
             self._begin_direct if is_direct else _call if self.is_quick else self._begin
         )
-        """Run a bound call. Return the result of a quick function, else a coroutine of it."""
+        """Run a bound call. Return the result if `is_quick`, else a coroutine of the result."""
 
     @property
     def is_quick(self) -> bool:
@@ -318,9 +321,10 @@ _KNOWN = ("value", "arguments", "of", "argument")
 
 
 class Completions:
-    """Completion handlers by prompt or URI template, and by argument.
+    """The completion handlers of a server.
 
-    The most specific handler for an argument is used.
+    A handler completes one argument or all, of one prompt or URI template or of all. For an
+    argument the most specific handler is used.
     """
 
     def __init__(self) -> None:
@@ -330,11 +334,12 @@ class Completions:
         return len(self._handlers)
 
     def add(self, function: Callable[..., Any], *, of: str = "", argument: str = "") -> None:
-        """Register `function(value)` to complete `argument` of the prompt or template `of`.
+        """Register `function(value)` to complete an argument of a prompt or URI template.
 
-        An empty `of` or `argument` means all of them. The function may also take `arguments` (the
-        values filled in so far), `of` and `argument`. Raises RegistrationError if the function
-        takes other parameters, or if another function is registered already.
+        `of` is the prompt's name or the URI template, and `argument` the argument's name. An empty
+        `of` or `argument` means all of them. The function may also take `arguments` (the values
+        filled in so far), `of` and `argument`. Raises RegistrationError if the function takes other
+        parameters, or if another function is registered already.
         """
         handler = Handler(function)
         other = [each.name for each in handler.parameters if each.name not in _KNOWN]
@@ -352,7 +357,8 @@ class Completions:
     ) -> Any:
         """Return suggestions for an argument, or a coroutine of them.
 
-        Without a handler, suggestions come from `choices`.
+        `choices` are the possible values of each argument; without a handler, those that match the
+        typed text are the suggestions.
         """
         of = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
         name = params.argument.name
@@ -385,7 +391,10 @@ def matching(typed: str, choices: Sequence[str]) -> list[str]:
 
 
 def choices_of(parameters: Sequence[Parameter]) -> dict[str, tuple[str, ...]]:
-    """Return the possible values of parameters that are literals, enumerations or bool."""
+    """Return the possible values of each parameter of an enumerable type, by name.
+
+    Enumerable types are `Literal`, enumerations and bool.
+    """
     found = {
         each.name: _choices(accepts(each.annotation).value, accepts(each.annotation).definitions)
         for each in parameters

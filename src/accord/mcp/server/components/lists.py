@@ -43,7 +43,7 @@ def tool_in(version: str, tool: ServedTool) -> Tool:
 def definition_in(
     version: str, component: ServedResource | ServedPrompt
 ) -> Resource | ResourceTemplate | Prompt:
-    """Return a component's definition for clients of a protocol version."""
+    """Return a component's definition in the form that a protocol version requires."""
     return in_version(version, component.definition)
 
 
@@ -51,11 +51,11 @@ MAX_CACHED_LISTS: Final = 256
 """The maximum number of encoded pages cached for one list."""
 
 Numbered: TypeAlias = Sequence[tuple[int, Any]]
-"""Components with their numbers, in ascending order."""
+"""A list of components, each with its number in the registry, in ascending order."""
 
 
 class ReadyList:
-    """The encoded list of one kind of components, such as tools."""
+    """The list of one kind of components, such as tools, with cached encoded pages."""
 
     def __init__(
         self,
@@ -90,9 +90,9 @@ class ReadyList:
     ) -> Raw:
         """Return one page as the result of a list request.
 
-        `version` is the version of the registry, and `last` its highest component number. `seen_as`
-        identifies the set of components that the client sees, and `items` returns these components.
-        Raises RpcError for an invalid cursor.
+        `version` is the version of the registry, and `last` its highest component number. `items`
+        returns the components that the client sees; `seen_as` is equal for clients that see the
+        same components, and is part of the cache key. Raises RpcError for an invalid cursor.
         """
         if version != self._version:
             self._version = version
@@ -146,7 +146,7 @@ class SourcePage(Struct, Generic[D], frozen=True):
 
     definitions: Sequence[D]
     after: str = ""
-    """The cursor of the next page; empty on the last page."""
+    """The cursor after which the next page begins; empty on the last page."""
 
 
 class ComponentSource(Protocol[D]):
@@ -166,7 +166,7 @@ class ComponentSource(Protocol[D]):
 class ResourceSource(ComponentSource[Resource], Protocol):
     """A source of resources in addition to those of the registry.
 
-    They are read through templates in the registry.
+    Clients read the source's resources through templates in the registry.
     """
 
 

@@ -146,7 +146,8 @@ def _indent(line: str) -> int:
 
 
 _FURTHER: Final = ("title", "examples", "json_schema_extra", "deprecated", "discriminator")
-"""Attributes of a pydantic field besides its default, constraints and description."""
+"""Attributes of a pydantic field that need it as a whole, as constraints do. A field with none of
+them is replaced by its description."""
 _BY_NAME: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
     inspect.Parameter.KEYWORD_ONLY,
@@ -154,9 +155,9 @@ _BY_NAME: Final = (
 
 
 def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function with its pydantic `Field(…)` defaults replaced by values.
+    """Wrap a function so that its pydantic `Field(…)` defaults are plain defaults.
 
-    That is a wrapper, or the function itself if it has no such defaults.
+    A function without such defaults is returned unchanged.
     """
     try:
         signature = inspect.signature(function)
@@ -276,8 +277,8 @@ def input_schema(
 ) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of an object with these parameters as members.
 
-    `described` has descriptions from a docstring, for parameters without a description in their
-    annotations.
+    `described` has descriptions from the function's docstring, by parameter. They are used for
+    parameters whose annotations have no description.
     """
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     properties: dict[str, Any] = {}
@@ -304,8 +305,8 @@ def input_schema(
 def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
     """Return `schema` if it is valid as a tool's input schema.
 
-    Raises RegistrationError if its type is not `object`, or if its headers for parameters are
-    invalid.
+    Raises RegistrationError if its type is not `object`, or if it declares headers for parameters
+    (`Mcp-Param-…`) that are not allowed.
     """
     if schema.get("type") != "object":
         # 2026-07-28, tools: the root of an input schema is of type object.
@@ -318,7 +319,11 @@ def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[str, Any] | None:
-    """Return a tool's output schema for clients of an era; None if `schema` is None."""
+    """Return a tool's output schema in the form that clients of an era accept.
+
+    Clients of the handshake era accept only objects: for them the schema of another value becomes
+    that of an object with the member `result`. Return None if `schema` is None.
+    """
     if schema is None:
         return None
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
@@ -343,7 +348,11 @@ def description_of(annotation: Any) -> str:
 
 
 def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
-    """Resolve references at the root of an object's schema, as old clients require."""
+    """Return the schema of an object without a reference at its root.
+
+    The reference is replaced by its target, because clients of the handshake era require `type` at
+    the root.
+    """
     found = value
     while set(found) == {"$ref"}:
         found = bundle.definitions[found["$ref"].removeprefix("#/$defs/")]

@@ -42,7 +42,7 @@ class PromptOptions(TypedDict, total=False):
     allow: Allow | None
     """An additional condition for principals to see and get the prompt: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request if its client sees the prompt."""
+    """A function that decides by the context of a request if its client sees the prompt."""
 
 
 class WrongArgumentsError(InvalidParamsError):
@@ -50,7 +50,7 @@ class WrongArgumentsError(InvalidParamsError):
 
 
 class ServedPrompt:
-    """One prompt of a server, filled in by a subclass."""
+    """One prompt of a server; subclasses return its messages."""
 
     __slots__ = ("allow", "choices", "definition", "enabled", "scopes", "timeout")
 
@@ -73,7 +73,7 @@ class ServedPrompt:
         """Possible values of arguments, for completion."""
 
     def missing(self, arguments: Mapping[str, str]) -> list[str]:
-        """Return the names of required arguments that are missing."""
+        """Return the names of required arguments that `arguments` does not have."""
         return [
             each.name
             for each in self.definition.arguments
@@ -83,9 +83,9 @@ class ServedPrompt:
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """Return the prompt's messages, or a coroutine of them.
+        """Return the prompt's messages for these arguments, or a coroutine of them.
 
-        Raises the exceptions of the code that fills in the prompt.
+        Raises the exceptions of the application's code that makes the messages.
         """
         raise NotImplementedError
 
@@ -163,9 +163,10 @@ class FunctionPrompt(ServedPrompt):
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """Call the function with typed arguments.
+        """Decode the text arguments into the parameters' types, and call the function.
 
-        Raises the function's exceptions, and `WrongArgumentsError` for arguments of wrong types.
+        Raises the function's exceptions, and `WrongArgumentsError` for a text that does not fit its
+        parameter.
         """
         try:
             bound = self._handler.bind(self._arguments.encode(arguments), context)

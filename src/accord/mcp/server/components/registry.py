@@ -1,8 +1,9 @@
-"""Registries of components, and the clients that see them.
+"""Registries of components, and the part of them that a client sees.
 
 Components can be added and removed while they are served. A registry may be included in another
 registry, which then has the same components under prefixed names:
 
+    included registry    registry that includes it, with the prefix "weather"
     forecast             weather_forecast
     config://app         config://weather/app
 
@@ -24,8 +25,8 @@ from accord.mcp.server.context import Context
 from accord.mcp.server.session import Incoming, Principal
 
 Allow: TypeAlias = Callable[[Principal | None], object]
-"""Returns a true value if a principal may use a component. It is called often and must be quick.
-The principal is None for an anonymous caller."""
+"""A function that returns a true value if a principal may use a component. It is called often and
+must be quick. The principal is None for an anonymous caller."""
 
 
 class RestrictedComponent(Protocol):
@@ -102,7 +103,8 @@ class Namespace(Struct, frozen=True):
 
 
 Enabled: TypeAlias = Callable[[Context], bool]
-"""Decides for each request if its client sees a component. It is called often and must be quick."""
+"""A function that decides by the context of a request if its client sees a component. It is called
+often and must be quick."""
 
 
 class Component(RestrictedComponent, Protocol):
@@ -116,7 +118,8 @@ class Component(RestrictedComponent, Protocol):
 T = TypeVar("T", bound=Component)
 
 Inclusion: TypeAlias = Callable[[str, T], tuple[str, T]]
-"""Returns the name and the form of a component in a registry that includes this one."""
+"""A function that is called when one registry includes another. It takes the name and the component
+in the included registry, and returns the name and the component for the including registry."""
 
 
 class ComponentRegistry(Generic[T]):
@@ -161,7 +164,7 @@ class ComponentRegistry(Generic[T]):
 
     @property
     def is_used(self) -> bool:
-        """True if the registry has, or ever had, a component."""
+        """True if a component has ever been added to the registry."""
         return self._last > 0
 
     @property
@@ -195,7 +198,10 @@ class ComponentRegistry(Generic[T]):
         self.drop(name, thing)
 
     def replace(self, name: str, thing: T) -> None:
-        """Replace the component called `name` by `thing`, or add it if there is none."""
+        """Replace the component called `name` by the component `thing`.
+
+        If there is no component of that name, add `thing`.
+        """
         old = self._things.get(name)
         if old is None:
             self.add(name, thing)
@@ -206,7 +212,10 @@ class ComponentRegistry(Generic[T]):
             registry.replace(*place(name, thing))
 
     def check_room(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
-        """Raise `RegistrationError` if `include_in` would fail."""
+        """Raise `RegistrationError` if `other` cannot include this registry.
+
+        That is so if a name is taken in `other`, or if this registry includes `other`.
+        """
         if self is other or any(it is self for it in other.ancestors()):
             raise RegistrationError("a server cannot be mounted in itself, nor in one inside it")
         for name, thing in self._things.items():
@@ -215,7 +224,7 @@ class ComponentRegistry(Generic[T]):
     def include_in(self, other: ComponentRegistry[T], place: Inclusion[T]) -> None:
         """Add all components of this registry, now and later, to `other`.
 
-        `place` returns the name and form of a component in `other`.
+        `place` returns the name and the component that `other` gets for one of this registry.
         """
         self._above.append((other, place))
         for name, thing in self._things.items():
@@ -228,7 +237,10 @@ class ComponentRegistry(Generic[T]):
             yield from registry.ancestors()
 
     def check_free(self, name: str, thing: T) -> None:
-        """Raise `RegistrationError` if the name is taken here or in an including registry."""
+        """Raise `RegistrationError` if the name of a new component is taken.
+
+        It may be taken in this registry, or in one that includes it.
+        """
         if name in self._things:
             raise RegistrationError(f"there is a {self._noun} '{name}' already")
         for registry, place in self._above:
@@ -268,7 +280,8 @@ class View(Generic[T]):
         hidden = [each for each in registry.conditional if not is_visible(each, incoming, context)]
         self._hidden = hidden
         self.key: Any = tuple(map(id, hidden))
-        """Equal for clients that see the same components, until the registry changes."""
+        """A key that is equal for clients that see the same components, until the registry
+        changes."""
 
     def numbered(self) -> list[tuple[int, T]]:
         """Return the visible components with their numbers."""

@@ -1,4 +1,6 @@
-"""Resources and templates: their index by URI, functions, fixed values, files, folders.
+"""Resources and resource templates, and their index by URI.
+
+Resources are made from functions, fixed values, files and folders.
 
 The URI of a resource is looked up directly; any other URI is matched only with templates that begin
 the same way. Files are read for each request, in a thread. Files of a textual type in UTF-8 are
@@ -68,7 +70,7 @@ class ResourceOptions(TypedDict, total=False):
 
 
 class ServedResource:
-    """A resource at one URI, or a template, read by a subclass."""
+    """A resource at one URI, or a resource template; subclasses read the contents."""
 
     __slots__ = (
         *("allow", "choices", "definition", "enabled", "scopes", "template", "timeout"),
@@ -262,9 +264,10 @@ class FunctionResource(ServedResource):
     def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents] | Awaitable[list[ResourceContents]]:
-        """Call the function with typed variables.
+        """Decode the variables of the URI into the parameters' types; call the function.
 
-        Raises the function's exceptions, and `InvalidParamsError` for variables of wrong types.
+        Raises the function's exceptions, and `InvalidParamsError` for a variable that does not fit
+        its parameter.
         """
         bound = self._handler.bind(self._arguments.encode(variables), context)
         value = self._handler.begin(bound, context)
@@ -365,7 +368,10 @@ def _read_below(folder: Path, below: str, template: UriTemplate) -> ResourceCont
 
 
 def _inside(folder: Path, below: str) -> Path | None:
-    """Return the path of a file with links resolved; None if no such file is inside."""
+    """Return the path of the file `below` in `folder`, with links resolved.
+
+    Return None if there is no such file, or if it lies outside of the folder.
+    """
     try:
         file = (folder / below).resolve()
         return file if file.is_relative_to(folder) and file.is_file() else None
@@ -396,10 +402,10 @@ def _text(data: bytes, kind: str) -> str | None:
 
 
 def _complete(options: ResourceOptions, **known: Any) -> None:
-    """Set options that the caller left out.
+    """Set the options of a resource that the caller left out.
 
-    The description is empty by default, because the docstrings of our own functions do not describe
-    the resource.
+    `known` are their default values. The description is empty by default, because the docstrings of
+    our own functions do not describe the resource.
     """
     options.setdefault("description", "")
     for name, value in known.items():

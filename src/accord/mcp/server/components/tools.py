@@ -74,7 +74,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 class ServedTool:
-    """One tool of a server, called by a subclass."""
+    """One tool of a server; subclasses implement `call`."""
 
     __slots__ = (
         "allow",
@@ -117,7 +117,7 @@ class ServedTool:
         self.wants_context = True
         """True if calls use a context; a call without one cannot ask the client."""
         self.running = 0
-        """The number of calls in flight."""
+        """The number of the tool's calls in flight."""
 
     def output_schema(self, era: Era) -> dict[str, Any] | None:
         """Return the schema of the tool's structured content for clients of an era."""
@@ -140,7 +140,7 @@ class ServedTool:
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
-        """Call a tool that uses no context; the result is that of `call`."""
+        """Call a tool that uses no context; return what `call` returns."""
         raise NotImplementedError
 
 
@@ -159,7 +159,9 @@ def check_name(noun: str, name: Any) -> str:
 
 
 def whole_numbers(arguments: bytes | Raw) -> bytes | None:
-    """Return arguments with each 3.0 written as 3; None if there is nothing to replace.
+    """Return a tool's arguments (JSON) with each 3.0 written as 3.
+
+    Return None if there is nothing to replace.
 
     JSON Schema, section 6.1.1: a number without a fraction is an integer, however it is written,
     and some models write 3.0. The decoder of typed arguments does not accept 3.0 as an integer.
@@ -179,9 +181,10 @@ def whole_numbers(arguments: bytes | Raw) -> bytes | None:
 
 
 def _without_zeros(data: bytes) -> bytes:
-    """Return JSON with each 3.0 written as 3, replaced in the text if that is fast.
+    """Return JSON with each 3.0 written as 3, replaced in the text without decoding.
 
-    Walking through a million values in Python would take five times as long as serving them.
+    JSON in which that would be slow is returned unchanged. Walking through a million decoded values
+    in Python would take five times as long as serving them.
     """
     if b".0" not in data or b"\0" in data or b"\1" in data:  # JSON never contains those two bytes
         return data
@@ -222,9 +225,11 @@ def _whole(value: Any) -> Any:
 _EXACT: Final = 2.0**53
 """The first whole number for which a float may not be exact."""
 _MAX_TEXTS: Final = 200
-"""The maximum number of parts between quotes: JSON with more strings is left unchanged."""
+"""Limit of the parts into which quotes divide a JSON text. A text with more parts, in which `.0` is
+also within a string, is left unchanged."""
 _MAX_WALKED: Final = 64
-"""The maximum number of values that are inspected one by one, which also finds 1e2 and 3.00."""
+"""The maximum number of values that are decoded and inspected one by one. Only this inspection
+finds 1e2 and 3.00; in JSON with more values the text is edited."""
 
 
 _NOTHING: Final = b"{}"
@@ -353,7 +358,8 @@ class FunctionTool(ServedTool):
 def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> CallToolResult:
     """Return the result of a tool call with wrong arguments.
 
-    Raises RpcError in the extended profile, for clients of the handshake era.
+    Raises RpcError for clients of the handshake era if the server uses the extended error codes
+    (`profile`).
     """
     if profile == "extended" and era is Era.HANDSHAKE:
         raise failure("invalid_tool_arguments", error.message, era=era, profile=profile)
@@ -362,7 +368,7 @@ def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> 
 
 
 def late_result(seconds: float) -> CallToolResult:
-    """Return the result of a tool call that timed out."""
+    """Return the result of a tool call that timed out after `seconds`."""
     return error_result(f"The tool took longer than {seconds:g} s.")
 
 
