@@ -59,7 +59,7 @@ class MirroredMembers(Struct, gc=False):
 
     @property
     def is_modern(self) -> bool:
-        """True if the request states its version, as only the stateless era does."""
+        """True for a request of the stateless era, which states its own version."""
         return self.meta is not UNSET and self.meta.version is not UNSET
 
     @property
@@ -203,7 +203,10 @@ class McpGate:
         )
 
     def _reply_for(self, refusal: _MediaRefusal, request: WebRequest) -> Reply:
-        """Return the reply for refused media types, with the error code of its version."""
+        """Return the reply to a request with refused media types.
+
+        Its error code is that of the protocol version in the request's headers.
+        """
         error = failure(
             refusal.case,
             f"Invalid Request: {refusal.why}",
@@ -253,7 +256,8 @@ class McpGate:
         """Return whether the requested host name is allowed.
 
         Without `hosts`, requests that arrive on the loopback interface must name a loopback host.
-        Any other name was made to resolve to it by a foreign DNS server (DNS rebinding).
+        Another name there indicates DNS rebinding: a foreign DNS server has resolved that name to a
+        loopback address.
         """
         name = request.fields.get("host", "").lower()
         if not name:
@@ -364,9 +368,9 @@ class HeaderCheck:
         self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
 
     def agree(self, head: McpHead, method: str, params: Params) -> bool:
-        """Return whether the headers match the request, in a fast check.
+        """Return True if a fast check shows that the headers match the request.
 
-        False may also mean that the full check `fault` is needed.
+        If it returns False, they may match or not, and `fault` must be called for the full check.
         """
         if params.meta.protocol_version != head.version or method != head.mcp_method:
             return False

@@ -8,6 +8,9 @@ POST ─▶ gate ─▶ authentication ─▶ kind of the body:
                                     anything else ─▶ its session ─▶ SessionCall
 GET ─▶ … ─▶ its session: announcements, or a resumed stream
 DELETE ─▶ … ─▶ its session ends
+
+"…" stands for gate and authentication. `StatelessCall` and `PlainCall` are in the module
+`stateless`, `SessionCall` is in `sessions`.
 """
 
 from __future__ import annotations
@@ -77,7 +80,7 @@ SAVE_SECONDS: Final = 1.0
 """Minimum time that a closing endpoint waits until changes of sessions are stored."""
 
 _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
-"""Methods that only clients of the stateless era call."""
+"""Methods that exist only in the stateless era."""
 
 
 class McpEndpoint(EndpointState, LivingApp[McpHead]):
@@ -86,13 +89,13 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     `origins` are the allowed web origins besides the server's own; `hosts` are the allowed host
     names, if the loopback interface is reached under another name. `auth` replaces the server's own
     authentication. `sessions` and `events` store the state of the handshake era; with
-    `handshake=False` that era is not served. `batches` allows batches in versions that no longer
-    have them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals`
-    sends permission errors with status 200, for clients that discard the body of a 403. `plain`
-    serves requests without session and version as plain JSON-RPC. `pages` are served at their own
-    paths, which may lie outside of the endpoint's path. `shared` is the URL of a store
-    (`accord.store`) in which several processes share their sessions, streams and tasks, so that
-    each process can serve the clients of all.
+    `handshake=False` that era is not served. `batches` allows batches also in versions of the
+    protocol that have removed them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the
+    path. `plain_refusals` sends permission errors with status 200, for clients that discard the
+    body of a 403. `plain` serves requests without session and version as plain JSON-RPC. `pages`
+    are functions that answer requests for further pages, by path; a path may lie outside of the
+    endpoint's path. `shared` is the URL of a store (`accord.store`) in which several processes
+    share their sessions, streams and tasks, so that each process can serve the clients of all.
     """
 
     def __init__(
@@ -364,9 +367,10 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     def _take_known(
         self, arrival: AdmittedHttpRequest, id: Id, method: str, params: Params
     ) -> bool:
-        """Serve a request with decoded params, if its headers match: the common case.
+        """Serve a request with decoded params, which is the fast path for most requests.
 
-        Return False, without serving the request, if it needs the full checks of `_take_unknown`.
+        Return False, without serving the request, if it needs the full checks of `_take_unknown`,
+        for example because a fast check could not show that its headers match.
         """
         head = arrival.head
         if params.meta.protocol_version is not UNSET:
@@ -383,7 +387,10 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
     def _take_old(
         self, arrival: AdmittedHttpRequest, id: Id | UnsetType, method: str, params: Any
     ) -> None:
-        """Serve a message of the handshake era or of plain JSON-RPC."""
+        """Serve a message that is not of the stateless era.
+
+        It belongs to the handshake era or to plain JSON-RPC.
+        """
         if self._plain is not None and is_plain(arrival.head, method):
             self._plain.take(arrival, id, method, params)
         else:

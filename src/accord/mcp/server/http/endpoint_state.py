@@ -48,7 +48,8 @@ class Event(Struct, frozen=True, gc=False):
 
 
 EventRelay: TypeAlias = Callable[[Sequence[Event], bool], None]
-"""Receives the next events of a stream, and True if the stream ends with them."""
+"""A function that is called with the next events of a remote stream, and with True if the stream
+ends with them."""
 
 
 class RemoteStream(Struct, frozen=True):
@@ -57,7 +58,8 @@ class RemoteStream(Struct, frozen=True):
     events: Sequence[Event]
     """The stored events that the client has missed."""
     follow: Callable[[EventRelay], Callable[[], None]]
-    """Subscribes a function to all later events; returns a function that unsubscribes it again."""
+    """A function that subscribes an `EventRelay` to all later events of the stream, and returns a
+    function that unsubscribes it."""
 
 
 class OrphanedStream(Struct, frozen=True):
@@ -73,14 +75,14 @@ class EventStore(Protocol):
     """A store of the events of streams; each session numbers its streams."""
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None] | None:
-        """Register a stream before anything is sent on it.
+        """Register a new stream of a session, before anything is sent on it.
 
         `requests` are the ids of the requests that are answered on the stream; a stream of
         announcements has none.
         """
 
     def closed(self, session: str, stream: int) -> None:
-        """Mark a stream as complete."""
+        """Mark a stream as complete: no more events will be sent on it."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         """Store an event of a stream. Never blocks."""
@@ -88,7 +90,10 @@ class EventStore(Protocol):
     def after(
         self, session: str, stream: int, number: int
     ) -> MissedEvents | Awaitable[MissedEvents]:
-        """Return the events of a stream after `number`; None if any is no longer stored."""
+        """Return the events of a stream after the event `number`.
+
+        Return None if one of them is no longer stored.
+        """
 
     def forget(self, session: str) -> None:
         """Delete all events of a session that has ended."""
@@ -171,7 +176,7 @@ class _SessionEvents:
     def __init__(self) -> None:
         self.events: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self.streams: dict[int, int] = {}
-        """The number of the last event of each stream."""
+        """The number of the last event of each stream, by the stream's number."""
 
     def drop(self) -> int:
         """Drop the oldest event and return its size in bytes."""
@@ -268,7 +273,7 @@ class EndpointState:
         self._answer_lines = getattr(auth, "answer_lines", None)
         self._plain_refusals = plain_refusals
         self.now = loop_time
-        """Returns the time of the event loop."""
+        """The clock of the event loop: a function that returns its time in seconds."""
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop that this endpoint was started on; None while it is not running."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -300,22 +305,26 @@ class EndpointState:
     def request_error(
         self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
     ) -> RpcError:
-        """Return the error for a request with a fault, such as an invalid id.
+        """Return the error for a malformed request, such as one with an invalid id.
 
-        See `accord.mcp.protocol.messages.failure`.
+        `fault` names the fault. The code of the error depends on the era and on the server's error
+        codes (`profile`).
         """
         found = Era.STATELESS if stateless else Era.HANDSHAKE
         return request_error(fault, era=found, profile=self.server.codes, of=of)
 
     def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
-        """Return the error for a batch item with an invalid or used id; None if it is valid."""
+        """Return the encoded error for a batch item whose id is invalid or in use.
+
+        Return None if the id is valid.
+        """
         fault = id_fault(id, in_use)
         if fault is None:
             return None
         return encode_failure(id if fault == "id_conflict" else None, self.request_error(fault))
 
     def refused(self, message: Invalid) -> bytes:
-        """Return the answer to an invalid item of a batch."""
+        """Return the encoded answer to an invalid item of a batch."""
         if is_id_fault(message):
             return encode_failure(message.id, self.request_error("invalid_id"))
         return message.answer or encode_failure(message.id, message.error)
@@ -323,7 +332,10 @@ class EndpointState:
     # Background work
 
     def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
-        """Call `proceed` when `done` completes, even if the client has disconnected."""
+        """Call `proceed` when `done` completes or fails, even if the client disconnects.
+
+        If `done` is None, call `proceed` at once.
+        """
         if done is None:
             proceed()
             return
@@ -342,7 +354,11 @@ class EndpointState:
     def then(
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
     ) -> None:
-        """Call `proceed` with a value, awaited if needed, unless the client disconnects."""
+        """Call `proceed` with a value, after awaiting it if it is awaitable.
+
+        If the client disconnects meanwhile, `proceed` is not called. If the awaitable or `proceed`
+        fails, the client gets an internal error.
+        """
         if not hasattr(value, "__await__"):
             proceed(value)
             return

@@ -68,7 +68,7 @@ class Handshake:
     def __init__(self, endpoint: EndpointState, sessions: Sessions, *, batches: bool) -> None:
         self.sessions = sessions
         self.others: SessionPeers | None = None
-        """The other processes that serve the same sessions."""
+        """The connection to the other processes that serve the same sessions; None without any."""
         self._endpoint = endpoint
         self._batches = batches
 
@@ -166,7 +166,11 @@ class Handshake:
     def _owned(
         self, session: HttpSession | None, arrival: AdmittedHttpRequest, id: Any
     ) -> HttpSession | None:
-        """Return `session`; if it is None, refuse the request and return None."""
+        """Return the session of a request, after storing the caller's newest token in it.
+
+        If `session` is None, because the caller has no such session, refuse the request and return
+        None.
+        """
         if session is None:
             # 2025-11-25, transports: unknown and ended sessions are 404. So are sessions of other
             # principals, because the caller must not learn that they exist.
@@ -292,8 +296,8 @@ class Handshake:
     ) -> None:
         """Send the session's announcements to this client from now on.
 
-        `missed` are events of the stream number `of` that the client has not received; they are
-        sent first.
+        `missed` are events that the client has not received on an earlier stream; `of` is the
+        number of that stream. These events are sent first.
         """
         self._endpoint.then(
             self.sessions.listens(session),

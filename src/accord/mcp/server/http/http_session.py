@@ -48,7 +48,7 @@ class SessionPeers(Protocol):
         """Return whether the client listens to announcements of another process."""
 
     def say(self, session: HttpSession, data: bytes) -> None:
-        """Make the process that the client listens to send an announcement."""
+        """Send an announcement through the process that the client listens to."""
 
     def settle(self, session: HttpSession, response: Success | Failure) -> None:
         """Forward a client's answer to the process that sent the request."""
@@ -112,7 +112,7 @@ class HttpSession:
         """The principal that began the session; only this principal may use it."""
         self.state = Session()
         self.used = endpoint.now()
-        """Time of the last use, by the event loop's clock."""
+        """The time of the session's last use, by the event loop's clock."""
         self.calls: dict[object, CallInFlight] | None = None
         """Requests in flight, by id."""
         self.streams: dict[int, EventStream] | None = None
@@ -312,7 +312,8 @@ class EventStream:
         self._last = 0
         self._connection: Stream | None = None
         self._held: list[tuple[Stream, bytes]] | None = None
-        """Data held back until the stream is registered with the event store; None afterwards."""
+        """Encoded events held back until the stream is registered with the event store, each with
+        its connection; None while nothing is to be held back."""
         self._leaving: list[Stream] = []
         """Connections to close after the data held back for them is sent."""
         self.number = number
@@ -350,7 +351,10 @@ class EventStream:
         self.relay(missed, False)
 
     def relay(self, events: Sequence[Event], is_last: bool) -> None:
-        """Send events that another process has stored for this stream."""
+        """Send the client events of this stream, which another process has stored.
+
+        With `is_last`, close the connection after them.
+        """
         if self._connection is not None:
             for event in events:
                 data = encode_event(event.data, id=event_id(self.number, event.number))
@@ -388,7 +392,7 @@ class EventStream:
         self._held = []
 
     def let_go(self) -> None:
-        """Send the data held back, because the stream is registered."""
+        """Send the events that were held back until the stream was registered."""
         held, self._held = self._held or [], None
         for connection, data in held:
             connection.write(data)

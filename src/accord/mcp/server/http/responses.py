@@ -1,7 +1,7 @@
 """Errors of refused requests, and the HTTP status of encoded answers, without I/O.
 
-The dispatcher returns answers as bytes. One byte after the id shows if an answer is an error; only
-errors are decoded.
+The dispatcher returns answers as bytes. In these bytes, the first letter of the member after the id
+shows if the answer is an "error" or a "result"; only errors are decoded.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _seconds(value: Any) -> int:
 
 
 def restated(answer: bytes, id: Id | UnsetType) -> bytes:
-    """Return an encoded error with its code of the stateless era.
+    """Return an encoded error with the code that the error has in the stateless era.
 
     The dispatcher encodes some errors without knowing the era of the request.
     """

@@ -65,7 +65,10 @@ class Sessions(SessionStore, Protocol):
         """
 
     def listens(self, session: HttpSession) -> Awaitable[None] | None:
-        """Register that the client listens to this process, before its stream is opened."""
+        """Register that the session's client gets its announcements from this process.
+
+        This is called before the stream of announcements is opened.
+        """
 
     def find(
         self, id: str, principal: Principal | None
@@ -82,7 +85,10 @@ class Sessions(SessionStore, Protocol):
 
 
 class MemorySessions:
-    """The sessions of this process, least recently used first."""
+    """A store of sessions in the memory of this process; implements `Sessions`.
+
+    The least recently used session comes first.
+    """
 
     def __init__(self, limits: SessionLimits | None = None) -> None:
         self._limits = SessionLimits() if limits is None else limits
@@ -189,7 +195,7 @@ class PostResponse(Struct, eq=False):
     requests: list[Id] = []
     """The ids of the requests in the POST."""
     _answers: dict[int, tuple[Id, bytes]] = {}
-    """The id and answer of each request, by its position in the POST."""
+    """By a request's position in the POST: the request's id and its encoded answer."""
     _exchange: Exchange | None = None
     """The HTTP exchange; None once the POST is answered or the client is gone."""
     _beaten: bool = False
@@ -219,7 +225,7 @@ class PostResponse(Struct, eq=False):
             self._open().release(RETRY_MS)
 
     def wait(self) -> None:
-        """Register for keep-alives, because a request is not answered at once."""
+        """Start keep-alives, because a request in the POST is not answered at once."""
         self.session.endpoint.pulse.add(self)
 
     def answered(self, place: int, data: bytes | None, id: Id = None) -> None:
@@ -266,9 +272,10 @@ class PostResponse(Struct, eq=False):
             endpoint.send_json(exchange, data, status, lines)
 
     def beat(self) -> None:
-        """Switch to a stream if the answer takes long.
+        """Switch to a stream of events for the answer, at the second keep-alive.
 
-        Proxies and clients give up on silent connections, and a stream can be resumed.
+        The keep-alive timer calls this regularly while an answer is missing. Proxies and clients
+        give up on silent connections, and a stream can be resumed.
         """
         if self._beaten:
             self.session.endpoint.pulse.discard(self)

@@ -126,9 +126,9 @@ class StatelessCall(Struct, eq=False):
         raise own_error("capability_not_supported", "in this version servers send no requests")
 
     def cancel(self, id: RequestId) -> None:
-        """Do nothing: a request is only cancelled by closing its stream.
+        """Do nothing: clients of this era cancel no request by a message.
 
-        2026-07-28, Streamable HTTP.
+        They close the request's stream instead (2026-07-28, Streamable HTTP).
         """
 
     def close_stream(self) -> None:
@@ -224,7 +224,7 @@ class PlainRpc:
 
 
 class PlainPost:
-    """The response to one POST, sent when all of its requests are answered."""
+    """The response to a POST of plain JSON-RPC, sent when all requests are answered."""
 
     __slots__ = ("_answers", "_arrival", "_endpoint", "_id", "_is_batch", "_waiting")
 
