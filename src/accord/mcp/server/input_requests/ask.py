@@ -1,4 +1,4 @@
-"""Input requests of handlers: the channels of their questions and of the client's answers.
+"""Input channels of both eras: handlers ask the client and get its answers.
 
 In the handshake era a question is a request to the client. In the stateless era it is part of
 a result: the handler ends at the question, and is run again when the client repeats its request
@@ -54,34 +54,37 @@ class Question(Protocol[T_co]):
     """A question of a handler to a client, such as a form for the user."""
 
     label: ClassVar[str]
-    """The prefix of the question's key."""
+    """The prefix of the keys that questions of this type get by default."""
     method: ClassVar[Method]
 
     def needs(self) -> dict[str, Any]:
         """Return the capabilities that a client must have declared."""
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        """Return whether a client with these capabilities can answer in this version."""
+        """Return whether a client with these capabilities can answer the question.
+
+        `version` is the version of the protocol that the client uses.
+        """
 
     def params(self, version: str) -> Any:
         """Return the params of the request in `version`; UNSET for a request without params."""
 
     def read(self, raw: bytes) -> T_co:
-        """Return the decoded answer.
+        """Decode `raw`, the client's answer to this question, and return the answer.
 
         Raises `AnswerRefusedError` if the answer does not fit the question.
         """
 
 
 Named: TypeAlias = tuple[str, Question[Any]]
-"""A question with the name that the handler gave it; the name may be empty."""
+"""A pair of a name and a question; the name is empty if the handler has given it none."""
 
 
 class InputRequired(BaseException):
     """A signal that ends a handler until its question is answered.
 
     It is not an `Exception`, so handlers do not catch it by accident. If a handler catches it
-    anyway, the question is still sent, because it has been recorded.
+    anyway, the question is still sent, because the input channel has recorded it before.
     """
 
 
@@ -99,14 +102,17 @@ class InputChannel(Protocol):
         """
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
-        """Return the exception for a request that needs the user to visit pages first."""
+        """Return the exception that refuses a request until the user has visited pages."""
 
     async def required(self) -> InputRequiredResult | None:
-        """Return the result that carries the unanswered questions; None without any."""
+        """Return the result of a request that has questions without answers.
+
+        The result carries these questions. Return None if there are none.
+        """
 
 
 class Asker:
-    """The state that the input channels of one server share."""
+    """The factory of one server's input channels, and the state that they share."""
 
     def __init__(
         self,
@@ -124,7 +130,10 @@ class Asker:
         self._seal = StateSeal(state_keys, seconds=state_seconds)
 
     def share_key(self, key: bytes) -> None:
-        """Seal states with a key that all processes share, unless keys are configured."""
+        """Seal request states with `key`, which all processes share.
+
+        If the application has configured `state_keys`, these stay in use instead.
+        """
         if not self._has_keys:
             self._seal = StateSeal([key], seconds=self._state_seconds)
 
@@ -313,9 +322,10 @@ class RoundTripChannel:
         )
 
     def _warn_of_others(self) -> None:
-        """Log a warning about answers to questions that were not asked again.
+        """Log a warning if the client has answered questions that this run has not asked.
 
-        The handler makes no progress then: it must ask the same questions in each run.
+        A handler must ask the same questions in each run: without them it cannot use the answers,
+        and makes no progress.
         """
         lost = [key for key in self._given if key in self._asked and key not in self._digests]
         if lost:
@@ -348,9 +358,10 @@ def problem_with_answer(request: bytes, answer: bytes) -> str:
 
 
 async def leave(unanswered: InputRequired) -> Any:
-    """Raise `unanswered` when awaited.
+    """Raise `unanswered`, the exception by which a question has ended a function.
 
-    Used in place of the coroutine of a function that was interrupted by a question.
+    The coroutine stands for that of the function, so that the exception is raised when it is
+    awaited.
     """
     raise unanswered
 
@@ -413,7 +424,10 @@ def params_of(question: Question[Any], version: str) -> Any:
 
 
 async def together(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Return the results of all coroutines; if one fails, cancel the rest."""
+    """Run all coroutines at the same time and return their results.
+
+    If one of them fails, the others are cancelled.
+    """
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
         return await asyncio.gather(*tasks)

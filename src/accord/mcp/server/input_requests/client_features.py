@@ -65,7 +65,10 @@ Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class Elicit(Generic[T]):
-    """A form for the user to fill in: a type, a schema, or None to just agree."""
+    """A question to the user, who fills in a form.
+
+    The form is a type or a schema. With None as the form, the user only confirms the message.
+    """
 
     label: ClassVar = "elicitation"
     method: ClassVar[Method] = "elicitation/create"
@@ -161,7 +164,8 @@ class Elicitations:
         self._links: dict[str, ClientLink] = {}
         self._sessions: set[Session] = set()
         self.on_unknown: Callable[[str], None] | None = None
-        """A callback for the id of an elicitation that only another process may know."""
+        """A callback that gets the id of an elicitation that this process does not know, and
+        forwards it to the other processes."""
 
     def __len__(self) -> int:
         return len(self._links)

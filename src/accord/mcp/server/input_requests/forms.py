@@ -166,7 +166,11 @@ def _kept(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_format(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a field's schema with a format for dates in place of our pattern."""
+    """Return the schema of a form's field, with a `format` for a date.
+
+    Fields of forms have no `pattern`, by which the schemas of `accord.schema` describe dates. A
+    format that forms do not allow is removed.
+    """
     found = _patterns().get(value.get("pattern", ""), value.get("format"))
     return {**value, "format": found if found in _FORMATS else None}
 

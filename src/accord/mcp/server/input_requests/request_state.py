@@ -88,7 +88,8 @@ class StateSeal:
     def open(self, params: AnswerableParams, incoming: Incoming) -> RequestState:
         """Return the state that a request carries; an empty state for a new request.
 
-        Raises RpcError for the state of another request, and for an expired state.
+        Raises RpcError for an expired state, and for a state that was sealed for another principal,
+        method, target or arguments.
         """
         if params.request_state is UNSET:
             return RequestState()
@@ -130,7 +131,7 @@ def _digest(params: AnswerableParams) -> bytes:
 
 
 class Once:
-    """The results of functions that run once per request, by key."""
+    """The stored results of functions that run only once per request, by key."""
 
     __slots__ = ("_running", "results")
 
@@ -149,9 +150,10 @@ class Once:
         return _decoded(found, function)
 
     async def _share(self, key: str, function: Callable[[], Any]) -> bytes:
-        """Run `function` once and return its encoded result to all concurrent callers.
+        """Run `function` and return its encoded result.
 
-        It runs in a task of its own, so that it is not interrupted when the handler ends.
+        Concurrent calls with the same key share one run. The function runs in a task of its own, so
+        that it is not interrupted when the handler ends.
         """
         task = self._running.get(key)
         if task is None:
