@@ -53,7 +53,7 @@ from accord.mcp.server.sources.from_router import plain_name
 from accord.schema.bundle import Bundle
 
 MAX_SHOWN: Final = 2_000
-"""The maximum length of an error's body that the model gets to read, in characters."""
+"""The maximum length in characters of the body of an HTTP error in the text for the model."""
 
 _decode_arguments = msgspec.json.Decoder(dict[str, Raw]).decode
 _HINTS: Final = {
@@ -254,7 +254,7 @@ def _error_text(error: RpcError) -> str:
 
 
 class Application:
-    """The routes of an application that are selected as tools and resources.
+    """The routes of a web application that are selected as tools and resources.
 
     Raises `RegistrationError` for duplicate names, and for a pattern that selects nothing.
     """

@@ -136,7 +136,10 @@ class MethodTool(ServedTool):
             return await value if isawaitable(value) else value
 
     def _whole(self, params: Raw, context: RpcContext) -> Raw:
-        """Return params with each 3.0 written as 3 if the method refuses them otherwise."""
+        """Return params with each 3.0 written as 3, if the method refuses them unchanged.
+
+        Return params that the method accepts as they are.
+        """
         again = whole_numbers(params)
         if again is None:
             return params
@@ -158,10 +161,10 @@ def _schema(method: Method) -> dict[str, Any]:
 
 
 def _by_name(parameter: Parameter) -> Parameter | None:
-    """Return a parameter as a keyword parameter; None for one that is never passed.
+    """Return a parameter of a method as a keyword parameter of a tool.
 
-    That is an optional parameter that cannot be passed by name. Raises RegistrationError if it is
-    required.
+    Return None for an optional parameter that cannot be passed by name; it is never passed. Raises
+    RegistrationError for a required parameter that cannot be passed by name.
     """
     if parameter.by_name:
         return replace(parameter, kind="keyword_only")

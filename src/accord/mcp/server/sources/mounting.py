@@ -77,7 +77,10 @@ class Mount:
         return self.namespace.name(name), MountedPrompt(prompt, self)
 
     def _hear(self, change: ServerChange) -> None:
-        """Forward changes of resource contents; registries announce changes of lists."""
+        """Forward a change of a resource's contents to the listeners of the outer server.
+
+        Changes of lists are not forwarded: the outer server's own registries announce them.
+        """
         if change.uri:
             self._outer.listeners.tell(updated(self.namespace.uri(change.uri)))
 

@@ -50,7 +50,8 @@ class ForwardedRequest:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the upstream server asks a question that our own client must answer first."""
+        """A future that is done when the upstream server asks a question that the caller, a client
+        of the proxy, must answer first."""
 
 
 FORWARDED_REQUEST: ContextVar[ForwardedRequest | None] = ContextVar(
@@ -103,14 +104,20 @@ call."""
 
 
 class ForwardedInputRequests:
-    """The input requests of the upstream server on one connection, for the callers."""
+    """A forwarder of the upstream server's input requests to callers of the proxy.
+
+    A caller is a client of the proxy, whose request is forwarded on this connection.
+    """
 
     def __init__(self) -> None:
         self._passing: list[ForwardedRequest] = []
 
     @contextmanager
     def during(self, passing: ForwardedRequest) -> Iterator[None]:
-        """Register a request while it is forwarded, as a possible origin of questions."""
+        """Register a request while it is forwarded; a context manager.
+
+        The upstream server may ask questions because of any registered request.
+        """
         self._passing.append(passing)
         token = FORWARDED_REQUEST.set(passing)
         try:
@@ -205,7 +212,10 @@ class Upstream:
 
     @property
     def main(self) -> Client:
-        """The client for fetching lists, which sessions without their own connection share."""
+        """The client of the main connection to the upstream server.
+
+        It fetches lists, and serves the sessions that have no connection of their own.
+        """
         assert self._main is not None, "the proxy does not run"
         return self._main.client
 
@@ -230,7 +240,7 @@ class Upstream:
         """Call the upstream server by `ask` and return the result.
 
         Raises the exceptions of `ask`, and InputRequired if the upstream server asks a question
-        that our own client must answer first.
+        that the caller, a client of the proxy, must answer first.
         """
         async with self._connection(context) as connection:
             passing = ForwardedRequest(context)
