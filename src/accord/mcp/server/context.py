@@ -54,10 +54,10 @@ DONE = Done()
 
 
 class Context(Struct, eq=False):
-    """The request being served, for parameters annotated with `Context`.
+    """The context of a handler: its request, and ways to reach the client.
 
-    The methods `progress` and `log` have sent their notification when they return; awaiting them is
-    possible and unnecessary.
+    A handler gets the context in a parameter annotated with `Context`. The methods `progress` and
+    `log` have sent their notification when they return; awaiting them is possible and unnecessary.
     """
 
     _incoming: Incoming
@@ -66,9 +66,11 @@ class Context(Struct, eq=False):
     _asker: Asker | None = None
     _params: AnswerableParams | None = None
     asking: Asking | None = None
-    """The input channel of this request, for methods of the protocol; None until first used."""
+    """The channel by which the handler asks the client; None until the handler first uses it.
+    Handlers use methods such as `elicit` instead."""
     is_held: bool = False
-    """True while the handler continues, as a task, after its request was answered."""
+    """True while the handler continues as a task, after its request was answered with the task's
+    handle; then `end` does nothing."""
     _progress: float = -inf
     _begin_task: Callable[[], Awaitable[None]] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -134,7 +136,10 @@ class Context(Struct, eq=False):
             waiting.discard(task)
 
     def end(self) -> None:
-        """Cancel coroutines and one-time functions that a handler has left running."""
+        """Cancel calls of `from_thread` and `once` that the handler has left running.
+
+        Do nothing while the handler continues as a task.
+        """
         if self.is_held:
             return
         for task in tuple(self._waiting or ()):
@@ -221,7 +226,7 @@ class Context(Struct, eq=False):
     async def elicit(self, message: str, form: type[T], *, key: str = "") -> Answer[T]: ...
 
     async def elicit(self, message: str, form: Any = None, *, key: str = "") -> Any:
-        """Ask the user to fill in a form, or without a form to agree.
+        """Ask the user to fill in a form or, without a form, to confirm the message.
 
         The form is a type with simple fields, one simple type, or a schema. Raises RpcError if the
         client cannot show the form.
@@ -231,7 +236,7 @@ class Context(Struct, eq=False):
     async def elicit_url(
         self, message: str, url: str, *, id: str = "", key: str = ""
     ) -> Answer[None]:
-        """Ask the user to open a page, for data that the client must not see.
+        """Ask the user to open a web page and enter data that the client must not see.
 
         `Accepted` means that the user has agreed to open the page, not that they have finished:
         report that with `server.elicitation_completed(id)`.
@@ -286,10 +291,10 @@ class Context(Struct, eq=False):
         return dict(zip(questions, answers, strict=True))
 
     def url_required(self, *pages: ElicitUrl) -> BaseException:
-        """Return the exception for a request that needs the user to visit `pages`.
+        """Return an exception to raise if the user must first visit `pages`.
 
         `raise context.url_required(ElicitUrl("Sign in", url, id=id))`. The client repeats the
-        request afterwards.
+        request after the user has visited them.
         """
         return self.prepare_asking().refuse(pages)
 
@@ -315,7 +320,7 @@ class Context(Struct, eq=False):
         return answers[0]
 
     def prepare_asking(self) -> Asking:
-        """Return the input channel of this request.
+        """Return the input channel of this request, created at the first call.
 
         Raises RpcError if the request carries the answers of another request.
         """
@@ -336,9 +341,9 @@ class Context(Struct, eq=False):
         asking: Asking | None = None,
         begin_task: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Replace the request, the input channel and the start function of a handler.
+        """Give a running handler the request, input channel and start function of a task.
 
-        A running handler gets those of a task when its call becomes a task.
+        This is done when a call becomes a task. A request or channel that is None is not replaced.
         """
         self._begin_task = begin_task
         if incoming is not None:

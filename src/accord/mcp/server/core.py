@@ -60,7 +60,7 @@ from accord.mcp.server.task_runner import Tasks
 
 
 class Access:
-    """Access of requests to the components of one server."""
+    """The components of one server that a request may use, and their time limits."""
 
     def __init__(self, runner: HandlerRunner) -> None:
         self._runner = runner
@@ -90,7 +90,8 @@ class Access:
     ) -> Any:
         """Return a page of the components that the client sees.
 
-        `where` selects some components of the registry. Raises RpcError for an invalid cursor.
+        With `where`, only the components for which it returns true are listed, such as templates
+        among resources. Raises RpcError for an invalid cursor.
         """
         conditional = registry.conditional
         context = self._runner.context(incoming) if conditional else None
@@ -201,9 +202,10 @@ class Access:
         )
 
     def supported(self, wanted: SubscriptionFilter, incoming: Incoming) -> SubscriptionFilter:
-        """Return the part of a requested subscription that the server supports.
+        """Return the part of a `subscriptions/listen` filter that the server supports.
 
-        That is the lists that exist, and the resources that the client may read.
+        These are the changes of lists that the server has, and of resources that the client may
+        read.
         """
         server = self._server
         uris = wanted.resource_subscriptions[: server.limits.max_subscriptions]
@@ -216,7 +218,10 @@ class Access:
         )
 
     def _watched(self, uri: str, incoming: Incoming) -> bool:
-        """Watch the resource at `uri` and return True if the client may see it."""
+        """Start watching the resource at `uri` if the client may see it.
+
+        Return whether the client may see the resource.
+        """
         found = self._index.find(uri)
         if found is None or not is_visible(found[0], incoming, self._runner.context(incoming)):
             return False
@@ -226,11 +231,18 @@ class Access:
     # Time
 
     def seconds_for(self, timeout: float | None | UnsetType) -> float | None:
-        """Return the server's time limit; None if the handler has a timeout of its own."""
+        """Return the time limit in seconds that the server applies to a handler.
+
+        Return None for a handler with its own `timeout`, which it applies itself, and for a server
+        without a limit.
+        """
         return self._server.limits.call_seconds if timeout is UNSET else None
 
     def too_late(self, what: str, incoming: Incoming) -> Callable[[float], NoReturn]:
-        """Return a function that raises RpcError because a handler timed out."""
+        """Return a function to call if a handler times out, which raises RpcError.
+
+        The function takes the time limit in seconds; `what` names the handler in the message.
+        """
 
         def raise_it(seconds: float) -> NoReturn:
             raise failure(
@@ -277,8 +289,9 @@ class Core:
         self.tasks = Tasks(self.runner)
         self.readers: dict[str, Callable[[Any], Params]] = {}
         """Decoders of raw params, by method, for transports that inspect params before a request is
-        served. Call `check_members` before the decoder. A decoder raises `REFUSALS`; the decoded
-        params may be served in place of the raw ones."""
+        served. Call `check_members` before the decoder. A decoder raises `REFUSALS` for invalid
+        params (both names are in `accord.jsonrpc.methods.param_values`). The decoded params may be
+        served in place of the raw ones."""
         self._admission = RequestAdmission(server.codes)
         self.router = Router(request_errors=self._admission.request_error)
         served = table(self)
@@ -384,7 +397,7 @@ class _MethodGate:
         self._feature = feature_of(name)
         self._is_there = self._feature is None
         self.is_open = self._is_there and eras is BOTH
-        """True if every request passes, so that `check` need not be called any more."""
+        """True if the method is served for every request, so that `check` need not be called."""
 
     def check(self, incoming: Incoming) -> None:
         """Raise RpcError unless the method is served in the request's era and by this server."""
@@ -416,9 +429,9 @@ class ServableServer(ServerState, Protocol):
 
 
 def _notification_plan(handle: Plan) -> Plan:
-    """Return a plan that serves a notification.
+    """Return the plan of a notification, which the router calls to serve it.
 
-    A request with the name of a notification gets the error for an unknown method.
+    A request with the name of the notification gets the error "method not found".
     """
 
     def plan(params: Any, context: RpcContext | None) -> Any:

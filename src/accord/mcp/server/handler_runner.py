@@ -55,10 +55,10 @@ class Deadlines:
         late: Callable[[float], T],
         waits: Callable[[], bool],
     ) -> T:
-        """Return the result of `work`, or of `late` after a timeout.
+        """Await `work` for at most `seconds`; after a timeout return `late(seconds)`.
 
-        Work that waits for an answer of the client when the time is up gets the same time again,
-        because people are slow.
+        If `waits` returns true when the time is up, because the work waits for an answer of the
+        client, it gets the same time again, because people are slow.
         """
         if seconds is None:
             return await work
@@ -73,7 +73,10 @@ class Deadlines:
             deadline.end()
 
     def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
-        """Cancel the current task after `seconds`, unless the deadline is ended earlier."""
+        """Return a deadline that cancels the current asyncio task after `seconds`.
+
+        Nothing is cancelled if the deadline is ended earlier, by its `end`.
+        """
         watch = self._watch
         # Asking for the running loop is slow; a current task on the known loop shows that it runs.
         task = None
@@ -92,7 +95,7 @@ class Deadlines:
 
 
 class Deadline(Struct, eq=False):
-    """The deadline of one task."""
+    """The deadline of one asyncio task."""
 
     task: asyncio.Task[Any]
     when: float
@@ -138,15 +141,15 @@ class _Watch:
 
 
 def never() -> bool:
-    """Return False: the callback for work that never waits for the client."""
+    """Return False; this is `waits` for work that never waits for the client."""
     return False
 
 
 def too_large(result: Result, size: int, most: int, incoming: Incoming, profile: Profile) -> Result:
-    """Return a result that replaces one of more than `most` bytes.
+    """Return the replacement of a result that is larger than `most` bytes.
 
     The result of a tool is replaced by an error for the model. Raises RpcError for a resource or a
-    prompt. Results of other methods are returned unchanged.
+    prompt. Results of other methods are returned unchanged. `size` is the size of the result.
     """
     message = f"The result of {size:,} bytes is over the limit of {most:,}"
     if isinstance(result, CallToolResult):
@@ -197,7 +200,10 @@ class ResultEncoder:
         return Raw(body if incoming.era is Era.HANDSHAKE else self._stateless(result, body))
 
     def _stateless(self, result: Result, body: bytes) -> bytes:
-        """Add the result type and the server's name to a result (2026-07-28, overview)."""
+        """Add the members that the stateless era requires to an encoded result.
+
+        These are the result type and the server's name (2026-07-28, overview).
+        """
         is_complete = result.result_type == COMPLETE
         if result.meta is not None:
             body = encode(replace(result, meta={SERVER_INFO: self._info, **result.meta}))
@@ -269,10 +275,11 @@ class HandlerRunner:
             context.end()
 
     def unforeseen(self, error: Exception, case: str, incoming: Incoming) -> RpcError | None:
-        """Return the extended profile's error for a function that failed.
+        """Return the error that the extended error codes have for a function's failure.
 
-        None for errors that are sent unchanged, and in the standard profile, which uses one
-        internal error for all failures.
+        `case` names the error. Return None for an error that is sent unchanged, and for a server
+        with the standard error codes (`Server.codes`), which have one internal error for all
+        failures.
         """
         extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
         if not extended or is_expected(error) or isinstance(error, ResourceNotFoundError):

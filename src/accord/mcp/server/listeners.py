@@ -31,7 +31,7 @@ RESOURCES_CHANGED = ServerChange("notifications/resources/list_changed")
 
 
 def updated(uri: str) -> ServerChange:
-    """Return the change that the resource at `uri` has new contents."""
+    """Return the `ServerChange` for new contents of the resource at `uri`."""
     return ServerChange("notifications/resources/updated", uri)
 
 
@@ -77,13 +77,20 @@ class ChangeListeners:
         return [listener.principal for listener in self._listeners]
 
     def silence(self, is_barred: Callable[[Principal | None], bool]) -> None:
-        """Remove the listeners of the principals for which `is_barred` returns true."""
+        """Remove the listeners of principals who may no longer listen.
+
+        `is_barred` returns true for such a principal.
+        """
         for listener in tuple(self._listeners):
             if is_barred(listener.principal):
                 self.discard(listener)
 
     def pass_on(self, tell: Callable[[ServerChange], None]) -> None:
-        """Register `tell`, which is called at once with every change, in its thread."""
+        """Register `tell`, a function that forwards each change.
+
+        It is called at once with every change, in the thread in which the change happens, and
+        forwards it to other processes or to an outer server.
+        """
         self._others.append(tell)
 
     def stop_passing_on(self, tell: Callable[[ServerChange], None]) -> None:

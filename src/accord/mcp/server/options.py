@@ -1,4 +1,4 @@
-"""Keyword options of serving, of ASGI applications, and of a proxy's client."""
+"""Types of the keyword options of `Server.serve`, `run`, `asgi` and `proxy`."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ class Server:
         self.codes: Profile = codes
         self.strict_versions = strict_versions
         self.introduce: Callable[[Implementation], Implementation] = lambda client: client
-        """Replaces the names and versions that clients of sessions report, which may be any
-        text."""
+        """A function that replaces the name and version that a client reports when it begins a
+        session. A client may report any text."""
         self.tools: ComponentRegistry[ServedTool] = ComponentRegistry("tool")
         self.resources: ComponentRegistry[ServedResource] = ComponentRegistry("resource")
         self.prompts: ComponentRegistry[ServedPrompt] = ComponentRegistry("prompt")
@@ -486,7 +486,7 @@ class Server:
         )
 
     def has(self, feature: Feature) -> bool:
-        """Return whether a capability's methods are served: it is declared, or was before."""
+        """Return whether a capability's methods are served: if it is or was declared."""
         match feature:
             case "tools":
                 return self.tools.is_used
@@ -534,7 +534,7 @@ class Server:
     # Serving
 
     def use_codes(self, codes: Profile) -> None:
-        """Use the error codes of another profile; call this before the server is served."""
+        """Use standard or extended error codes; call this before the server is served."""
         self.codes = self.asker.profile = codes
         vars(self).pop("core", None)  # made with the former ones, if it was made
 
@@ -568,7 +568,7 @@ class Server:
     def running(self) -> AbstractAsyncContextManager[Any]:
         """Return a context manager that runs the lifespan of this server and mounted ones.
 
-        The server must be served inside of it. The lifespan runs once, however many users it has.
+        The server must be served inside of it. If contexts overlap, the lifespan runs only once.
         """
         return self._lifespan.running()
 

@@ -1,8 +1,8 @@
 """The state of a server for its methods, tasks and transports: settings, lifespan, middleware.
 
-`Server` implements the protocol `ServerState` and imports the modules that serve it. Modules below
-`Server` know the protocol instead of the class, so that imports point down only. Limits of handlers
-are plain values, on by default; the modules that read them enforce them.
+`Server` implements the protocol `ServerState`. Modules that `Server` imports use the protocol
+instead of the class, so that no import is circular. Limits of handlers are plain values, on by
+default; the modules that read them enforce them.
 
 The lifespan is entered before the first request and left after the last, once, however many
 transports serve the server at the same time. It runs in its own task, so that it may use context
@@ -200,7 +200,10 @@ def check_middleware(function: Middleware) -> None:
 def through(
     middleware: Sequence[Middleware], request: Request, serve: Callable[[Any], Awaitable[Any]]
 ) -> Awaitable[Any]:
-    """Call `serve` through all functions of `middleware`, and return the result."""
+    """Serve a request by `serve`, wrapped in all functions of `middleware`.
+
+    Return the result. The first function of `middleware` is the outermost.
+    """
     if not middleware:
         return serve(request.params)
     first, rest = middleware[0], middleware[1:]
@@ -221,7 +224,10 @@ awaitable, the request is served after the awaitable has completed."""
 
 
 class ServerState(Protocol):
-    """The components and settings of a server; `Server` documents each."""
+    """The protocol of a server's components and settings, which `Server` implements.
+
+    Each attribute is documented in `Server`.
+    """
 
     info: Implementation
     instructions: Instructions

@@ -1,7 +1,7 @@
 """Serving a server at a URL.
 
-`http:` and `https:` use `McpEndpoint`; other schemes use the transports of JSON-RPC, with
-connections that carry messages both ways.
+`http:` and `https:` use `McpEndpoint`. Other schemes use the transports of `accord.serve`, whose
+connections are duplex: server and client can both send requests.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ within a second."""
 WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
 """The schemes with HTTP headers, in which a client can present a token."""
 LOCAL: Final = frozenset(("stdio", "memory"))
-"""The schemes with a single client, the one that started the server."""
+"""The schemes of local servers, which have a single client, the one that started the server."""
 
 
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, url)`

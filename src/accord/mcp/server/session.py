@@ -1,7 +1,10 @@
 """Sessions and incoming requests: a client's principal, its state, and the link to it.
 
 The state between `initialize` and the end of a session exists in the handshake era only: in the
-stateless era every request repeats it. A transport stores a link under `LINK` in the state of each
+stateless era every request repeats it.
+
+A link (`ClientLink`) is what the server knows of the client that has sent a request, and its way to
+send messages to that client. A transport stores it under the key `LINK` in the state of each
 request's context. A duplex connection has one link for all of its requests, created here; HTTP has
 one link per request.
 
@@ -135,9 +138,10 @@ _ORDER: Final = {level: rank for rank, level in enumerate(get_args(LogLevel))}
 
 
 def is_wanted(level: LogLevel, least: str) -> bool:
-    """Return whether messages of `level` are sent to a client that has chosen `least`.
+    """Return whether a client gets log messages of `level`.
 
-    If `least` is an unknown level, all messages are sent.
+    `least` is the least severe level that the client has chosen. If it is an unknown level, the
+    client gets all messages.
     """
     return _ORDER[level] >= _ORDER.get(least, 0)
 
@@ -260,9 +264,9 @@ class Incoming(msgspec.Struct, eq=False):
     era: Era
     version: str
     shared: Any = None
-    """The context of handlers, if it was created for middleware, before the handler."""
+    """The context that the handler will get, if middleware has needed it before; else None."""
     unfinished: bool = False
-    """True while results stay unencoded, because middleware is to get them as objects."""
+    """True if the result must not be encoded yet, because middleware gets it as an object."""
 
     @property
     def method(self) -> str:
@@ -338,9 +342,11 @@ class RequestAdmission:
         context: Context,
         check: Callable[[Incoming], None],
     ) -> P:
-        """Return empty params for `null`; raise RpcError for params that cannot be decoded.
+        """Return empty params for `null`; raise RpcError for other undecodable params.
 
-        An error in the metadata, or an error that `check` raises for the method, takes precedence.
+        This is called after the decoder has refused `data`. If there are several errors, those in
+        the metadata come first, then those that `check` raises for the method, then those of the
+        params.
         """
         if bytes(data) == b"null":  # decision 0006: as if they were absent
             data = NO_PARAMS
@@ -396,7 +402,7 @@ def _unreadable(error: Exception) -> Exception:
 
 
 def _refused(kind: Any, data: Any) -> Exception:
-    """Return the error for params that could not be decoded, with the paths of problems."""
+    """Return the error for params that cannot be decoded, with paths of problems."""
     try:
         check_members(data)
     except REFUSALS as error:

@@ -346,7 +346,7 @@ class Tasks:
         return [record for record in records if record.expires > now]
 
     async def among(self, ids: Iterable[str], incoming: Incoming) -> list[TaskRecord]:
-        """Return the records of the tasks in `ids` that the caller may see."""
+        """Return the records of those tasks in `ids` that the caller may see."""
         records = [await self.store.get(id) for id in ids]
         return [it for it in records if it is not None and _may_see(it, incoming)]
 
@@ -367,7 +367,7 @@ class Tasks:
         return waiting
 
     def listen(self, ids: Iterable[str], hear: RecordObserver) -> None:
-        """Register `hear`, which is called with the records of these tasks when they change."""
+        """Register `hear`, to be called with the record of a task in `ids` that changes."""
         for id in ids:
             self._listeners.setdefault(id, set()).add(hear)
 
@@ -391,7 +391,11 @@ class Tasks:
             self._waiting.pop(id, None)
 
     def _changed(self, record: TaskRecord) -> None:
-        """Handle a changed record; this or another process may have changed it."""
+        """Pass on a changed record, whichever process has changed it.
+
+        A running handler of the task gets new answers or is cancelled; waiters, listeners and, in
+        the handshake era, the client are notified.
+        """
         running = self._running.get(record.id)
         if running is not None:
             if record.status != "cancelled":
@@ -465,9 +469,9 @@ def _has_extension(incoming: Incoming) -> bool:
 
 
 def _expire(tasks: ref[Tasks], id: str) -> None:
-    """Remove an expired task.
+    """Remove an expired task; called by the task's timer.
 
-    The timer holds a weak reference to `Tasks`, because it may run for hours and must not keep a
+    The timer holds only a weak reference to `Tasks`: it may run for hours, and must not keep a
     server in memory that is no longer used.
     """
     found = tasks()

@@ -3,8 +3,8 @@
 The store here is in memory; several processes share another one (`accord.mcp.server.cluster`).
 
 When a task is running, its request has already been answered. Therefore its handler reaches the
-client through the link and the input channel here. Its questions are part of the task's record
-until they are answered.
+client through `TaskLink` and `TaskInputChannel`. The handler's questions are part of the task's
+record until they are answered.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return is_over(self.status)
 
     def asking(self, questions: dict[str, Raw], now: float) -> TaskRecord | None:
-        """Return the record with these questions added; None if the task is over."""
+        """Return the record with `questions` added; None if the task is over."""
         if self.is_over:
             return None
         return replace(
@@ -96,9 +96,9 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def answered(self, answers: dict[str, TaskAnswer], now: float) -> TaskRecord | None:
-        """Return the record with answers to its open questions.
+        """Return the record with `answers` in place of the questions that they answer.
 
-        None if none of these questions is open.
+        Return None if the task is over, or none of these questions is open.
         """
         new = {key: answer for key, answer in answers.items() if key in self.questions}
         if self.is_over or not new:
@@ -106,9 +106,9 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return replace(self._without(set(new), now), answers={**self.answers, **new}, updated=now)
 
     def withdrawn(self, keys: set[str], now: float) -> TaskRecord | None:
-        """Return the record without these questions.
+        """Return the record without the questions with these keys.
 
-        None if the task is over, or none of these questions is open.
+        Return None if the task is over, or none of these questions is open.
         """
         if self.is_over or not keys & self.questions.keys():
             return None
@@ -128,7 +128,9 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         result: Raw | UnsetType = UNSET,
         error: TaskError | None = None,
     ) -> TaskRecord | None:
-        """Return the record at the end of its task; None if the task has already ended.
+        """Return the record with the final status of its task, and its result or error.
+
+        Return None if the task has already ended.
 
         2025-11-25, tasks: a cancelled task stays cancelled, whatever the result of the work.
         """
@@ -262,7 +264,7 @@ MIN_TTL_MS = 1_000
 
 
 def task(record: TaskRecord) -> Task:
-    """Return a task record as a task of 2025-11-25."""
+    """Return a task record as a `Task` of protocol version 2025-11-25."""
     return Task(**_members(record))
 
 
@@ -272,12 +274,15 @@ def task_result(record: TaskRecord) -> GetTaskResult:
 
 
 def created(record: TaskRecord) -> TaskCreated:
-    """Return the result of a call that became a task, in 2026-07-28."""
+    """Return the result of a call that became a task, for version 2026-07-28."""
     return TaskCreated(status=record.status, **_extension_members(record))
 
 
 def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> DetailedTask:
-    """Return a task record as a task of 2026-07-28, with questions, result or error."""
+    """Return a task record as a task of protocol version 2026-07-28.
+
+    It has the questions, the result or the error of the task.
+    """
     members = _extension_members(record)
     if meta is not None:
         members["meta"] = meta
@@ -302,7 +307,10 @@ def notification_params(record: TaskRecord, subscription: Any) -> DetailedTask:
 
 
 def related(params: Any, id: str) -> dict[str, Any]:
-    """Return params with the id of their task (2025-11-25, tasks, related messages)."""
+    """Return the params of a message with the id of the task that it belongs to.
+
+    2025-11-25, tasks, related messages.
+    """
     members: dict[str, Any] = {} if params is None else to_builtins(params)
     meta = {**members.get("_meta", {}), RELATED_TASK: {"taskId": id}}
     return {**members, "_meta": meta}
@@ -423,7 +431,7 @@ class TaskInputChannel:
         return read_answer(question, key, bytes(answer.result), self._incoming.era, self._profile)
 
     def hear(self, record: TaskRecord) -> None:
-        """Pass the answers in a changed record to the questions that wait for them."""
+        """Pass the answers in this task's changed record to the questions that wait."""
         for key, answer in record.answers.items():
             waiting = self._waiting.get(key)
             if waiting is not None and not waiting.done():

@@ -172,7 +172,7 @@ class _Tools:
         )
 
     def _enter(self, tool: ServedTool, session: Session | None, incoming: Incoming) -> None:
-        """Count the start of a call.
+        """Count a call as running, for its tool and its session.
 
         Raises RpcError if the limit of calls for the tool or for the session is reached.
         """
@@ -381,7 +381,7 @@ class _Prompts:
             raise named from error
 
     async def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
-        """Return the requested prompt.
+        """Return the prompt that a `prompts/get` request names.
 
         Raises RpcError if the prompt does not exist or is not permitted, or if a required argument
         is missing.
@@ -444,7 +444,7 @@ class _Completion:
     async def _find(
         self, params: CompleteParams, incoming: Incoming
     ) -> ServedPrompt | ServedResource:
-        """Return the prompt or resource with the argument to complete.
+        """Return the prompt or resource template of which an argument is to be completed.
 
         Raises RpcError if the prompt or resource does not exist (2025-11-25, completion: -32602) or
         is not permitted.

@@ -144,7 +144,10 @@ class _Lifecycle:
         )
 
     def _with_instructions(self, incoming: Incoming, make: Any) -> Any:
-        """Return the result of `make` for the instructions; a coroutine if they are async."""
+        """Return `make(instructions)` for the server's instructions.
+
+        If a function returns the instructions as an awaitable, return a coroutine of the result.
+        """
         value: Any = self._server.instructions
         if callable(value):
             value = value(self._runner.context(incoming)) if _takes_context(value) else value()
@@ -215,7 +218,9 @@ class _Subscriptions:
     async def _with_tasks(
         self, requested: SubscriptionFilter, incoming: Incoming
     ) -> SubscriptionFilter:
-        """Return the filter, limited to tasks that the client may see.
+        """Return the filter of a `subscriptions/listen` request with fewer tasks.
+
+        Tasks that the client may not see, and tasks beyond `MAX_TASKS`, are removed.
 
         Raises RpcError if the client requests tasks without declaring the extension for tasks.
         """

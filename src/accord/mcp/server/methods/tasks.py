@@ -231,10 +231,10 @@ class _Tasks:
         return self._runner.replies.finish(Result(), incoming)
 
     def _check(self, incoming: Incoming) -> None:
-        """Raise RpcError if the client cannot use tasks.
+        """Raise RpcError if the client of a request cannot use tasks.
 
-        That is the case in older versions, and for stateless clients that do not declare the
-        extension.
+        In the handshake era only clients of 2025-11-25 can use tasks; in the stateless era only
+        clients that declare the extension for tasks.
         """
         if incoming.era is Era.STATELESS:
             check_extension(incoming)
