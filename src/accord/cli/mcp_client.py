@@ -85,10 +85,7 @@ def add_target(parser: Parser) -> None:
 
 
 def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]]) -> int:
-    """Connect to the MCP server, call `use` with the client, and return the result.
-
-    The result of `use` is the exit code of the command.
-    """
+    """Connect to the MCP server, call `use` with the client, and return its exit code."""
     level = logging.DEBUG if arguments.debug else logging.CRITICAL
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     client = _client(arguments)
@@ -126,11 +123,7 @@ def _client(arguments: argparse.Namespace) -> Client:
 
 
 def read_target(text: str | None) -> str | list[str]:
-    """Parse TARGET: the URL of an MCP server, or the command that starts it.
-
-    For a Python file, the command that serves the file is returned. Raises `UsageError` if TARGET
-    is missing or is neither.
-    """
+    """Return TARGET as the URL of an MCP server or the command that starts one."""
     if not text:
         raise UsageError("a TARGET is missing: a URL, a command or a Python file")
     if "://" in text.split(maxsplit=1)[0]:
@@ -404,10 +397,7 @@ def _run_call(arguments: argparse.Namespace) -> int:
 
 
 def read_arguments(words: list[str]) -> Raw | UnsetType:
-    """Parse the arguments of a tool, and return them as a JSON object.
-
-    Raises `UsageError` if the arguments are values without names.
-    """
+    """Return the arguments of a tool as a JSON object; UsageError if values lack names."""
     params = read_params(words, sys.stdin.buffer.read)
     if params is not UNSET and not bytes(params).startswith(b"{"):
         raise UsageError("arguments have names: write them as NAME=VALUE, or as one JSON object")

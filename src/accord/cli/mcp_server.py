@@ -1,8 +1,4 @@
-"""`accord mcp run` and `accord mcp install`: serve and install MCP servers.
-
-`run` serves the MCP server in a Python file. `install` adds this server, or the URL of any MCP
-server, to the settings of an MCP client.
-"""
+"""`accord mcp run` serves a file; `accord mcp install` adds a server to a client's settings."""
 
 from __future__ import annotations
 
@@ -51,10 +47,7 @@ _UNNAMED: Final = "accord_mcp_file"
 
 
 class ServerFile(Struct, frozen=True):
-    """A Python file, and the variable in the file that is the MCP server.
-
-    `name` is empty if the command line names no variable.
-    """
+    """A Python file, and the variable in it that is the MCP server; empty if not named."""
 
     path: Path
     name: str = ""
@@ -150,10 +143,7 @@ def _server_named(module: ModuleType, name: str, shown: str) -> Server:
 
 
 def _servers(module: ModuleType) -> dict[str, Server]:
-    """Return the MCP servers among the variables of a module, by variable name.
-
-    A server that several variables refer to is returned once, by the first name.
-    """
+    """Return the MCP servers in a module, each by the first variable that refers to it."""
     found: dict[str, Server] = {}
     for name, value in vars(module).items():
         if isinstance(value, Server) and not any(value is each for each in found.values()):
@@ -459,11 +449,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _server_name(chosen: str | None, own: str) -> str:
-    """Return `chosen`, the value of --name, or by default a name derived from `own`.
-
-    All MCP clients accept the derived name. Raises `UsageError` if `chosen` is a name that some
-    clients do not accept.
-    """
+    """Return `chosen` (--name), or a name derived from `own`; all clients must accept it."""
     if chosen is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
     if not _NAME.fullmatch(chosen):

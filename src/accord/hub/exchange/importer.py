@@ -270,11 +270,7 @@ class Importer:
         return found
 
     async def _free_id(self, item: Item, foreign_id: str) -> str | UnsetType:
-        """Return the id for a new item: the id in its row, a derived id, or UNSET.
-
-        The id in the row is returned if no item of the hub has it; else, for a row with a foreign
-        id, an id derived from source and foreign id. With UNSET the hub chooses the id.
-        """
+        """Return the row's id if it is free, else one derived from its foreign id, or UNSET."""
         if item.id and await items.lookup(self._work.db, item.id) is None:
             return item.id
         if self._origin is None or not foreign_id:
@@ -283,10 +279,7 @@ class Importer:
         return UNSET if await items.lookup(self._work.db, derived) else derived
 
     async def _claim(self, item: Item, found: ItemRow, foreign_id: str) -> None:
-        """Record the source and the foreign id of an item that has no source yet.
-
-        Nothing is recorded if the row has neither, or if they are recorded already.
-        """
+        """Record the source and the foreign id of an item that has none yet."""
         if item.source and item.foreign_id:
             source, foreign_id = item.source, item.foreign_id
         elif self._origin is not None and foreign_id:
@@ -552,10 +545,7 @@ class Importer:
         return "updated"
 
     def _leaves(self, row: ImportRow, what: str) -> bool:
-        """Return whether the import leaves an existing label or type unchanged.
-
-        If so, add a note to the row.
-        """
+        """Return whether the import leaves a label or type unchanged; if so, add a note."""
         if self._origin is None or self._on_conflict == "update":
             return False
         row.notes.append(f"it has {what} here and stays as it is")
