@@ -26,9 +26,9 @@ from accord.operations.logs import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
-"""Maximum length of a name sent by a caller that an error repeats."""
+"""An error that repeats the name of a parameter or field cuts it to this many characters."""
 MAX_MESSAGE: Final = 800
-"""Number of characters read at either end of a long error message of msgspec."""
+"""The number of characters kept at each end of a long error message of msgspec."""
 
 _AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
 _NAMED: Final = re.compile(
@@ -41,7 +41,10 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class ArgumentSet:
-    """A set of arguments: all of them, or those in a body or a query."""
+    """The parameters of an operation, with a decoder and checks for their values.
+
+    A set contains all parameters of an operation, or those in the body or the query of a route.
+    """
 
     __slots__ = ("_choices", "_decode", "_parameters", "names", "type")
 
@@ -79,8 +82,9 @@ class ArgumentSet:
         return _checked(values)
 
     def convert(self, values: Mapping[str, Any], *, from_text: bool = False) -> dict[str, Any]:
-        """Convert values to arguments; with `from_text` the values are words.
+        """Convert values to arguments.
 
+        With `from_text` the values are texts, which are parsed to the types of the parameters.
         Raises InvalidError, which names the field, for invalid arguments.
         """
         try:
@@ -151,7 +155,7 @@ def check_once(text: bytes, where: str = "") -> None:
 
     Parsers differ in which duplicate they use, so the audited or approved value might not be the
     one that takes effect. `where` names the argument that contains the JSON text. Errors of msgspec
-    are raised as well.
+    for invalid JSON are passed on.
     """
     try:
         check_members(text)
@@ -192,7 +196,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_inside(where: str, value: Any) -> None:
-    """Raise InvalidError for a value that contains something no database can store."""
+    """Raise InvalidError for a value that no database can store, also if it is nested."""
     if isinstance(value, str):
         if "\0" in value or not (value.isascii() or _is_text(value)):
             raise _unstorable(where)
@@ -207,7 +211,10 @@ def _check_inside(where: str, value: Any) -> None:
 
 
 def _check_contents(where: str, value: Any) -> None:
-    """Raise InvalidError for a container with something no database can store."""
+    """Check the items of a container with `_check_inside`.
+
+    Raises InvalidError for an item that no database can store.
+    """
     if isinstance(value, list | tuple | set | frozenset):
         for index, each in enumerate(value):
             _check_inside(f"{where}/{index}", each)

@@ -1,9 +1,9 @@
 """Errors of operations on each interface, decided here only.
 
     REST       a problem (RFC 9457) with the status of its kind
-    JSON-RPC   an error with the code of its kind; the HTTP status goes with a single call only
-    MCP        the codes of the version and profile (`accord.mcp.protocol.messages`); an error that
-               a model can correct is a result with `isError`, and is not converted here
+    JSON-RPC   an error with the code of its kind; for a single call also an HTTP status
+    MCP        an error with the code of MCP's version and profile (`accord.mcp.protocol.messages`);
+               an error that a model can correct is a result with `isError`, not converted here
 
 Each contains the name of its kind (`code`, `data.reason`) and the correlation id. An internal error
 contains nothing else. Pure.
@@ -24,7 +24,7 @@ TYPE: Final = "urn:accord:problem:"
 
 _INTERNAL: Final = KINDS["internal_error"]
 _RPC_STATUSES: Final = frozenset((401, 403, 429))
-"""Statuses sent for a single JSON-RPC call; other errors are sent with 200, in the body only."""
+"""HTTP statuses of errors of single JSON-RPC calls; all other errors are sent with status 200."""
 _FOR_MODELS: Final = frozenset(
     ("malformed_request", "validation_failed", "not_found", "conflict", "version_mismatch")
 )
@@ -39,11 +39,11 @@ _MCP_CASES: Final = {
     "version_mismatch": "invalid_params",
     "rate_limited": "rate_limited",
 }
-"""MCP error names by kind; other kinds are internal errors."""
+"""Names of MCP errors by the kind of a `ServiceError`; other kinds are internal errors."""
 
 
 def kind_of(error: Exception) -> Kind:
-    """Return the kind of an error: internal unless it is a `ServiceError`."""
+    """Return the kind of an error: `internal_error` for all but a `ServiceError`."""
     return error.kind if isinstance(error, ServiceError) else _INTERNAL
 
 
@@ -60,7 +60,10 @@ def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str
 
 
 def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> dict[str, Any]:
-    """Return the members that every problem document (RFC 9457) has."""
+    """Return the members that every problem (RFC 9457) has, whatever its kind.
+
+    `problem` adds the members of a particular error, such as `errors`.
+    """
     return {
         "type": TYPE + kind.code,
         "title": kind.title,
@@ -98,10 +101,11 @@ def mcp_error(
     forbidden: int | None = None,
     **data: Any,
 ) -> RpcError:
-    """Return the error of an MCP request, in the form of its protocol era.
+    """Return the error of an MCP request, in the form of its protocol version.
 
-    `forbidden` is the code for missing permission in the handshake era, if the server has one of
-    its own. `data` adds members to the data of the error, such as `uri`.
+    `era` tells versions that begin with a handshake (`initialize`) from the stateless ones. In
+    versions with a handshake, `forbidden` is the code for missing permission of a server that has
+    its own code for it. `data` adds members to the data of the error, such as `uri`.
     """
     kind = kind_of(error)
     all_data = {**_data(error, kind, correlation_id), **data}

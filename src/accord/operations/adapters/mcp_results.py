@@ -34,9 +34,9 @@ from accord.operations.pages import Page
 MAX_BYTES: Final = 40_000
 """The size limit of a result: its text and its structured content together."""
 TEXTS: Final = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 200)
-"""Lengths to which texts are cut, tried in this order until the result fits."""
+"""Maximum lengths of the texts of a result, tried in this order until the result fits."""
 LISTS: Final = (500, 200, 100, 50, 20, 10, 5, 2, 1, 0)
-"""Lengths to which lists are cut, tried in this order."""
+"""Maximum lengths of the lists of a result, tried in this order until the result fits."""
 TEXTS_OF_PAGES: Final = tuple(length for length in TEXTS if length >= 1_000)
 """Lengths to which texts of a page are cut; if none fits, the page gets fewer items."""
 
@@ -88,21 +88,21 @@ def _cut_lists(value: Any, count: int) -> Any:
 MAX_EFFECTS: Final = 10
 """Maximum number of effects named in the message about a write."""
 MAX_MARKS: Final = 200
-"""Characters reserved for the marks around stored text."""
+"""The part of `MAX_BYTES` that is reserved for the marks around stored text."""
 MAX_CHARACTER_BYTES: Final = 4
 """The maximum size of one character in UTF-8, in bytes."""
 MAX_ITEMS: Final = "limit"
 """The name of the parameter that limits the number of items on a page."""
 MESSAGE: Final = "message"
-"""The member of a result with a sentence about the effects of a write."""
+"""The name of the member of a write's result that describes the effects in a sentence."""
 _IN_FIRST_LINE: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
 
 class TooManyItemsError(Exception):
-    """A result is too large even with its texts cut, and fewer items can be requested.
+    """A page is too large even with its texts cut; fewer items must be requested.
 
-    `count` items would fit; None if that number is not known.
+    `count` is a number of items that fits, or None if that is not known.
     """
 
     def __init__(self, count: int | None) -> None:
@@ -113,7 +113,7 @@ class TooManyItemsError(Exception):
 class Results:
     """A converter of one operation's outcomes to tool results.
 
-    `rest` is a sentence that tells a client how to get the whole of a text that was cut.
+    `rest` is a sentence for clients: how to get the full text if a text was cut.
     """
 
     def __init__(self, operation: Operation, rest: str) -> None:
@@ -223,7 +223,7 @@ def _advice(names: set[str], rest: str) -> str:
 
 
 def _whole(text: str, structured: bytes) -> CallToolResult | None:
-    """Return the uncut tool result if it is small enough, else None."""
+    """Return a tool result with this uncut text and JSON; None if it is too large."""
     room = MAX_BYTES - len(structured)
     if len(text) * MAX_CHARACTER_BYTES > room and len(text.encode()) > room:
         return None
@@ -244,7 +244,7 @@ def _error(result: CallToolResult) -> CallToolResult:
 
 
 def _has_own_text(value: dict[str, Any]) -> bool:
-    """Return True if a result has its items twice: as a list and as a text."""
+    """Return True if a result itself has a text of its items besides the list of items."""
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
 
@@ -320,7 +320,10 @@ def _done(effects: Sequence[Effect]) -> str:
 
 
 def _named(kind: str, reference_id: str, id: str) -> str:
-    """Return the reference id of an effect's entity, else its kind and id."""
+    """Return the label of an entity: its reference id, else its kind and id.
+
+    A reference id or id that might instruct a model is left out; see `plain_name`.
+    """
     kind = kind.replace("_", " ")
     return plain_name(reference_id) or f"{kind} {plain_name(id)}".rstrip()
 

@@ -24,13 +24,16 @@ from accord.schema.types import accepts, returns
 
 REFS: Final = "#/$defs/"
 _NAMED_WELL: Final = {DRY_RUN: {"type": "boolean"}, IDEMPOTENCY_KEY: {"type": "string"}}
-"""Short schemas for parameters of every write, whose names need no description."""
+"""Schemas of the parameters that every write has; their names need no description."""
 _UNDESCRIBED: Final = frozenset({"expected_version"})
 """Parameters of many operations whose names need no description."""
 _WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
-"""Parameters of lists whose defaults schemas omit, as the first result shows them."""
+"""Parameters of lists whose default is omitted: the first result makes it evident."""
 STATED_LENGTHS: Final = range(256, 10_000)
-"""Maximum lengths that schemas state; lower ones limit names, higher ones are hardly reached."""
+"""The range of values of `maxLength` that schemas keep.
+
+Shorter limits are those of names and ids; texts hardly ever reach longer ones.
+"""
 MAX_CHOICES: Final = 8
 """Maximum number of sort orders listed in a schema; more are described by a pattern."""
 _SCHEMAS_BY_NAME: Final = frozenset(("properties", "$defs"))
@@ -51,10 +54,10 @@ def input_schema(operation: Operation) -> dict[str, Any]:
 
 
 def output_schema(operation: Operation) -> dict[str, Any] | None:
-    """Return the top level of the schema of a reading tool's structured content.
+    """Return the top level of the schema of a read-only tool's structured content.
 
-    None for results that are no objects. Nothing is required: a caller may request some fields
-    only, and errors have others.
+    Returns None for an operation whose result is not an object. No member is required: a caller may
+    request some fields only, and the structured content of an error has other members.
     """
     bundle = Bundle(refs=REFS, dialect="2020-12")
     found = _followed(bundle.add(returns(operation.returns)), bundle)
@@ -75,7 +78,7 @@ def _followed(value: Any, bundle: Bundle) -> Any:
 
 
 def _kind_alone(value: Any) -> dict[str, Any]:
-    """Return the schema of a member, reduced to its type."""
+    """Return the schema of a member without all keywords but `type`."""
     short = _with_null(value) if isinstance(value, dict) else {}
     if "type" in short:
         return {"type": short["type"]}
@@ -184,8 +187,8 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
     """Merge `anyOf` of a value and an array of such values into one schema with two types.
 
-    The valid values are listed for the items of the array only, and described by the tools that
-    write the value. The operation refuses other values.
+    If the values are fixed strings, only the items of the array keep the `enum`: a single value can
+    be any string by the schema, and the operation refuses an invalid one.
     """
     match schema:
         case {"anyOf": [dict() as one, {"type": "array", "items": dict() as item}]} if one == item:
@@ -199,7 +202,7 @@ def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Merge `anyOf` of a type and null into one schema."""
+    """Merge `anyOf` of a schema and null into one schema, such as `type: [string, null]`."""
     choices = schema.get("anyOf")
     if not isinstance(choices, list) or len(choices) != 2 or {"type": "null"} not in choices:
         return schema

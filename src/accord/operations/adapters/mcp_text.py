@@ -1,8 +1,8 @@
 """Results of operations as short texts for models, with stored text marked.
 
 Stored text is data, but its author may have addressed it to models. So it is put between random
-marks, which no author can know and write. JSON needs no marks, since a string cannot end early: a
-notice in its first member states that the rest is data. Pure, but for the random marks.
+marks, which its author cannot predict. JSON needs no marks, since a string cannot end early: a
+notice in its first member states that the rest is data. No I/O; only the marks are random.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ MAX_CELL: Final = 200
 FREE: Final = frozenset(
     ("arguments", "content", "data", "detail", "details", "input", "output", "payload", "prompt")
 )
-"""Names of members with arbitrary JSON, in which empty values may matter."""
+"""Names of members that contain arbitrary JSON, in which empty values may matter."""
 PAIR: Final = frozenset(("before", "after"))
-"""Names of members that form a difference; an empty one means an addition or a removal."""
+"""Names of the members of a difference.
+
+An empty `before` means an addition, an empty `after` a removal, so both are shown.
+"""
 
 Members: TypeAlias = dict[str, Any]
 """The members of a JSON object."""
@@ -83,7 +86,8 @@ _NOTICE_JSON: Final = encode({NOTICE_MEMBER: NOTICE})[:-1]
 def plain_name(text: str) -> str:
     """Return a name if it is safe without marks; empty if it could instruct a model.
 
-    Reference ids are generated, and one or two words beside them cannot give instructions.
+    A reference id is generated, and one word between or after reference ids cannot give
+    instructions.
     """
     return text if _PLAIN_NAME.fullmatch(text) else ""
 
@@ -116,12 +120,18 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 MANY: Final = 30
-"""If an error's data has this many valid names, its message may quote names that are not in it."""
+"""The number of valid names from which an error's data may list only some of them.
+
+The message may then quote names that the data does not contain.
+"""
 _WORD: Final = re.compile(r"[\w.:/-]{0,64}")
 
 
 def as_text(value: Any, indent: str = "") -> str:
-    """Return a JSON value as lines of text; a list may contain structs that `are_alike`."""
+    """Return a JSON value as lines of text.
+
+    A list may also consist of structs, if `are_alike` is True for them.
+    """
     if isinstance(value, dict):
         return "\n".join([_member(key, each, indent) for key, each in _readable_members(value)])
     if isinstance(value, _LISTS):
@@ -199,7 +209,10 @@ def _columns_of_structs(rows: Sequence[Struct]) -> dict[str, Sequence[Any]]:
 
 
 def _readable_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
-    """Return the columns worth reading, by the rules of `_readable_members`."""
+    """Return the columns worth reading: no empty ones, and no UUIDs of named entities.
+
+    A UUID is left out of a row that also has the entity's reference id.
+    """
     for name in columns:
         others = columns.get(_name_of(name))
         if others is not None:
@@ -267,9 +280,9 @@ def _is_empty_object(value: Any) -> bool:
 
 @lru_cache(1024)  # there are few names, but each stands in many answers
 def _name_of(key: str) -> str:
-    """Return the member with the reference id that belongs to an id member.
+    """Return the name of the reference id that belongs to an id, by the name of the id.
 
-    The result is empty if `key` does not name an id.
+    For `epic_id` that is `epic_reference_id`; for a key that does not name an id it is empty.
     """
     if key == "id":
         return "reference_id"

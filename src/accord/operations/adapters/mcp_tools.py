@@ -62,14 +62,13 @@ ALLOWANCE: Final = "allowance"
 """The claim of a principal that contains the caller's `Allowance`, once a call was counted."""
 
 _BEARER: Final = PresentedToken("bearer", "")
-"""The presentation of tokens (bearer) for which refusals contain a challenge."""
+"""A token without text: its scheme, bearer, is the one that challenges of refusals name."""
 
 
 class TokenAuthenticator(BearerAuth):
-    """An authenticator for access tokens and tokens of login sessions.
+    """An authenticator of MCP requests by access tokens and tokens of login sessions.
 
-    The accounts check the token, as for every other adapter; the refusals are those of
-    `BearerAuth`.
+    `Accounts` checks the token, as for every other adapter; the refusals are those of `BearerAuth`.
     """
 
     repeatable = True
@@ -80,7 +79,10 @@ class TokenAuthenticator(BearerAuth):
         super().__init__(self._tokens)
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        """Return None: `authenticate` refuses, as it knows the address to record."""
+        """Return None, so that `authenticate` refuses the request.
+
+        Only `authenticate` knows the client's address, which the audit record needs.
+        """
         return None
 
     def authenticate(
@@ -113,7 +115,7 @@ class TokenAuthenticator(BearerAuth):
 
 
 class _Tokens:
-    """A token verifier backed by the accounts; implements `Verifier`."""
+    """A token verifier backed by `Accounts`; implements `Verifier`."""
 
     def __init__(self, authenticator: RequestAuthenticator) -> None:
         self._authenticator = authenticator
@@ -152,12 +154,19 @@ def _seconds(time: str) -> float:
 
 
 def caller_of(context: Context) -> Caller:
-    """Return the caller of a tool. Raises RpcError if the request is not authenticated."""
+    """Return the caller of the tool call that has this context.
+
+    Raises RpcError if the request is not authenticated.
+    """
     return caller_in(context.incoming)
 
 
 def caller_in(incoming: Incoming) -> Caller:
-    """Return the caller of a request. Raises RpcError if it is not authenticated."""
+    """Return the caller in the principal of an MCP request.
+
+    The client, the correlation id and the trace are those of the request. Raises RpcError if the
+    request is not authenticated.
+    """
     known = known_caller(incoming.link.principal)
     if known is None:
         raise failure("authentication_failed", "A valid token is required", era=incoming.era)
@@ -233,10 +242,10 @@ def add_tools(
     rest: str = "",
     forbidden: Mapping[str, int] | None = None,
 ) -> None:
-    """Add a tool for every operation that is offered to assistants.
+    """Add a tool to `server` for every operation that is offered to assistants.
 
-    `rest` tells a model how to get the whole of a result that was cut. `forbidden` maps tags of
-    operations to error codes for missing permission in the handshake era.
+    `rest` is a sentence for models: how to get the whole of a result that was cut. `forbidden` maps
+    tags of operations to their codes for missing permission; see `mcp_error`.
     """
     tools = [
         OperationTool(operation, runner, rest=rest, forbidden=(forbidden or {}).get(operation.tag))
@@ -290,7 +299,10 @@ class OperationTool(ServedTool):
             return self._results.of_failure(error.correlation_id)
 
     def _given(self, body: bytes) -> dict[str, Any]:
-        """Decode the arguments of a call. Raises InvalidError for invalid ones."""
+        """Decode the arguments of a call; a number such as 1.0 may stand for the integer 1.
+
+        Raises InvalidError for invalid arguments.
+        """
         try:
             return self._decode(body)
         except InvalidError:
@@ -333,7 +345,10 @@ class OperationTool(ServedTool):
 
 
 def header_data(error: ServiceError) -> dict[str, Any]:
-    """Return the data of an error that the endpoint converts to headers."""
+    """Return the error data that the MCP endpoint turns into response headers.
+
+    For example, `retryAfter` becomes `Retry-After`.
+    """
     if isinstance(error, RateLimitedError):
         return {"retryAfter": error.retry_after}
     if isinstance(error, ForbiddenError) and "required_scope" in error.data:

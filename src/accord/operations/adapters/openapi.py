@@ -63,7 +63,7 @@ _HEADERS: Final = {
 
 
 def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
-    """Return the document's components for problems: responses, schemas and headers."""
+    """Return the OpenAPI components for problems: responses, schemas and headers."""
     kinds: list[Kind] = [*KINDS.values(), TOO_LARGE, WRONG_TYPE]
     responses = {str(kind.status): _response(kind) for kind in kinds}
     responses["431"] = {
@@ -75,7 +75,7 @@ def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
 
 
 def failure(status: int) -> Json:
-    """Return a reference to the problem response with this status."""
+    """Return a reference to the response component for problems with this HTTP status."""
     return {"$ref": f"#/components/responses/{status}"}
 
 
@@ -199,7 +199,10 @@ _JSON: Final = "application/json"
 
 
 def describe(route: RestRoute, bundle: Bundle, tag: str) -> Json:
-    """Return the operation object of a route; shared schemas are added to `bundle`."""
+    """Return the OpenAPI operation object that describes a route.
+
+    Schemas that several routes share are added to `bundle`.
+    """
     operation = route.operation
     described: dict[str, Any] = {
         "operationId": _operation_id(route),
@@ -351,7 +354,7 @@ def _answer_headers(route: RestRoute) -> list[str]:
 
 
 def _particular(route: RestRoute) -> set[int]:
-    """Return the statuses of problems that a route can have but not every route has."""
+    """Return the HTTP statuses of a route's problems that not every route can have."""
     found = {400, 404}
     if route.takes_body:
         found |= {413, 415}

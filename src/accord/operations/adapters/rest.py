@@ -1,6 +1,6 @@
 """`RestApp`: the operations of a registry over REST, as an application of our HTTP server.
 
-    judge    the head: its route, path and query, and refusals that need no body
+    judge    find the route, parse path and query; refuse what needs no body to be refused
     handle   authenticate ─▶ run the operation ─▶ a response, or a problem (RFC 9457)
 
 Routes and arguments are derived from the operations, the runner checks permissions, and
@@ -95,11 +95,13 @@ _PUBLIC: Final = (
 
 
 class RestApp(LivingApp[RestHead]):
-    """An application that serves operations below `root`; implements `LivingApp`.
+    """An application that serves operations below `root`.
+
+    It implements `LivingApp`, an application with `start` and `close`.
 
     `trusted_proxies` are networks of proxies whose `X-Forwarded-For` header is trusted. `origins`
     are other origins whose web pages may send requests; by default none may. `further` are
-    additional routes that are no operations.
+    additional routes to handlers that are no operations.
     """
 
     def __init__(

@@ -69,7 +69,7 @@ class RestResponse(Struct, frozen=True):
     headers: bytes = b""
     body: bytes = b""
     pour: WriteBody | None = None
-    """The function that writes a streamed body; `body` is empty then."""
+    """The function that writes the body of a streamed response; its `body` is empty."""
 
 
 def correlation_line(correlation_id: str) -> bytes:
@@ -89,7 +89,7 @@ def allowance_lines(allowance: Allowance | None) -> bytes:
 
 
 def instance_of(path: str) -> str:
-    """Return a path as the `instance` of a problem, without secrets."""
+    """Return the `instance` of a problem: the request path, with tokens in it masked."""
     return quote(masked(path), safe="/:@!$&'()*+,;=~")
 
 
@@ -120,7 +120,7 @@ def error_lines(error: Exception) -> bytes:
 def refusal(
     kind: Kind, detail: str, *, path: str, correlation_id: str, headers: bytes = b""
 ) -> Reply:
-    """Return the reply to a request that is refused by its head alone."""
+    """Return the reply to a request that is refused before its body is read."""
     document: dict[str, Any] = members(
         kind, detail, instance=instance_of(path), correlation_id=correlation_id
     )
@@ -135,7 +135,7 @@ _VERSION: Final = re.compile(r"([0-9]{1,18})(?:\.[0-9a-f]{8})?")
 
 
 def etag_of(version: int, body: bytes) -> str:
-    """Return the entity tag of a body."""
+    """Return the entity tag of a response: the version of its entity, and a checksum."""
     return f'"{version}.{crc32(body):08x}"'
 
 
@@ -159,9 +159,9 @@ def expected_version(if_match: str) -> int | None:
 
 
 def matches_etag(tag: str, if_none_match: str) -> bool:
-    """Return True if the client already has the response with this tag.
+    """Return True if `If-None-Match` contains this tag: the client has the response.
 
-    Raises MalformedRequestError if `If-None-Match` is invalid.
+    Raises MalformedRequestError if the header is invalid.
     """
     if if_none_match.strip(" \t") == "*":
         return True
@@ -234,15 +234,15 @@ class RestHead(Struct, frozen=True):
     values: tuple[str, ...]
     """The values of the parameters in the path."""
     words: RequestWords | None
-    """The values in path and query, by name; None if some are invalid.
+    """The parameters in path and query as texts, by name; None if the request has invalid ones.
 
-    An error in them is reported only after authentication.
+    Invalid ones are reported only after authentication.
     """
     conditions: Conditions
     is_text: bool
-    """True if the body is text instead of JSON."""
+    """True if the body of the request was sent as text, not as JSON."""
     lines: bytes
-    """Header lines of the response, such as those for pages of other origins."""
+    """Header lines for the response, such as those of CORS."""
 
 
 class RouteTarget(Protocol):
@@ -262,10 +262,13 @@ class RouteTarget(Protocol):
 
     @property
     def writes(self) -> bool:
-        """True if a request is finished even after its client has disconnected."""
+        """True if requests may write, so they are finished even if the client disconnects."""
 
     def read_words(self, values: tuple[str, ...], query: str) -> RequestWords:
-        """Return the values in a path and a query. Raises ServiceError for invalid ones."""
+        """Return the parameters in a request's path and query as texts, by name.
+
+        `values` are the texts in the path. Raises ServiceError for invalid ones.
+        """
 
     async def answer(
         self, head: RestHead, credentials: RequestCredentials, body: bytes
@@ -274,10 +277,10 @@ class RouteTarget(Protocol):
 
 
 class Further(Struct, frozen=True):
-    """An additional route that is no operation."""
+    """An additional REST route, to a handler that is no operation."""
 
     verb: Verb
     path: str
     make: Callable[[RequestAuthenticator], RouteTarget]
     described: Json
-    """The operation object of the route in the OpenAPI document."""
+    """The OpenAPI operation object that describes the route."""

@@ -282,9 +282,9 @@ def _json(body: bytes) -> Any:
 
 
 def _key_in(header: str) -> str:
-    """Return the key in `Idempotency-Key`, with or without quotes.
+    """Return the idempotency key in the header `Idempotency-Key`.
 
-    Raises InvalidError for an invalid key.
+    The key may be quoted. Raises InvalidError for an invalid key.
     """
     key = header[1:-1] if header[:1] == header[-1:] == '"' and len(header) > 2 else header
     if _KEY.fullmatch(key) is None:
@@ -324,9 +324,9 @@ def _is_list(it: msgspec.inspect.Type) -> bool:
 
 
 def _part(operation: Operation, name: str, parameters: list[Parameter]) -> ArgumentSet:
-    """Return the set of the arguments in one part of a request.
+    """Return the `ArgumentSet` of the parameters in the body or the query of a route.
 
-    Arguments that may be given in a header instead are optional in the set.
+    Parameters that may be sent in a header instead are optional there.
     """
     open_ones = [_optional(each) if each.name in _IN_HEADERS else each for each in parameters]
     return ArgumentSet(f"{operation.name.title().replace('_', '')}{name}", open_ones)
@@ -338,7 +338,10 @@ def _optional(parameter: Parameter) -> Parameter:
 
 
 def _without_none(parameter: Parameter) -> Parameter:
-    """Return a query parameter without None: in a query, `null` is an ordinary word."""
+    """Return a query parameter with None removed from its type.
+
+    In a query, `null` is an ordinary word.
+    """
     if get_origin(parameter.annotation) not in (Union, UnionType):
         return parameter
     kinds = [each for each in get_args(parameter.annotation) if each is not NoneType]
@@ -378,7 +381,7 @@ def _read_response(result: Any, lines: bytes, conditions: Conditions) -> RestRes
 
 
 def _member(result: Any, name: str) -> Any:
-    """Return a member of a result; the result of a replayed call is a dictionary."""
+    """Return a field of a result: of a struct, or of a dictionary for a replayed call."""
     return result.get(name) if isinstance(result, dict) else getattr(result, name, None)
 
 

@@ -1,10 +1,10 @@
 """`RpcApp`: operations over JSON-RPC at one path of HTTP, with the pages that describe them.
 
-    POST            authenticate ─▶ the dispatcher of `accord.jsonrpc` ─▶ responses
-    GET below it    openrpc.json, explore
+    POST                  authenticate ─▶ the dispatcher of `accord.jsonrpc` ─▶ responses
+    GET below the path    openrpc.json, explore
 
-Methods have the names of the operations, and params by name. The state of the call's context passes
-the caller to the method, and the allowance or the error back.
+Methods have the names of the operations, and params by name. In the state of the call's context,
+`RpcApp` passes the caller to the method, and the method passes the allowance or the error back.
 
 A single call that lacks permission is answered 403 with the JSON-RPC error in the body; in a
 batch, which has one status for all, only the error states it.
@@ -151,7 +151,7 @@ class RpcHead(Struct, frozen=True):
 
     request: WebRequest
     lines: bytes
-    """Header lines of the response."""
+    """Header lines for the response, such as those of CORS."""
 
 
 class RpcApp(LivingApp[RpcHead]):

@@ -1,8 +1,8 @@
-"""Audit events as clients see them: lists, verification, and the export of all.
+"""Audit events as clients see them: lists, verification, and the export of the whole trail.
 
 Operations on the trail are for administrators. An export is JSON lines, or CSV for spreadsheets;
-its last line is the head. If the export is stored out of reach of those who can write to the
-database, the head shows later whether records were cut off.
+its last line is the head of the chain. Keep exports where nobody who can write to the database can
+change them: the head in an export shows later whether records were cut off from the trail.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ EXPORT_PAGE: Final = 1000
 
 EXPORT_FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""First characters of a cell that a spreadsheet would run as a formula."""
+"""First characters of a CSV cell that make a spreadsheet run the cell as a formula."""
 
 Write: TypeAlias = Callable[[bytes], object]
 
@@ -74,8 +74,9 @@ Write: TypeAlias = Callable[[bytes], object]
 async def export_trail(
     store: Store, key: bytes, write: Write, *, format: ExportFormat
 ) -> ChainHead | None:
-    """Write the whole trail from one snapshot; return its head if that is genuine.
+    """Write the whole trail from one snapshot; return its head, or None.
 
+    None means that the trail has no head, or one that was not written with `key`.
     `write` is called with each piece of the export: sealed records in the order of the chain,
     unsealed records, then the head. Raises StoreError if the database cannot be read.
     """

@@ -4,9 +4,9 @@ A record carries the HMAC of its own fields, so nobody can forge one without the
 it a number and chains it to the record before it. The head is the newest seal, with an HMAC of its
 own, so it can be stored anywhere.
 
-If no effect names the target of a record, the target is what the call read or named. Targets are
-ids and names that the system issued, never texts of a caller: an argument that is not spelled like
-an id is left out, as it may be a misplaced secret.
+If no effect names the target of a record, the target is taken from the arguments and the result of
+the call. Targets are ids and names that the system issued, never texts of a caller: an argument
+that is not spelled like an id is left out, as it may be a misplaced secret.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ from msgspec.structs import asdict, astuple, replace
 Result: TypeAlias = Literal[
     "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
 ]
-"""The result of a call. A `dry_run` changed nothing; its error is that of a real call."""
-"""A cancelled write, left by its caller, may still complete; another record then reports it."""
+"""The result of a call: done, or the reason why it was not done.
+
+A call with the result `dry_run` changed nothing; if it has an error, a real call would have the
+same. A `cancelled` write is one whose caller left: it may still complete, and then another record
+reports that.
+"""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """The audit record of one call. Contains no secrets, and only hashes of texts."""
+    """The audit record of one call. It contains no secrets; of stored texts it has hashes."""
 
     id: str
     time: str
@@ -87,8 +91,9 @@ _NAMES: Final = ("reference_id", "username", "id", "name")
 
 
 def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return the ids in a call's arguments and the name of its result, with commas.
+    """Return the target of a call by its arguments and result, as a comma-separated list.
 
+    The target is the ids in the arguments, and the name of the result or the names of its items.
     An id in the arguments is left out if the result has a better name for the same entity.
     """
     found = dict.fromkeys(_named_by_arguments(arguments))
@@ -160,7 +165,10 @@ BEGINNING: Final = ChainHead(0, "")
 
 
 class Chain:
-    """Creates and checks MACs and seals, which nobody can forge without the key."""
+    """The key of the trail: makes and checks the MACs and seals of its chain of records.
+
+    Nobody can forge them without the key.
+    """
 
     def __init__(self, key: bytes) -> None:
         self._keyed = hmac.new(key, digestmod="sha256")
@@ -197,13 +205,13 @@ class Chain:
         return self._mac(b"value", msgspec.json.encode(data))[:32]
 
     def signed(self, head: ChainHead) -> str:
-        """Return a head with its HMAC as text, which `head` reads."""
+        """Encode a head with its HMAC as JSON; `head` decodes it."""
         return msgspec.json.encode(
             _SignedChainHead(head.sequence, head.hash, self._head_mac(head))
         ).decode()
 
     def head(self, text: str | bytes) -> ChainHead | None:
-        """Return the head in a text; None if it was not signed with this key."""
+        """Decode a head from JSON; return None if it was not signed with this key."""
         try:
             found = msgspec.json.decode(text, type=_SignedChainHead)
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -5,9 +5,10 @@ Users, tokens, agents and workflows have no revisions, and effects contain no se
 to their rows also stores a digest of every column, made with the key of the trail: `verify`
 compares the digests with the rows.
 
-change   rows of a change belong to its audit record, whose `after_hash` is that of the effects
-others   the first run, the adoption of rows of an older release, and a password that is hashed
-         again change no entity; the `after_hash` of their records is that of the MACs of the rows
+Rows written by an operation belong to the audit record of its change, whose `after_hash` is a hash
+of the effects. Rows are also written without an effect: by the first run, by the adoption of rows
+of an older release, and when a password is hashed again. The `after_hash` of such a record is a
+hash of the MACs of the rows.
 """
 
 from __future__ import annotations
@@ -49,21 +50,21 @@ class RowState(Struct, frozen=True):
     id: str
     values: Mapping[str, Any] | None
     label: str = ""
-    """The name that people use for the entity of the row."""
+    """The display name of the entity that the row belongs to, such as a username."""
 
 
 class ProvenRows(Protocol):
-    """Rows of one kind of entity whose states are stored for the audit trail."""
+    """A reader of the rows of one kind of entity, whose states the audit trail stores."""
 
     @property
     def kind(self) -> str:
         """The kind of the effects that change these rows."""
 
     async def of(self, db: Database, id: str) -> list[RowState]:
-        """Return the rows that an effect on `id` may have changed."""
+        """Return the states of the rows that an effect on the entity `id` may have changed."""
 
     def every(self, db: Database) -> AsyncIterator[RowState]:
-        """Yield the current states of all rows."""
+        """Yield the current states of all rows of this kind."""
 
 
 class ProvenTable(Struct, frozen=True):
@@ -126,7 +127,10 @@ class StoredState(Struct, frozen=True):
     kind: str
     entity_id: str
     told: str | None
-    """The values before and after the row's effect, as JSON, if no revision contains them."""
+    """The entity before and after the effect that changed the row, as JSON.
+
+    None if the values need not be stored here, for example because a revision contains them.
+    """
     digests: str | None
     """The digests of the columns by name, as JSON; None if the row is deleted."""
 
@@ -142,7 +146,8 @@ class StateRecorder:
     ) -> None:
         """Create a recorder for the states of `proven` rows.
 
-        `elsewhere` are the kinds of effects that have no revisions.
+        `elsewhere` are the kinds of entities without revisions: the values of their effects are
+        stored with the states.
         """
         self._chain = Chain(key)
         self._proven = {each.kind: each for each in proven}
@@ -170,21 +175,28 @@ class StateRecorder:
         work.states = len(await self._keep(work.db, change.id, rows))
 
     async def keep(self, db: Transaction, record: Record, states: Iterable[RowState]) -> Record:
-        """Store states for a record without a change; return the record with their hash."""
+        """Store states for a record without a change.
+
+        Returns the record with the hash and the number of the states.
+        """
         rows = [(place, state, None) for place, state in enumerate(states)]
         macs = await self._keep(db, record.id, rows)
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
 
     async def keep_of(self, db: Transaction, record: Record, *of: tuple[ProvenRows, str]) -> Record:
-        """Store the current states of the named rows; return the record with their hash."""
+        """Read the current states of entities and store them for a record without a change.
+
+        `of` names the entities by kind of row and id. Returns the record with the hash and the
+        number of the states.
+        """
         states = [state for proven, id in of for state in await proven.of(db, id)]
         return await self.keep(db, record, states)
 
     async def adopt(self, store: Store, trail: AuditSink) -> None:
-        """Store the states of all existing rows, once.
+        """Store the states of all existing rows, unless any state is stored already.
 
-        From then on, changes to rows of an older release, or to an empty database, are detected.
-        Raises StoreError if the database fails.
+        Rows of an older release have no stored states: changes that bypass operations are detected
+        only from now on. Raises StoreError if the database fails.
         """
 
         async def work(transaction: Transaction) -> None:
@@ -287,7 +299,7 @@ class StoredStates:
 
 
 class FurtherCheck(Protocol):
-    """An additional data check that also needs the stored states."""
+    """An additional data check, which `StateCheck` runs with the stored states it has read."""
 
     async def check(
         self, db: ReadTransaction, evidence: Evidence, stored: StoredStates
@@ -306,8 +318,8 @@ class StateCheck:
     ) -> None:
         """Create a check of the rows in `proven`.
 
-        `operations` are the operations that change only these rows; `others` are those that always
-        change these rows and other data.
+        `operations` are the names of operations that change these rows and nothing else, `others`
+        those of operations that always change both these rows and other data.
         """
         self._proven = proven
         self._operations = operations
@@ -334,10 +346,11 @@ class StateCheck:
             await evidence.attempt(each.check(db, evidence, stored))
 
     def _check_records(self, evidence: Evidence, stored: StoredStates) -> tuple[bool, set[str]]:
-        """Compare records with their states.
+        """Compare records with their states, and report differences.
 
-        Return whether a record adopts existing rows (see `StateRecorder.adopt`), and the targets of
-        records that a server of an older release wrote after the adoption.
+        The first result is True if a record adopts existing rows (see `StateRecorder.adopt`). The
+        second result is the targets of records that a server of an older release wrote after the
+        adoption: it stored no states, so the rows of these targets cannot be compared.
         """
         adopted, older = False, set[str]()
         for record in evidence.records:
@@ -358,7 +371,10 @@ class StateCheck:
         return adopted, older
 
     def _is_proven(self, record: Record, stored: StoredStates) -> bool | None:
-        """Return True if a record has the stored states; None if it has no states."""
+        """Return True if the stored states match the record that they belong to.
+
+        None means that the record has no states, as those of an older release.
+        """
         if not record.change_id:
             return hash_of_macs(stored.macs.get(record.id, [])) == record.after_hash
         states = stored.of_change.get(record.change_id)
@@ -412,9 +428,9 @@ def _compare(evidence: Evidence, state: RowState, stored: StoredState | None) ->
 
 
 def values_of(states: Sequence[StoredState]) -> dict[int, tuple[Any, Any]]:
-    """Return the values before and after each effect without a revision.
+    """Return the values before and after each effect that has no revision.
 
-    The keys are the places of the effects in their change.
+    The key is the index of the effect in its change.
     """
     found = {state.place: state.told for state in states if state.told is not None}
     return {place: tuple(msgspec.json.decode(told)) for place, told in found.items()}

@@ -1,17 +1,18 @@
 """The audit trail of a running server.
 
 write     write a record in the transaction that it describes
-enqueue   keep a record of a call that changed nothing in memory, for at most a second; one task
-          writes them in batches and seals pending records
+enqueue   queue a record of a call that changed nothing, in memory, for at most a second
+
+One task writes the queued records in batches, and seals all records that are not sealed yet.
 
 Nothing is dropped: while `MAX_QUEUED` records cannot be written, calls that would queue another
 record are refused. Only the records in memory are lost when the process is killed.
 
-Sealing numbers and chains records, in a transaction in the lane `audit`, which one process at a
-time has. The head in the database is trusted only as far as its HMAC and the knowledge of this
-process go. If it is older than the head known to this process, sealing continues after the known
-head and leaves a visible gap. If it is missing and this process knows no head, nothing is sealed,
-as a new head would hide the loss.
+Sealing numbers and chains records, in a transaction in the lane `audit`, which is held by one
+process at a time. The head in the database is trusted only if its HMAC is genuine and if it is not
+older than the head known to this process. If it is older, sealing continues after the known head
+and leaves a visible gap. If it is missing and this process knows no head, nothing is sealed, as a
+new head would hide the loss.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from accord.telemetry.metrics import Exposition, Kind
 log = logging.getLogger("accord.audit")
 
 HEAD_FILE_NAME: Final = "audit-head"
-"""The name of the file, in the data directory."""
+"""The name of the file with the newest head, in the data directory."""
 
 
 def read_head_file(path: Path, chain: Chain) -> ChainHead | None:
@@ -80,7 +81,7 @@ def write_head_file(path: Path, chain: Chain, head: ChainHead) -> None:
 
 
 HEAD: Final = "audit_head"
-"""The name of the chain's head in the table of settings."""
+"""The name under which the table of settings stores the head of the chain."""
 MAX_SEALED: Final = 1000
 """Maximum number of records sealed in one transaction."""
 
@@ -121,7 +122,10 @@ async def seal_pending(
 
 
 async def _trusted(transaction: Transaction, chain: Chain, known: ChainHead | None) -> SealResult:
-    """Return the head after which sealing continues, and any sign of tampering."""
+    """Return the head after which sealing continues.
+
+    `problem` of the result describes a sign of tampering, if there is one.
+    """
     rows = await transaction.fetch(READ_HEAD)
     stored = chain.head(rows[0]["value"]) if rows else None
     last = await _last(transaction)
@@ -161,9 +165,9 @@ MAX_BATCH: Final = 500
 SEAL_SECONDS: Final = 30.0
 """Maximum time that records stay unsealed if another process wrote but did not seal them."""
 LOG_SECONDS: Final = 10.0
-"""Minimum time between two log lines with the head, and before the first one.
+"""Minimum number of seconds between two log lines with the head.
 
-Commands end before that, and log no head.
+The first line is written that long after the start, so commands, which end sooner, write none.
 """
 
 

@@ -87,7 +87,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """The records of a verified trail, with which data is compared."""
+    """The verified audit records for `DataCheck`, and the place where it reports findings."""
 
     def __init__(self, chain: Chain, found: Callable[[AuditFinding], None]) -> None:
         self.chain = chain
@@ -112,7 +112,10 @@ class Evidence:
         self.found(AuditFinding(fault, name, detail, kind, id, field))
 
     async def attempt(self, check: Awaitable[None]) -> None:
-        """Await a check; a value of a wrong type ends it and is reported as a finding."""
+        """Await a check of data.
+
+        A stored value of a wrong type ends the check, and is reported as a finding.
+        """
         try:
             await check
         except _WRONG_TYPE as error:
