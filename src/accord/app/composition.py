@@ -2,13 +2,12 @@
 
 A package that is installed is trusted code. The setting `plugins` names the distributions that may
 add something; additions cannot replace what exists. A plugin that cannot be used is reported in the
-log and by `accord plugin list`. A server then does not start, unless the plugin is an importer:
+log and by `accord plugin list`. Its kind decides whether a server starts without it:
 
-    operations   clients and workflows rely on them
-    steps        runs would fail at them, one after another
-    importers    skipped: a request for the format is refused as unknown
-
-Transports are for `connect` and `serve`, which load the one that a URL names.
+    operations   no: clients and workflows rely on them
+    steps        no: runs with these steps would fail, one after another
+    importers    yes: a request for the format is refused as unknown
+    transports   yes: only `connect` and `serve` load one, which is named by a URL
 """
 
 from __future__ import annotations
@@ -96,7 +95,10 @@ log = logging.getLogger("accord.plugins")
 ALL_PLUGINS: Final = "*"
 TRANSPORT_GROUP: Final = "accord.transports"
 SKIPPED_GROUPS: Final = frozenset({"accord.importers", TRANSPORT_GROUP})
-"""Groups whose unusable plugins are left out; unusable plugins of other groups stop a server."""
+"""Groups of entry points whose unusable plugins are skipped.
+
+An unusable plugin of another group stops a server from starting.
+"""
 
 _PATH_HEAD: Final = re.compile(r"/([a-z][a-z0-9-]*)(/.*)?")
 _RESERVED_PATHS: Final = frozenset({"mcp", "webhooks", "sessions", "openapi.json"})
@@ -111,11 +113,11 @@ class PluginState(Struct, frozen=True, kw_only=True):
 
     plugin: Plugin
     state: State
-    """`off` if the setting `plugins` does not name its distribution."""
+    """`loaded`; `failed` if unusable; `off` if `plugins` does not name its distribution."""
     adds: tuple[str, ...] = ()
     """The names of its additions."""
     why: str = ""
-    """The reason why the plugin is not loaded."""
+    """The reason why the plugin is not loaded; empty if it is."""
 
 
 class Plugins(Struct, frozen=True, kw_only=True):
@@ -129,7 +131,10 @@ class Plugins(Struct, frozen=True, kw_only=True):
     """Distributions named in the setting `plugins` that have no plugin."""
 
     def require(self) -> None:
-        """Raise PluginError if a plugin that must not be left out cannot be used."""
+        """Raise PluginError if a named plugin is missing, or a required one is unusable.
+
+        Plugins of `SKIPPED_GROUPS` are not required.
+        """
         for each in self.states:
             if each.state == "failed" and each.plugin.group not in SKIPPED_GROUPS:
                 raise PluginError(f"{each.why}: repair it, or take it out of `plugins`")

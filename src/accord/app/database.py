@@ -21,7 +21,7 @@ MIGRATIONS: Final[dict[str, Traversable]] = {
     "hub": files("accord.hub") / "migrations",
     "workflows": files("accord.workflows") / "migrations",
 }
-"""The folders with migrations, by part."""
+"""The folders with migrations, by part of the system."""
 
 
 LOCK_FILE: Final = "server.lock"

@@ -1,8 +1,10 @@
-"""The engine that executes runs: a bus, executors that decide, workers that call agents.
+"""The engine that executes runs: executors that decide, workers for their tasks, and a bus.
 
-`accord serve` runs all three, `accord executor` and `accord bridge` run the bus with one of the
-others. The bus starts first and stops last. To stop, a component takes no more work and lets work
-in flight finish; the rest is released at once, for other processes.
+The bus carries tasks and their results between executors and workers. `accord serve` runs all
+three. `accord executor` runs no workers that call agents, and `accord bridge` runs no executors.
+
+The bus starts first and stops last. To stop, a component takes no more work and lets work in flight
+finish; the rest is released at once, for other processes.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class Engine(Struct, frozen=True):
 
     @property
     def is_alive(self) -> bool:
-        """Return True while the membership is current."""
+        """Return True while this process is a member, with a lease that has not expired."""
         return not self.member.lost.is_set()
 
     def write(self, page: Exposition) -> None:
@@ -143,7 +145,7 @@ class _EngineBuilder:
         self.counts.append(executor.metrics.write)
 
     async def callers(self) -> dict[Kind, TaskCaller]:
-        """Start the task callers of a bridge; return them by kind of task."""
+        """Start the callers of agents, tools, methods, plugins; return them by task kind."""
         policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
         spans = self.outgoing
         agents = AgentCache(self._store)

@@ -1,14 +1,14 @@
 """Health checks and metrics over HTTP, for the process and all workers that share its port.
 
 /healthz   the process answers
-/readyz    it can do its work: the database answers and can be written, the membership is current,
-           and it is not about to stop
+/readyz    it can do its work: the database answers and can be written, its lease as an executor
+           or worker of runs has not expired, and it is not about to stop
 /metrics   metrics, for Prometheus
 
-Any worker answers for all. Each worker has a number, and answers the others at a Unix socket of
-that number, in a folder that only their user may enter. A worker that replaces another one has its
-number. Names that begin with `process_` are those of Prometheus' own clients, so existing
-dashboards work.
+Any worker process answers for all. Each has a number, and sends its metrics to the others at a Unix
+socket with that number, in a folder that only their user may enter. A process that replaces another
+one takes over its number. Metrics that begin with `process_` have the same names as those of
+Prometheus' own clients, so existing dashboards work.
 """
 
 from __future__ import annotations
@@ -236,9 +236,10 @@ class HealthEndpoints(WebApp[str]):
         engine: Engine | None = None,
         backlog: Backlog | None = None,
     ) -> None:
-        """Report the metrics `counts` of this process and `backlog` of the installation.
+        """Create the checks and metrics of a process.
 
-        `engine` executes runs in this process, if any.
+        `counts` write the metrics of this process, `backlog` those of the installation. `engine`
+        executes runs in this process, if any.
         """
         self._store = store
         self._engine = engine

@@ -1,9 +1,9 @@
 """Metrics, log lines and spans of operations and of HTTP requests.
 
-Every request of a site passes here once, whichever application handles it. With tracing on, a
-request gets a span here, unless its face makes spans of its own. Labels are names of operations,
-adapters and outcomes, which callers cannot choose, so memory is bounded. OpenTelemetry is imported
-only where tracing is on.
+Every HTTP request to a site (the applications of one server) is counted once, by the face, which is
+the name of the application in metrics. With tracing on, the request also gets a span, unless the
+application makes spans of its own. Labels are names of operations, faces and outcomes, which
+callers cannot choose, so memory is bounded. OpenTelemetry is imported only if tracing is on.
 """
 
 from __future__ import annotations
@@ -120,7 +120,10 @@ FAILED_RESULTS: Final[frozenset[Result]] = frozenset(("failed", "cancelled"))
 
 
 class SpanMakers:
-    """Makers of all kinds of spans. Raises ImportError without OpenTelemetry."""
+    """Makers of spans for HTTP requests, operations, outgoing calls and past work.
+
+    Raises ImportError without OpenTelemetry.
+    """
 
     def __init__(self) -> None:
         from accord.telemetry.tracing import OutgoingSpans, PastSpans, RequestSpans
@@ -130,7 +133,7 @@ class SpanMakers:
         self.past: PastSpans = PastSpans()
 
     def observer(self, metrics: Any) -> Any:
-        """Return the observer of JSON-RPC and MCP calls."""
+        """Return an observer of JSON-RPC and MCP calls: `metrics` and a maker of spans."""
         from accord.telemetry.observers import all_of
         from accord.telemetry.tracing import Tracing
 
@@ -194,14 +197,17 @@ FACES_WITHOUT_SPANS: Final = ("mcp", "rpc", "probes")
 
 @runtime_checkable
 class RoutedRequest(Protocol):
-    """A judged request of an application that has path templates."""
+    """A request whose head was accepted by an application with path templates.
+
+    `route_path` is the template, such as `/api/v1/epics/{id}`.
+    """
 
     @property
     def route_path(self) -> str: ...
 
 
 class Traffic:
-    """Metrics of the requests of one site. Used on its event loop."""
+    """Metrics of the HTTP requests to one site. Used on the site's event loop."""
 
     def __init__(self, spans: RequestSpans | None = None) -> None:
         self._spans = spans

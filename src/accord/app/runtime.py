@@ -56,7 +56,7 @@ ADDRESS_ADVICE: Final = (
 
 
 def agent_addresses(settings: Settings) -> AddressPolicy:
-    """Return the address policy of the settings.
+    """Return the policy of the settings for the agent addresses that may be called.
 
     `allow_agents` holds host names, addresses and networks, distinguished by their form.
     """

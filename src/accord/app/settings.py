@@ -197,7 +197,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def place(self) -> str:
-        """Return the URL to listen on."""
+        """Return the URL at which the server listens."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}"
 
@@ -238,7 +238,7 @@ class ResolvedSettings(Struct, frozen=True):
     sources: Mapping[str, Source]
 
     def each(self) -> list[SettingValue]:
-        """Return all settings; secret values are replaced by stars."""
+        """Return the values of all settings; secret values are replaced by stars."""
         defaults = Settings()
         return [
             SettingValue(
@@ -281,7 +281,7 @@ def resolve(
 
 
 def about(name: str) -> str:
-    """Return the description of a setting."""
+    """Return the description of the setting with this name."""
     for each in get_args(get_type_hints(Settings, include_extras=True)[name]):
         if isinstance(each, Meta) and each.description:
             return each.description

@@ -1,4 +1,4 @@
-"""One site of several applications, each at its own path; its response headers and certificate.
+"""One site of several applications, each at its own path, with common headers and certificate.
 
 A request goes to the application with the longest path that fits. Each application sees requests as
 if it were the only one. Headers that an application sets itself take precedence.
@@ -37,7 +37,7 @@ class CertificateError(Exception):
 
 
 def answer_headers(settings: Settings) -> dict[str, str]:
-    """Return the header fields to add to every response that does not set them itself."""
+    """Return the security headers of responses that do not set them themselves."""
     if settings.tls_certificate or settings.public_url.lower().startswith("https://"):
         return RESPONSE_HEADERS | HTTPS_HEADERS
     return RESPONSE_HEADERS
@@ -70,7 +70,7 @@ def _no_password() -> str:
 
 
 OTHER_FACE: Final = "other"
-"""The name under which requests to paths without a face of their own are counted."""
+"""The face, a label of metrics, of requests to paths without their own face."""
 
 
 @runtime_checkable

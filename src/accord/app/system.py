@@ -382,7 +382,10 @@ def _limiter(settings: Settings, store: Store) -> Limiter | None:
 
 
 def _check_rate_store(settings: Settings) -> None:
-    """Raise StartError if the setting `rate_store` is unusable; needs no database."""
+    """Raise StartError if the setting `rate_store` is unusable.
+
+    The check does not open the database.
+    """
     if settings.rate_limit and settings.rate_store not in ("auto", "memory", "database"):
         _redis_limiter(settings.rate_store, 1, 1)
 
@@ -433,7 +436,10 @@ def _hosts(settings: Settings) -> tuple[str, ...] | None:
 
 @contextmanager
 def _only_server(settings: Settings) -> Iterator[None]:
-    """Lock the data directory of SQLite. Raises StartError if a server uses it."""
+    """Lock the data directory of SQLite, so that no other server can use it.
+
+    Raises StartError if another server uses it already. On PostgreSQL nothing is locked.
+    """
     if settings.is_shared:
         yield
         return

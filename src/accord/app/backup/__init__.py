@@ -2,5 +2,5 @@
 
 archive  the file and its manifest: written completely or not at all, never trusted when read
 backup   takes a backup, while the server runs; pg_dump and pg_restore
-restore  makes an installation from a backup; the schema that is restored to
+restore  makes an installation from a backup, in a data directory or a PostgreSQL schema
 """

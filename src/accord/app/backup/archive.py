@@ -4,9 +4,10 @@ Any tar program can unpack a backup. A file that is read is not trusted: each he
 a plain file with the name and size in the manifest, or the whole backup is refused. Only names that
 backups of Accord have are unpacked, and no more bytes than the manifest states.
 
-The manifest's `seal` is a hash of the rest of the manifest, whose bytes must be exactly those that
-encoding it again gives, so a change of any byte is detected. The seal does not authenticate the
-writer: anyone who can write to a backup can replace it by another valid one.
+The manifest's `seal` is a hash of the rest of the manifest. The manifest must also be in canonical
+form: decoding and encoding it must give the same bytes. So a change of any byte is detected. The
+seal does not authenticate the writer: anyone who can write to a backup can replace it by another
+valid one.
 """
 
 from __future__ import annotations
@@ -70,13 +71,13 @@ class Manifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     created_at: str
     engine: Engine
     engine_version: int
-    """The major version of PostgreSQL; 3 for SQLite."""
+    """The major version of the engine, such as 16 for PostgreSQL; 3 for SQLite."""
     schema: str
     """The PostgreSQL schema with the tables; empty for SQLite."""
     key_fingerprint: str
     """The fingerprint of the server key that the database belongs to."""
     migrations: dict[str, dict[int, str]]
-    """The names of the applied migrations, by part and number."""
+    """The names of the applied migrations, by part (such as `hub`) and number."""
     members: tuple[Member, ...]
     seal: str = ""
 

@@ -103,10 +103,10 @@ async def take_backup(
     with_key: bool = True,
     progress: Progress = no_progress,
 ) -> BackupResult:
-    """Write a backup to `target`: a file, or a folder for a file named by the time.
+    """Write a backup to `target`, which is a file or a folder.
 
-    The file appears only once it is complete, and only its owner can read it. Raises BackupError,
-    StoreError and OSError.
+    In a folder, the backup is a new file that is named after the time. The file appears only once
+    it is complete, and only its owner can read it. Raises BackupError, StoreError and OSError.
     """
     now = datetime.now(UTC)
     target = _new_file(target, now)

@@ -114,8 +114,9 @@ class DataDirectory:
 def claim_data_directory(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDirectory]:
     """Lock a data directory for a backup whose key has this fingerprint.
 
-    Unless `settle` is called, no new file stays. Raises BackupError if a server uses the directory,
-    or if it is not empty and `force` is not given.
+    At the end, new files that `DataDirectory.settle` did not move into the directory are removed.
+    Raises BackupError if a server uses the directory, or if it is not empty and `force` is not
+    given.
     """
     existed = path.exists()
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -152,7 +153,10 @@ def _fingerprint(path: Path) -> str:
 
 
 SECRET_FILE: Final = "secret-key"
-"""The file into which the server key is written, for an operator to put into the environment."""
+"""The name of the file with the restored server key, used with PostgreSQL.
+
+The operator copies the key from the file into the environment.
+"""
 RENAMED_SETTINGS: Final = "accord.toml.restored"
 SPACE_FACTOR: Final = 1.1
 """The free disk space needed, as a multiple of the size of the backup."""
@@ -316,7 +320,11 @@ def _key_of_file(manifest: Manifest, place: DataDirectory) -> ServerKey:
 def _key_of_environment(
     manifest: Manifest, settings: Settings, place: DataDirectory
 ) -> tuple[ServerKey, list[str]]:
-    """Return the key, and notes on what to do about it."""
+    """Return the server key of an installation that has it in the environment.
+
+    The key is that of the settings, or else that of the backup. Also returns notes for the operator
+    on how to set it.
+    """
     staged = place.stage / manifests.KEY_MEMBER
     if settings.secret_key:
         staged.unlink(missing_ok=True)
@@ -346,9 +354,9 @@ def _matching_key(manifest: Manifest, make: partial[ServerKey]) -> ServerKey:
 
 
 def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory) -> list[str]:
-    """Rename restored settings that name another database, so no server uses it.
+    """Rename the restored settings file if it names another database than `settings`.
 
-    Returns notes for the operator.
+    No server then uses that database by mistake. Returns notes for the operator.
     """
     if not manifest.has(manifests.SETTINGS_MEMBER):
         return []
@@ -366,7 +374,7 @@ def _place_settings(manifest: Manifest, settings: Settings, place: DataDirectory
 
 
 CLOSE_POLLS: Final = (25, 0.2)
-"""The number of checks for connections that are being closed, and the seconds between them."""
+"""The number of checks for connections still open, and the seconds between two."""
 
 
 class PostgresTarget(Struct, frozen=True):
