@@ -26,7 +26,7 @@ from accord.operations.logs import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
-"""An error that repeats the name of a parameter or field cuts it to this many characters."""
+"""Errors that repeat the name of a parameter or field cut it to this length."""
 MAX_MESSAGE: Final = 800
 """The number of characters kept at each end of a long error message of msgspec."""
 

@@ -33,7 +33,7 @@ _SEPARATORS: Final = re.compile(r"(?<=.)[\s_-]+")
 
 
 class Choices(Struct, frozen=True):
-    """The parts of a type that allow only certain values."""
+    """The valid values of a type with fixed choices, also of the types nested in it."""
 
     values: tuple[Any, ...] = ()
     """The valid values, in the order of their declaration; empty if any value is valid."""
@@ -79,10 +79,10 @@ def equivalent(value: str, valid: Iterable[T]) -> T | None:
 
 
 def corrected(value: Any, choices: Choices, where: str, *, from_text: bool = False) -> Any:
-    """Return `value` with its choices spelled as declared; itself if none changes.
+    """Return `value` with its choices spelled as declared.
 
-    Raises InvalidError for a value that is no choice. With `from_text` the values are words, and
-    `null` may stand for None.
+    If no spelling changes, `value` itself is returned. Raises InvalidError for a value that is no
+    choice. With `from_text` the values are texts, and the text `null` may stand for None.
     """
     return _Correction(from_text=from_text).of(value, choices, where)
 
@@ -187,7 +187,10 @@ def _step(name: str) -> str:
 
 
 def _of(annotation: Any, known: dict[type, Choices]) -> Choices:
-    """Return the choices in a type; `known` has those of structs met before."""
+    """Return the choices in a type, also in the types nested in it.
+
+    `known` contains the choices of structs that were visited before.
+    """
     annotation = getattr(annotation, "__value__", annotation)  # the value of a `type X = …` alias
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:

@@ -1,14 +1,14 @@
 """The context of an operation: rights, caller, database, recorded effects; new ids and the time.
 
-The effective right is role and scope: a token may do what its owner may do, restricted to its
-scopes. An operation that knows the owner of a thing checks ownership itself.
+A caller has the rights of its role. If it calls with a token, the scopes of the token restrict
+them. Ownership, such as that of a comment, is checked by the operation itself.
 
-An operation that writes runs inside one transaction, with SQLite in the thread that writes, so it
-may await nothing but the database. It records every change of an entity as an `Effect`; revisions,
-the audit record, the search index, `dry_run` and listeners all follow from these effects.
+An operation that writes runs inside one transaction, and with SQLite in the thread that writes. So
+it may await nothing but the database. It records every change of an entity as an `Effect`. From the
+effects follow revisions, the audit record, the search index, `dry_run` and calls of listeners.
 
 Each call needs several ids and times, so they are cheap: random bytes are read from the system in
-batches, since each read is a system call; a forked process reads new ones.
+batches, since each read is a system call. A forked process reads bytes of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Rule(Struct, frozen=True):
 
     roles: frozenset[Role]
     scope: Scope | None
-    """The scope that a token needs; None if no token and no workflow run has the right."""
+    """The scope that a token needs; None if no token or workflow run has the right."""
 
 
 RULES: Final[dict[Right, Rule]] = {
@@ -75,7 +75,7 @@ RULES: Final[dict[Right, Rule]] = {
 }
 
 IN_PERSON: Final = frozenset[Right](right for right, rule in RULES.items() if rule.scope is None)
-"""Rights that no token has."""
+"""Rights that no token has, whatever its scopes."""
 
 ASSISTANT_SCOPES: Final = frozenset[Scope]({"read", "propose"})
 """Scopes of a token for a program that may not change things without approval."""
@@ -94,8 +94,10 @@ def default_scopes(role: Role) -> frozenset[Scope]:
 
 
 Via: TypeAlias = Literal["token", "session", "local", "system"]
-"""How a caller authenticated: `local` is the command line on the machine itself, `system` is Accord
-itself."""
+"""The method by which a caller authenticated.
+
+`local` is the command line on the machine itself, `system` is Accord itself.
+"""
 Face: TypeAlias = Literal["rest", "rpc", "mcp", "a2a", "cli", "web", "system"]
 
 
@@ -269,12 +271,14 @@ class OperationContext:
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
         self.reached: list[str] = []
-        """Names of systems outside this installation that act because of the operation, as
-        `agents`."""
-        self.known: dict[str, Any] = {}
-        """New entities by id, so that recorders need not read them again.
+        """Names of systems outside this installation that act because of the operation.
 
-        Valid only while all effects are new entities.
+        An example is `agents`.
+        """
+        self.known: dict[str, Any] = {}
+        """New entities by id, so that recorders need not read them from the database.
+
+        Recorders may use them only if all effects are new entities.
         """
         self.prepared = prepared
         """The result of `Operation.prepare`, which runs before the transaction."""
@@ -301,9 +305,10 @@ class OperationContext:
         self.hints.append(hint)
 
     def acting(self, caller: Caller, *, now: str, new_id: Callable[[], str]) -> Work:
-        """Return a context for a part of this run, done as another caller and at another time.
+        """Return a context for a part of this operation that runs as another caller.
 
-        The effects and hints of the part belong to this run.
+        For the part, `now` is the current time. Its effects and hints are added to those of this
+        context.
         """
         other = OperationContext(
             self.db,
@@ -325,7 +330,7 @@ class OperationContext:
 
 
 Work: TypeAlias = OperationContext
-"""The name that plugins use for the context of an operation."""
+"""A short alias of `OperationContext`, which plugins use."""
 
 
 def is_uuid(text: str) -> bool:

@@ -6,8 +6,8 @@
     ├── UnauthenticatedError    no valid credentials
     ├── ForbiddenError          the caller lacks permission
     ├── NotFoundError           the thing does not exist
-    ├── ConflictError           a rule, a duplicate or children prevent it
-    │   └── StaleError          somebody else changed it first
+    ├── ConflictError           the state prevents it: a rule, a name in use, existing children
+    │   └── StaleError          the entity changed after the caller read it
     ├── RateLimitedError        too many calls
     └── ServiceUnavailableError temporary; the same call may succeed later
 
@@ -44,7 +44,7 @@ class Limiter(Protocol):
 
 
 class Kind(Struct, frozen=True):
-    """A kind of error, with its name, title and codes on each interface."""
+    """A kind of error, with its name, its title and its code on each interface."""
 
     code: str
     """The name of the kind, for programs."""
@@ -144,7 +144,10 @@ class ConflictError(ServiceError):
 
 
 class StaleError(ConflictError):
-    """Somebody else changed the entity first; `data` contains the difference."""
+    """The entity changed after the caller read it.
+
+    `data` may contain the current version, or how it differs from the one that the caller read.
+    """
 
     kind = KINDS["version_mismatch"]
 

@@ -86,7 +86,10 @@ _SIGNS: Final = (
     *("accord_", "eyj", "$argon2", "private key", "authorization", "cookie", "csrf", "bearer"),
     *("basic", "dpop", "://", "passw", "secret", "token", "key"),
 )
-"""Lower-case strings; every text that a pattern can match contains at least one of them."""
+"""Lower-case strings for a quick test before the patterns of secrets.
+
+Every text that one of the patterns can match contains at least one of the strings.
+"""
 
 
 def redact(text: str) -> str:
@@ -102,9 +105,9 @@ def redact(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return a text to repeat to its sender, without tokens and passwords in URLs.
+    """Mask tokens, and passwords in URLs, in a text that is repeated to its sender.
 
-    Nothing else is changed: people should be able to read what they sent.
+    The rest of the text is not changed: people should be able to read what they sent.
     """
     if "accord_" in text or "://" in text:
         for pattern, instead in (_TOKEN, _URL):
@@ -157,7 +160,10 @@ class ServedCaller(Protocol):
 serving: Final[ContextVar[tuple[ServedCaller, str] | None]] = ContextVar(
     "accord serving", default=None
 )
-"""The current caller and operation; set by the runner, and read by the formatters only."""
+"""The caller and the operation of the current call.
+
+Set by the runner, read by the log formatters only.
+"""
 
 
 def current_context() -> Mapping[str, str]:
@@ -215,9 +221,10 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return the redacted message.
+    """Return the message of a log record with secrets redacted.
 
-    It is formatted first, so a secret argument of `"password=%s"` is found as well.
+    The message is redacted with its arguments inserted, as only then a secret argument of
+    `"password=%s"` is next to the word that reveals it.
     """
     try:
         return redact(record.getMessage())

@@ -40,7 +40,7 @@ class Preview(Struct, frozen=True, kw_only=True):
 
 
 class RecordedChange(Struct, frozen=True, kw_only=True):
-    """The change made by a write, as recorders get it inside the transaction."""
+    """The change made by a write, as passed to each `Recorder` inside the transaction."""
 
     id: str
     operation: str
@@ -69,9 +69,15 @@ class Rest(Struct, frozen=True):
     aliases: tuple[tuple[str, str], ...] = ()
     """Short names of parameters in the query: `("q", "query")`."""
     whole: str = ""
-    """The parameter whose value is the whole body, if its members are not the parameters."""
+    """The name of the one parameter whose value is the body.
+
+    Empty if the members of the body are the parameters.
+    """
     texts: tuple[str, ...] = ()
-    """Media types of bodies besides JSON; `whole` is then the text as it was sent."""
+    """Media types of text that the body may have besides JSON.
+
+    The parameter `whole` then gets the text as it was sent.
+    """
 
 
 class Operation(Struct, frozen=True, kw_only=True, eq=False):
@@ -84,7 +90,10 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     function: Function
     """`async def function(work, *, …)`."""
     parameters: tuple[Parameter, ...]
-    """Parameters of callers: those of the function; writes add `dry_run`, `idempotency_key`."""
+    """Parameters that callers may send.
+
+    They are those of the function; for a write also `dry_run` and `idempotency_key`.
+    """
     returns: Any
     right: Right
     writes: bool
@@ -94,14 +103,17 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     It runs before the transaction and may read the database; its result is `work.prepared`.
     """
     prepare_optional: bool = False
-    """True if the function also works without `prepare`, when another operation performs it."""
+    """True if another operation may perform this one without calling `prepare`."""
     finish: Finish | None = None
     """The last part of a write, after the commit.
 
     It gets the arguments and the result, may read the database, and returns the final result.
     """
     rehearsed_on: tuple[str, ...] = ()
-    """The tables that a long write changes; its dry run uses a copy and blocks no other write."""
+    """The tables that a long write changes; empty for other writes.
+
+    The dry run of a long write works on copies of these tables, so it blocks no other write.
+    """
     rest: tuple[Rest, ...] = ()
     cost: int = 1
     """The cost of a call, taken from the token bucket of its caller."""
@@ -115,9 +127,12 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     """True if the operation reaches other systems, such as agents; None if not stated."""
     idempotent: bool = False
     runs: Callable[[Operation], bool] | None = None
-    """Selects the operations that this one performs, and whose abilities it therefore has."""
+    """A predicate for the operations that this one performs as a part of itself.
+
+    This operation also has the abilities of those operations.
+    """
     audited: bool = True
-    """True if its arguments may be recorded; secrets never are."""
+    """True if the arguments of calls may be recorded; secrets among them never are."""
     tag: str = ""
     """The subject under which documents list the operation, such as `epics`."""
 

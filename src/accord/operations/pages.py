@@ -1,4 +1,4 @@
-"""Pages of lists, and the cursors between them."""
+"""Pages of lists, and the cursors that lead from one page to the next."""
 
 from __future__ import annotations
 

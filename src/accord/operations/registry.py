@@ -104,7 +104,10 @@ class Registry:
         self._operations[operation.name] = operation
 
     def fully_declared(self) -> Registry:
-        """Return a copy in which every ability that an author did not state is False."""
+        """Return a copy of the registry in which no ability of an operation is None.
+
+        Abilities that the author of an operation did not state are False in the copy.
+        """
         found = Registry()
         for operation in self:
             found.add(

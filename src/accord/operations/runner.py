@@ -117,7 +117,7 @@ def _stored_key(key: str) -> str:
 
 
 def _expiry(work: OperationContext) -> str:
-    """Return the time before which calls are expired."""
+    """Return the expiry time: calls stored before it are expired."""
     return (datetime.fromisoformat(work.now) - RETENTION).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -138,7 +138,10 @@ T = TypeVar("T")
 Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 Recorder: TypeAlias = Callable[[OperationContext, RecordedChange], Awaitable[None]]
 Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
-"""A function called after every call, with operation, caller, outcome and duration in seconds."""
+"""A function called after every call of an operation.
+
+Its arguments are the operation, the caller, the outcome and the duration in seconds.
+"""
 Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
 """A function called after every committed write, with its outcome, caller and operation name."""
 
@@ -271,7 +274,7 @@ class Runner:
     def work(
         self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
     ) -> OperationContext:
-        """Return the context for an operation's function that runs on `db`."""
+        """Return the context to pass to an operation's function, for its work on `db`."""
         return OperationContext(
             db,
             caller,
@@ -284,9 +287,10 @@ class Runner:
         )
 
     async def take(self, caller: Caller, cost: int) -> Allowance | None:
-        """Take the cost of a call from the buckets of its caller.
+        """Take the cost of a call from the token buckets of its caller.
 
-        Raises RateLimitedError if one of the buckets has less.
+        Returns the allowance that is left, if there is a limit. Raises RateLimitedError if one of
+        the buckets has less than `cost`.
         """
         if self._limiter is None or caller.via in ("local", "system"):
             return None
@@ -487,7 +491,10 @@ def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Reco
 
 
 def _target(operation: Operation, arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return the subject of a call; for a read without one, the kind of its results."""
+    """Return the target of a call for its audit record.
+
+    For a read that names no target, return the tag of the operation, such as `epics`.
+    """
     return target_of(arguments, result) or ("" if operation.writes else operation.tag)
 
 

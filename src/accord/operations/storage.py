@@ -1,4 +1,4 @@
-"""SQL of settings, idempotency keys and rate limits."""
+"""SQL of the tables of stored settings, idempotency keys and rate limits."""
 
 from __future__ import annotations
 

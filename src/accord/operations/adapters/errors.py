@@ -24,7 +24,7 @@ TYPE: Final = "urn:accord:problem:"
 
 _INTERNAL: Final = KINDS["internal_error"]
 _RPC_STATUSES: Final = frozenset((401, 403, 429))
-"""HTTP statuses of errors of single JSON-RPC calls; all other errors are sent with status 200."""
+"""HTTP statuses of errors of single JSON-RPC calls; other errors have status 200."""
 _FOR_MODELS: Final = frozenset(
     ("malformed_request", "validation_failed", "not_found", "conflict", "version_mismatch")
 )
@@ -39,7 +39,7 @@ _MCP_CASES: Final = {
     "version_mismatch": "invalid_params",
     "rate_limited": "rate_limited",
 }
-"""Names of MCP errors by the kind of a `ServiceError`; other kinds are internal errors."""
+"""Names of MCP errors by kind of `ServiceError`; other kinds are internal errors."""
 
 
 def kind_of(error: Exception) -> Kind:

@@ -34,9 +34,9 @@ from accord.operations.pages import Page
 MAX_BYTES: Final = 40_000
 """The size limit of a result: its text and its structured content together."""
 TEXTS: Final = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 200)
-"""Maximum lengths of the texts of a result, tried in this order until the result fits."""
+"""Maximum lengths of texts in a result, tried in this order until the result fits."""
 LISTS: Final = (500, 200, 100, 50, 20, 10, 5, 2, 1, 0)
-"""Maximum lengths of the lists of a result, tried in this order until the result fits."""
+"""Maximum lengths of lists in a result, tried in this order until the result fits."""
 TEXTS_OF_PAGES: Final = tuple(length for length in TEXTS if length >= 1_000)
 """Lengths to which texts of a page are cut; if none fits, the page gets fewer items."""
 
@@ -94,7 +94,7 @@ MAX_CHARACTER_BYTES: Final = 4
 MAX_ITEMS: Final = "limit"
 """The name of the parameter that limits the number of items on a page."""
 MESSAGE: Final = "message"
-"""The name of the member of a write's result that describes the effects in a sentence."""
+"""The name of the member that describes the effects of a write in a sentence."""
 _IN_FIRST_LINE: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
@@ -244,7 +244,7 @@ def _error(result: CallToolResult) -> CallToolResult:
 
 
 def _has_own_text(value: dict[str, Any]) -> bool:
-    """Return True if a result itself has a text of its items besides the list of items."""
+    """Return True if a result has a text of its items besides the list of items."""
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
 

@@ -78,7 +78,7 @@ def _followed(value: Any, bundle: Bundle) -> Any:
 
 
 def _kind_alone(value: Any) -> dict[str, Any]:
-    """Return the schema of a member without all keywords but `type`."""
+    """Return the schema of a member with no keyword but `type`."""
     short = _with_null(value) if isinstance(value, dict) else {}
     if "type" in short:
         return {"type": short["type"]}
@@ -202,7 +202,7 @@ def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Merge `anyOf` of a schema and null into one schema, such as `type: [string, null]`."""
+    """Merge `anyOf` of a schema and null into one, such as `type: [string, null]`."""
     choices = schema.get("anyOf")
     if not isinstance(choices, list) or len(choices) != 2 or {"type": "null"} not in choices:
         return schema

@@ -280,7 +280,7 @@ def _is_empty_object(value: Any) -> bool:
 
 @lru_cache(1024)  # there are few names, but each stands in many answers
 def _name_of(key: str) -> str:
-    """Return the name of the reference id that belongs to an id, by the name of the id.
+    """Return the name of the reference id that belongs to the id with this name.
 
     For `epic_id` that is `epic_reference_id`; for a key that does not name an id it is empty.
     """

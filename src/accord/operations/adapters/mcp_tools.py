@@ -62,7 +62,7 @@ ALLOWANCE: Final = "allowance"
 """The claim of a principal that contains the caller's `Allowance`, once a call was counted."""
 
 _BEARER: Final = PresentedToken("bearer", "")
-"""A token without text: its scheme, bearer, is the one that challenges of refusals name."""
+"""A token without text; challenges of refusals name its scheme, bearer."""
 
 
 class TokenAuthenticator(BearerAuth):
@@ -299,7 +299,7 @@ class OperationTool(ServedTool):
             return self._results.of_failure(error.correlation_id)
 
     def _given(self, body: bytes) -> dict[str, Any]:
-        """Decode the arguments of a call; a number such as 1.0 may stand for the integer 1.
+        """Decode the arguments of a call; 1.0 may stand for the integer 1.
 
         Raises InvalidError for invalid arguments.
         """

@@ -234,7 +234,7 @@ class RestHead(Struct, frozen=True):
     values: tuple[str, ...]
     """The values of the parameters in the path."""
     words: RequestWords | None
-    """The parameters in path and query as texts, by name; None if the request has invalid ones.
+    """The parameters in path and query as texts, by name; None if some are invalid.
 
     Invalid ones are reported only after authentication.
     """

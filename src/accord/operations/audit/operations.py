@@ -66,7 +66,7 @@ EXPORT_PAGE: Final = 1000
 
 EXPORT_FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""First characters of a CSV cell that make a spreadsheet run the cell as a formula."""
+"""First characters of a CSV cell that a spreadsheet would run as a formula."""
 
 Write: TypeAlias = Callable[[bytes], object]
 

@@ -35,7 +35,10 @@ reports that.
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """The audit record of one call. It contains no secrets; of stored texts it has hashes."""
+    """The audit record of one call.
+
+    It contains no secrets; of stored texts it contains only hashes.
+    """
 
     id: str
     time: str
@@ -91,9 +94,9 @@ _NAMES: Final = ("reference_id", "username", "id", "name")
 
 
 def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return the target of a call by its arguments and result, as a comma-separated list.
+    """Return the target of a call: ids and names, separated by commas.
 
-    The target is the ids in the arguments, and the name of the result or the names of its items.
+    They are the ids in the arguments, and the name of the result or the names of its items.
     An id in the arguments is left out if the result has a better name for the same entity.
     """
     found = dict.fromkeys(_named_by_arguments(arguments))
@@ -165,9 +168,9 @@ BEGINNING: Final = ChainHead(0, "")
 
 
 class Chain:
-    """The key of the trail: makes and checks the MACs and seals of its chain of records.
+    """A signer that makes and checks the MACs and seals of audit records.
 
-    Nobody can forge them without the key.
+    Nobody can forge a MAC or a seal without the key.
     """
 
     def __init__(self, key: bytes) -> None:

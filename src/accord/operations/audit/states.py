@@ -61,7 +61,7 @@ class ProvenRows(Protocol):
         """The kind of the effects that change these rows."""
 
     async def of(self, db: Database, id: str) -> list[RowState]:
-        """Return the states of the rows that an effect on the entity `id` may have changed."""
+        """Return the states of the rows that an effect on `id` may have changed."""
 
     def every(self, db: Database) -> AsyncIterator[RowState]:
         """Yield the current states of all rows of this kind."""
@@ -184,7 +184,7 @@ class StateRecorder:
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
 
     async def keep_of(self, db: Transaction, record: Record, *of: tuple[ProvenRows, str]) -> Record:
-        """Read the current states of entities and store them for a record without a change.
+        """Read and store the current states of entities for a record without a change.
 
         `of` names the entities by kind of row and id. Returns the record with the hash and the
         number of the states.
@@ -299,7 +299,7 @@ class StoredStates:
 
 
 class FurtherCheck(Protocol):
-    """An additional data check, which `StateCheck` runs with the stored states it has read."""
+    """An additional data check, which also gets the stored states of rows."""
 
     async def check(
         self, db: ReadTransaction, evidence: Evidence, stored: StoredStates

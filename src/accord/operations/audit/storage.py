@@ -153,7 +153,7 @@ class EventQuery:
         self._where = ["1 = 1"]
 
     def match(self, conditions: Mapping[str, Any]) -> None:
-        """Select records by the names of filters and their values; None matches any record."""
+        """Select records by names of filters and values; None matches any record."""
         for name, value in conditions.items():
             if value is not None:
                 self._values.append(value)

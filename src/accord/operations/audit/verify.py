@@ -87,7 +87,7 @@ class VerificationReport(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """The verified audit records for `DataCheck`, and the place where it reports findings."""
+    """The verified audit records for a `DataCheck`, and a collector of its findings."""
 
     def __init__(self, chain: Chain, found: Callable[[AuditFinding], None]) -> None:
         self.chain = chain

@@ -1,8 +1,8 @@
 """Authentication: users, their tokens and their login sessions.
 
 server_key      the key from which all secrets are derived
-credentials     tokens, cookies, credentials of a request, the client's address, look-ups
-authentication  the one way from a request to its caller, for every adapter
+credentials     tokens, cookies, credentials of a request, client addresses, batched look-ups
+authentication  finds the caller of a request, for every adapter
 accounts        `Accounts`: authenticates callers, signs users in and out
 users           users, tokens and sessions as values; rules for names and passwords
 passwords       Argon2id, in threads of its own

@@ -128,7 +128,7 @@ class Accounts:
 
     @property
     def may_know_now(self) -> bool:
-        """True if `caller_now` can succeed: reads of this store are synchronous."""
+        """True if the database is read synchronously, so that `caller_now` can succeed."""
         return self._tokens.are_quick
 
     def caller_now(self, credentials: RequestCredentials) -> Caller | None:
@@ -164,11 +164,14 @@ class Accounts:
             raise UnauthenticatedError from None
 
     def refused(self, reason: str, credentials: RequestCredentials) -> None:
-        """Record a request that was refused before its credentials were looked up."""
+        """Record the refusal of a request whose credentials were not looked up.
+
+        `reason` is the error in the audit record, such as `missing`.
+        """
         self._failed("authenticate", reason, credentials)
 
     def wrong_own_password(self, caller: Caller) -> None:
-        """Record a wrong current password from a signed-in user who wants to change it."""
+        """Record that a signed-in user gave a wrong current password to change it."""
         origin = _client_credentials(
             caller.face, caller.client, caller.address, caller.correlation_id
         )
@@ -366,9 +369,10 @@ class Accounts:
     # The first run
 
     async def first_run(self) -> FirstRun | None:
-        """Create the first administrator; return None if there has been one before.
+        """Create the first administrator, with a random password and an access token.
 
-        The password and the token are known to nobody else.
+        Returns the name, the password and the token, which are stored nowhere else in plain text;
+        None if there has ever been an administrator.
         """
         if not await self._store.read(storage.needs_first_run):
             return None
@@ -451,7 +455,10 @@ class Accounts:
     async def _proven(
         self, transaction: Transaction, record: Record, *of: tuple[ProvenRows, str]
     ) -> Record:
-        """Store the current states of rows; return the record with their hash."""
+        """Store the current states of the rows `of` an audit record.
+
+        Returns the record with the hash of the states; unchanged, if no states are stored here.
+        """
         if self._states is None:
             return record
         return await self._states.keep_of(transaction, record, *of)
@@ -499,7 +506,7 @@ class _InvalidCredentialsError(Exception):
 def _client_credentials(
     face: Face, client: str, address: str, correlation_id: str
 ) -> RequestCredentials:
-    """Return credentials that contain only the origin of a request."""
+    """Return credentials with the origin of a request, but without a token or cookie."""
     return RequestCredentials(
         face=face, client=client[:MAX_CLIENT], address=address, correlation_id=correlation_id
     )

@@ -1,12 +1,16 @@
 """Failed authentications: delays after wrong passwords, and their audit records.
 
-After five wrong passwords for one name from one address, that address must wait before its next
-attempt at that name, twice as long after each further wrong password; the same applies to an
-address after twenty wrong passwords for any names. Wrong passwords for a name from all addresses
-together only delay answers by a second or two, so nobody can lock somebody else out.
+Wrong passwords are counted in three ways:
 
-`Attempts` is pure; `SignInAttempts` applies it to one attempt after another, in a lane of its own,
-by the clock of the database.
+name and address   after 5, the address must wait before its next attempt at the name; the wait
+                   doubles with each further wrong password
+address            after 20, for any names, the address must wait before its next attempt at any
+                   name, in the same way
+name               after 5, from any addresses, answers are delayed, by at most two seconds; nobody
+                   has to wait, so nobody can lock another user out
+
+`Attempts` counts without I/O; `SignInAttempts` stores the counts, and applies them to one attempt
+after another, in a lane of its own, by the clock of the database.
 
 `FailedAttempts` writes audit records and log lines at a bounded rate. In each window of one minute,
 the first ten of a kind (operation, reason, adapter, user, address) are recorded one by one, and at
@@ -55,9 +59,9 @@ class SignInDelay(Struct, frozen=True):
     """The decision about one sign-in attempt."""
 
     wait: float = 0.0
-    """If positive, the attempt is refused; it may be repeated after this many seconds."""
+    """If positive, the attempt is refused; seconds until the next one may be made."""
     delay: float = 0.0
-    """The seconds by which the answer is delayed."""
+    """The seconds by which the answer to an accepted attempt is delayed."""
 
 
 class FailureCount(Struct, frozen=True):
@@ -81,7 +85,8 @@ class Attempts:
     def begin(self, name: str, address: str, now: float) -> SignInDelay:
         """Decide on an attempt, and count it as failed unless it is refused.
 
-        After a success, `succeeded` resets the count, so simultaneous attempts are counted too.
+        The attempt is counted before its password is verified, so simultaneous attempts count as
+        well. If the password is right, call `succeeded`, which resets the count.
         """
         pair, of_name, of_address = attempt_keys(name, address)
         wait = max(
@@ -206,9 +211,9 @@ class _AttemptCount(Struct):
 
 
 class FailedAttempts:
-    """A rate-limited writer of failed authentications of one process.
+    """A rate-limited writer of failed authentications to the audit trail and the log.
 
-    It writes to the audit trail and the log.
+    Each process has one.
     """
 
     def __init__(

@@ -31,7 +31,11 @@ from accord.telemetry.observers import current_traceparent
 from accord.transports.http.heads import WebRequest
 
 MAX_PLACES: Final = 4_096
-"""Maximum number of cached origins: client address and use of https, by connection and headers."""
+"""Maximum number of cached origins of requests.
+
+An origin is the client's address and the use of https. It is derived from the peer of the
+connection and from the headers of proxies.
+"""
 MAX_TRACE: Final = 64
 """Maximum length of a traceparent; in the current version it has 55 characters."""
 
@@ -78,9 +82,9 @@ class RequestAuthenticator:
         )
 
     def caller_now(self, credentials: RequestCredentials) -> Caller | None:
-        """Return the caller with a valid token without waiting, or None.
+        """Return the caller if that is possible without waiting, else None.
 
-        None means that `caller` must be awaited, which also raises the errors.
+        None means that `caller` must be awaited, which also raises the errors for invalid tokens.
         """
         accounts = self.accounts
         return accounts.caller_now(credentials) if accounts.may_know_now else None
@@ -96,7 +100,7 @@ class RequestAuthenticator:
         return replace(caller, traceparent=trace) if trace else caller
 
     def refused(self, reason: str, credentials: RequestCredentials) -> None:
-        """Record a request that is refused before its credentials are looked up."""
+        """Record the refusal of a request whose credentials were not looked up."""
         self.accounts.refused(reason, credentials)
 
     async def sign_in(

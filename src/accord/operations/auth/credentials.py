@@ -1,8 +1,8 @@
-"""Credentials: tokens, cookies, the credentials of a request, the client's address, look-ups.
+"""Credentials of requests: tokens, cookies, client addresses, batched look-ups.
 
-A token is a prefix that states its kind, 30 random characters and a checksum of 6. A text with a
-wrong checksum was mistyped or made up, so no look-up is needed. Scanners of leaked secrets find
-tokens by their prefix and recognize real ones by the checksum.
+A token is a prefix that states its kind, 30 random characters and a checksum of 6 characters. A
+text with a wrong checksum was mistyped or made up, so it is not looked up in the database. Scanners
+of leaked secrets find tokens by their prefix and recognize real ones by the checksum.
 
 Browsers send cookies on their own, also with requests that other sites cause. A request that
 changes something and comes with a cookie must therefore repeat, in a header that only our own pages
@@ -88,15 +88,15 @@ def _checksum(text: str) -> str:
 class BatchedLookup:
     """A look-up of rows by hash, which reads the rows of many requests at once.
 
-    `statements` has the SQL for each engine, whose rows have a column `hash`. Belongs to one event
-    loop.
+    `statements` is the SQL by database engine; its results have a column `hash`. Belongs to one
+    event loop.
     """
 
     def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
         self._store = store
         self._statement = statements[store.engine]
         self.are_quick = store.engine == "sqlite"
-        """True if a read is synchronous, so that `find_now` can succeed."""
+        """True if rows are read synchronously, so that `find_now` can succeed."""
         self._waiting: dict[str, list[asyncio.Future[Row | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
@@ -281,7 +281,10 @@ class Addresses:
 
 
 def _parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
-    """Parse `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`; return address and text."""
+    """Parse `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`.
+
+    Returns the address and its canonical text without the port; None for an invalid address.
+    """
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -324,7 +327,7 @@ class RequestCredentials(Struct, frozen=True, kw_only=True):
     """The session token in a cookie; used if there is no bearer token."""
     csrf: str = ""
     safe: bool = False
-    """True for a request with a safe method."""
+    """True for a request with a safe method: GET, HEAD or OPTIONS."""
     secure: bool = False
     """True for a request that came by https."""
     face: Face = "rest"

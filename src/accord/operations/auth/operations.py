@@ -1,4 +1,4 @@
-"""Operations on users, tokens and login sessions, on every adapter but MCP.
+"""Operations on users, tokens and login sessions, on every adapter except MCP.
 
 Users are never deleted, so their work keeps its author. Creating a token needs a login session: no
 token can create tokens. Signing in and out are not operations: see `Accounts`.
@@ -405,8 +405,8 @@ async def revoke_token(
 async def _token_owner(work: OperationContext, user: str | None) -> Row:
     """Return the user whose tokens are requested: the caller, unless `user` is given.
 
-    Raises InvalidError if a caller without an account gives no user, and for an unknown user
-    NotFoundError to administrators, ForbiddenError to others.
+    Raises InvalidError if the caller has no account and `user` is missing. If `user` is unknown,
+    raises NotFoundError for administrators and ForbiddenError for other callers.
     """
     if user is None and not work.caller.user_id:
         raise InvalidError("user", "is required: whose token is it?")
@@ -448,9 +448,10 @@ def _checked_scopes(scopes: list[Scope] | None, role: Role) -> frozenset[Scope]:
 
 
 async def _make_room(work: OperationContext, owner: Row, name: str) -> None:
-    """Raise ConflictError for a name in use, or at the limit of usable tokens.
+    """Check that the owner can have another token, with this name.
 
-    An expired token with the name is revoked, which frees the name.
+    An expired token with the name is revoked, which frees the name. Raises ConflictError if a
+    usable token has the name, or if the owner has as many usable tokens as allowed.
     """
     for row in await work.db.fetch(storage.TOKEN_BY_NAME, owner["id"], name):
         if row["expires_at"] > work.now:

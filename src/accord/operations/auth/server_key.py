@@ -24,7 +24,7 @@ KEY_FILE: Final = "key"
 KEY_VARIABLE: Final = "ACCORD_SECRET_KEY"
 KEY_BYTES: Final = 32
 MIN_TEXT: Final = 32
-"""Minimum number of characters of a key in the environment."""
+"""Minimum number of characters of a server key in the environment."""
 MAX_TEXT: Final = 4096
 
 SETTING: Final = "server_key_fingerprint"
@@ -96,10 +96,10 @@ async def stored_fingerprint(db: Database) -> str | None:
 
 
 def load_key(data: Path | None, environ: Mapping[str, str]) -> ServerKey:
-    """Load the key from the directory `data`, or create it there.
+    """Load the server key from the directory `data`, or create it there.
 
-    Without a directory, load the key from the environment. Raises ServerKeyError if it is missing
-    there or cannot be read.
+    If `data` is None, load the key from the environment. Raises ServerKeyError if the environment
+    has no key or an unusable one, or if the key file cannot be read.
     """
     return _from_environment(environ) if data is None else _from_file(data / KEY_FILE)
 

@@ -329,7 +329,7 @@ def session_of(row: Row) -> LoginSession:
 
 
 def idle_since(now: str) -> str:
-    """Return the time since which a live session must have been used."""
+    """Return the time after which a session must have been used, or it has expired."""
     return days_after(now, -IDLE_HOURS / 24)
 
 
@@ -391,7 +391,7 @@ async def needs_first_run(db: Database) -> bool:
 
 
 async def first_token_id(db: Database, user_id: str) -> str:
-    """Return the id of the first token."""
+    """Return the id of the token that the first run created for this user."""
     [row] = await db.fetch(TOKEN_BY_NAME, user_id, FIRST_TOKEN_NAME)
     return str(row["id"])
 
@@ -399,7 +399,7 @@ async def first_token_id(db: Database, user_id: str) -> str:
 async def insert_first_administrator(
     db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
 ) -> tuple[FirstRun, User]:
-    """Create the administrator, with a token for an assistant (read and propose)."""
+    """Insert the first administrator, and a token with the scopes of an assistant."""
     username = FIRST_USERNAME
     while await find_user_row(db, username) is not None:  # created by hand, with another role
         username = f"{FIRST_USERNAME}-{secrets.token_hex(3)}"

@@ -20,7 +20,10 @@ from accord.operations.errors import InvalidError
 
 COMMON_PASSWORDS_FILE: Final = "common_passwords.bin"
 DIGEST_SIZE: Final = 5
-"""Bytes of each digest; by chance, one in eighty million other passwords is refused too."""
+"""Number of bytes kept of each digest of a common password.
+
+Of all other passwords, one in eighty million is refused too, as it has the same digest by chance.
+"""
 
 
 def password_digest(password: str) -> bytes:
@@ -53,7 +56,7 @@ GUESSABLE_WORDS: Final = (
     "admin",
     "password",
 )
-"""Words with which guessed passwords of this system begin."""
+"""Words that guessed passwords of this system are likely to begin with."""
 MIN_OTHER_CHARACTERS: Final = 5
 """Minimum number of letters or digits in a password besides guessable words."""
 

@@ -27,7 +27,10 @@ from accord.store.store import DATABASE_CLOCK, Row, Store
 from accord.telemetry.metrics import Exposition
 
 ROUNDING: Final = 1e-6
-"""The precision of times since 1970, in seconds."""
+"""The rounding error allowed in computed times, in seconds.
+
+Times are seconds since 1970 as floats, which have a precision of about 2e-7 seconds.
+"""
 
 
 class Bucket(Struct, frozen=True):
@@ -146,7 +149,7 @@ SWEEP_SECONDS: Final = 60.0
 MAX_SWEPT_BUCKETS: Final = 1000
 """Maximum number of full buckets removed at once."""
 ADVANCE_FRACTION: Final = 20
-"""The divisor of a bucket's size that gives the number of calls taken in advance."""
+"""A frequent caller takes its bucket's size, divided by this, in advance."""
 ADVANCE_SECONDS: Final = 1.0
 """A caller is frequent, and may use an advance, if it calls again within this time."""
 MAX_STORED_KEYS: Final = 10_000
@@ -261,7 +264,11 @@ class StoreLimiter:
         return await self._store.write(self._statements[statement], *arguments)
 
     def _now_of(self, arguments: int) -> str:
-        """Return SQL for the current time, for a statement with this many arguments."""
+        """Return the SQL for the current time in a statement with this many arguments.
+
+        The time is that of the database, or of a clock of this process: then it is one more
+        argument.
+        """
         if self._clock is None:
             return DATABASE_CLOCK[self._store.engine]
         return f"CAST(${arguments + 1} AS double precision)"

@@ -3,10 +3,11 @@
 One script takes from all buckets of a call or from none, by the clock of Redis. While Redis cannot
 be reached, calls are let through and the log says so.
 
-A process has one connection. Checks that arrive while a batch is in flight wait for the next batch,
-so that many concurrent checks share one round trip. The package would retry, keep a pool and accept
-replies of any size; here a check fails after `ANSWER_SECONDS`, no connection is tried for
-`RETRY_SECONDS` after a failure, and the replies to a batch are at most `MAX_REPLY_BYTES` long.
+A process has one connection. A check is one run of the script. Checks that arrive while a batch is
+in flight wait for the next batch, so that many concurrent checks share one round trip. By default,
+the package redis would retry, keep a pool and accept replies of any size. Here a check fails after
+`ANSWER_SECONDS`, no connection is tried for `RETRY_SECONDS` after a failure, and the replies to a
+batch are at most `MAX_REPLY_BYTES` long.
 """
 
 from __future__ import annotations
