@@ -287,7 +287,7 @@ def _body(route: RestRoute, bundle: Bundle) -> Json:
 
 
 def _whole(route: RestRoute, bundle: Bundle) -> Json:
-    """Return the request body of a route whose body is the value of one parameter."""
+    """Return the OpenAPI request body of a route whose body is one parameter's value."""
     [whole] = [each for each in route.body if each.name == route.rest.whole]
     content: dict[str, Any] = {_JSON: {"schema": _schema(whole, bundle)}}
     content |= {each: {"schema": {"type": "string"}} for each in route.rest.texts}

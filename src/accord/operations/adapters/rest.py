@@ -78,7 +78,7 @@ ROOT: Final = "/api/v1"
 MAX_IN_FLIGHT: Final = 1_000
 """Maximum number of requests in flight; more are answered 503."""
 MAX_POURING: Final = 2_000
-"""Maximum number of streamed responses in flight; more are answered 503."""
+"""Maximum number of responses being streamed; requests for more are answered 503."""
 OPENAPI: Final = "openapi.json"
 VERSION_POINTER: Final = f"/{EXPECTED_VERSION}"
 

@@ -271,7 +271,10 @@ class RpcApp(LivingApp[RpcHead]):
 
 
 class RpcCall:
-    """One request over HTTP, which is one call or a batch; implements `Source`."""
+    """One HTTP request with a JSON-RPC message, which is a single call or a batch.
+
+    Implements `RequestSource` of `accord.jsonrpc`: makes contexts for the calls, sends the answer.
+    """
 
     __slots__ = ("_app", "_exchange", "_head", "_is_batch", "credentials", "state")
 
