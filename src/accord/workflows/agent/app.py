@@ -97,14 +97,17 @@ from accord.workflows.storage.runs import read_conversation
 from accord.workflows.watching import RunWatch
 
 CANCEL_SECONDS: Final = 5.0
-"""The maximum time to wait for a run to end or to continue before its state is returned."""
+"""The maximum time that a request waits for a run to react to a cancellation or an answer."""
 MAX_CONTEXT: Final = 200
 """The maximum length of a context id, in characters."""
 _REFUSED: Final = (InvalidError, MalformedRequestError, NotFoundError)
 
 
 class WorkflowBackend:
-    """The A2A `Backend` that gives an authenticated `caller` access to runs."""
+    """An A2A `Backend` that translates one caller's requests to operations on runs.
+
+    The operations run with the rights of the authenticated `caller`.
+    """
 
     takes_webhooks = False
 
@@ -115,7 +118,7 @@ class WorkflowBackend:
         self._allowance: Allowance | None = None
 
     def answer_lines(self) -> bytes:
-        """Return the response headers with the rate limit that is left to the caller."""
+        """Return the header lines that state the caller's remaining rate limit."""
         return allowance_lines(self._allowance)
 
     # Messages
@@ -148,7 +151,7 @@ class WorkflowBackend:
             raise _rpc_error(error) from error
 
     async def _continue(self, message: Message) -> Task:
-        """Pass a message to the run that the message names as its task."""
+        """Answer the run whose id is the task id of the message; return its task."""
         task = await self._find(message.task_id)
         if message.context_id not in ("", task.context_id):
             raise InvalidParamsError("message.contextId is not that of the task")
@@ -162,7 +165,10 @@ class WorkflowBackend:
         return await self._after_answer(task)
 
     async def _after_answer(self, task: A2ATask) -> Task:
-        """Wait until the run has recorded the client's message, or a timeout; return the task."""
+        """Wait until the run has recorded the client's message; return the run's task.
+
+        After about `CANCEL_SECONDS`, return the task even if the message is not recorded yet.
+        """
         run = task.run
         if run.state.phase != "running":
             return task_of(task)
@@ -257,9 +263,9 @@ class WorkflowBackend:
             raise _rpc_error(error) from error
 
     async def _now(self, task_id: str) -> Task:
-        """Return the current state of a task whose ownership was checked before.
+        """Return the current task of a run that is known to belong to the caller.
 
-        This bypasses the operations, so it is neither rate-limited nor audited.
+        The read bypasses the operations, so it is neither rate-limited nor audited.
         """
 
         async def read(db: ReadTransaction) -> A2ATask:
@@ -307,7 +313,7 @@ def _page_token(place: tuple[float, str] | None) -> str:
 
 
 def _page_place(token: str) -> tuple[float, str] | None:
-    """Return the list position encoded in a page token, or None for an empty token.
+    """Decode a page token to a position in the list of runs; None if it is empty.
 
     Raise InvalidParamsError if the token is invalid.
     """
@@ -369,7 +375,10 @@ _CARD_HEADERS: Final = (
 
 
 class AgentHead(Struct, frozen=True):
-    """The head of an admitted request; `entered` is None for a request for the agent card."""
+    """The head of a request that `WorkflowAgentApp.judge` has admitted.
+
+    `entered` has the facts about a JSON-RPC request; it is None for a request for the agent card.
+    """
 
     request: WebRequest
     entered: AdmittedCall | None
@@ -378,13 +387,15 @@ class AgentHead(Struct, frozen=True):
 
 
 class WorkflowAgentApp(LivingApp[AgentHead]):
-    """The HTTP application (`LivingApp`) of the A2A agent.
+    """The HTTP application of the A2A agent.
 
-    It serves JSON-RPC requests at `PATH` and the agent card at `WELL_KNOWN`.
+    It serves JSON-RPC requests at the path `/a2a`, and the agent card at
+    `/.well-known/agent-card.json`.
 
     `url` is the agent's public URL, as stated in the card. If `url` is empty, the card states the
-    address that the server is bound to, or the Host header of the request if it is listed in
-    `hosts`. A request for the card with any other Host header is rejected.
+    address that the server is bound to, or the host that the request names, if `hosts` has it: the
+    Host headers that are allowed in addition. A request for the card with any other Host header is
+    rejected.
     """
 
     def __init__(

@@ -51,13 +51,13 @@ operations: Final = Registry()
 NEWEST: Final = (1e12, "")
 """A list position before the newest run: greater than the creation time and id of every run."""
 MAX_READ: Final = 200
-"""The maximum number of runs that are read to fill one page."""
+"""The maximum number of runs read for one page, including those that the filter excludes."""
 
 _NAMESPACE: Final = UUID("0d4f7d4e-52f1-5a35-9d35-6f1f7f1f7c55")
 
 
 class RunnableWorkflow(Struct, frozen=True):
-    """An active workflow."""
+    """An active workflow, with the facts that its skill in the agent card shows."""
 
     name: str
     version: int
@@ -75,7 +75,7 @@ def run_id(caller: Caller, message_id: str) -> str:
 
 @operations.write(right="run", tool=False)
 async def begin_task(work: OperationContext, *, message: Message, skill: Any = None) -> A2ATask:
-    """Start a run by a message, or return the run that the message started before.
+    """Start a run for a message, or return the run that this message started earlier.
 
     `skill` names the workflow if the metadata of the message does not.
     """
@@ -121,14 +121,17 @@ async def _workflow_name(work: OperationContext, message: Message, skill: Any) -
 
 
 class TaskReference(Struct, frozen=True):
-    """The id of a continued run."""
+    """The id of a run to which a client's message was passed."""
 
     id: str
 
 
 @operations.write(right="run", tool=False)
 async def continue_task(work: OperationContext, *, id: str, message: Message) -> TaskReference:
-    """Answer a wait of a run: an approval, a signal, or a question of an agent."""
+    """Pass a client's message to the step of a run that waits for it.
+
+    The step waits for an approval, for a signal, or for the answer to an agent's question.
+    """
     task = await _own(work, id)
     run = task.run
     signal_id = run_id(work.caller, message.message_id)
@@ -168,12 +171,15 @@ async def _store_messages(work: OperationContext, task: A2ATask, answer: Message
 
 @operations.read(tool=False, snapshot=True)
 async def find_task(work: OperationContext, *, id: str) -> A2ATask:
-    """Return a run of the caller."""
+    """Return a run of the caller, with its messages; fail if the caller has none with this id."""
     return await _own(work, id)
 
 
 async def _own(work: OperationContext, id: str) -> A2ATask:
-    """Return a run of the caller. Raise NotFoundError if the caller has no run with this id."""
+    """Return the run with this id, with its messages, if it belongs to the caller.
+
+    Raise NotFoundError otherwise.
+    """
     if not await work.db.fetch(OWN_RUN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
     return await _task_run(work, id)

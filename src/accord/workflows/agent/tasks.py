@@ -127,9 +127,10 @@ def _prompt_text(prompt: Any) -> str:
 
 
 def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
-    """Return the waiting step that a message answers.
+    """Find the waiting step that a message answers.
 
-    Raise InvalidError unless exactly one step matches the metadata of the message.
+    The message may name the step or its signal in its metadata; otherwise all waiting steps match.
+    Raise InvalidError unless exactly one step matches.
     """
     step = message.metadata.get(STEP)
     found = [each for each in waits if step in (None, each.step, each.signal or None)]
@@ -140,7 +141,7 @@ def addressed_wait(waits: list[OpenWait], message: Message) -> OpenWait:
 
 
 def read_decision(message: Message) -> ApprovalDecision:
-    """Return the decision on an approval that a message states.
+    """Return the decision stated in a message that answers an approval.
 
     The message has either a text, which begins with a word such as `approve` or `reject` and goes
     on with the reason, or data with `approved` and `reason`. Raise InvalidError if it has neither.
@@ -172,7 +173,7 @@ MAX_STORED_MESSAGE: Final = 256 * 1024
 
 
 class A2ATask(Struct, frozen=True):
-    """A run to be shown as an A2A task, with its context id and its messages."""
+    """A run with its context id and messages, which `task_of` converts to an A2A task."""
 
     run: LoadedRun
     context_id: str
@@ -180,7 +181,7 @@ class A2ATask(Struct, frozen=True):
 
 
 def a2a_task(run: LoadedRun, conversation: TaskConversation) -> A2ATask:
-    """Return a run with its stored messages.
+    """Combine a run with its stored messages, for conversion by `task_of`.
 
     If no messages are stored, a message with the input of the run takes their place.
     """

@@ -1,11 +1,11 @@
-"""Calls to agents, a cache of their registrations, and their health checks.
+"""Calls to agents, a cache of registered agents, and health checks of agents.
 
-A call sends a message to the agent, stores the id that the agent gives its task, and polls that
-task until it is done. What an attempt does first depends on what is stored:
+A call sends a message to the agent, stores the id that the agent gives its own task, and polls that
+task until it is done. The first action of an attempt depends on the stored data:
 
-    no id of an agent's task ──▶ send the input: returns a result, a question, or a running task
-    id of the agent's task ──▶ poll that task, at growing intervals (after a crash too)
-    id, and an answer to its question ──▶ send the answer to that task
+    no task id of the agent ──▶ send the input: returns a result, a question, or a running task
+    a task id ──▶ poll the agent's task, at growing intervals (after a crash too)
+    a task id, and an answer to the agent's question ──▶ send the answer to the agent's task
 
 Agents are asked to respond at once, so no connection stays open during long work.
 """
@@ -69,7 +69,10 @@ from accord.workflows.storage.agents import (
 from accord.workflows.storage.leases import Lease
 
 CACHE_SECONDS: Final = 5.0
-"""How long a cached agent is used before it is read again, in case a notification was lost."""
+"""How long a cached agent is used before it is read again.
+
+The cache is also notified of changes to agents; the limit helps if a notification was lost.
+"""
 MAX_CACHED: Final = 1_000
 
 
@@ -123,7 +126,7 @@ class AgentCache:
 FIRST_POLL_SECONDS: Final = 0.05
 
 _OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -32601))
-"""Error codes of agents that use another version of A2A than their card states."""
+"""Error codes suggesting that an agent uses another version of A2A than its card states."""
 
 
 class AgentCaller:
@@ -215,7 +218,7 @@ def _redact_outcome(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
 
 
 class _AgentCall:
-    """The execution of one task by one agent."""
+    """One attempt at a task of a run, by an agent that uses A2A."""
 
     def __init__(
         self,
@@ -231,7 +234,10 @@ class _AgentCall:
         self._trace = trace
         self._progress = progress
         self._unclear: outcomes.DoneOutcome | None = None
-        """The agent's latest output while its task is in a state that A2A does not define."""
+        """The agent's latest output, if its task is in a state that A2A does not define.
+
+        It becomes the result of the call if the state does not change or the next poll fails.
+        """
         self._unclear_times = 0
 
     async def run(self) -> Outcome:
@@ -261,7 +267,8 @@ class _AgentCall:
     async def _follow(self, remote: str, *, wait: bool = False) -> Outcome:
         """Poll a task of the agent until it is done or asks for input.
 
-        Consecutive polls may fail as often as the retry policy has attempts; then raise CallError.
+        Raise CallError if a poll fails for good, or if as many consecutive polls fail as the retry
+        policy allows attempts.
         """
         polls = poll_intervals(FIRST_POLL_SECONDS)
         failures = 0
@@ -318,7 +325,7 @@ class _AgentCall:
 
 
 def _ids(received: ReceivedAnswer) -> tuple[str, str]:
-    """Return the task id and the context id that an agent gave to unfinished work."""
+    """Return the task id and context id in an agent's response that its task is unfinished."""
     task = received.answer
     assert isinstance(task, Task)
     return task.id, task.context_id

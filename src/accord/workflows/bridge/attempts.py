@@ -27,10 +27,10 @@ from accord.workflows.storage.tasks import Kind
 log = logging.getLogger("accord.bridge")
 
 STOP_SECONDS: Final = 10.0
-"""The timeout of a request to a target to cancel a task."""
+"""The timeout of the request that asks a target to cancel its work on a task."""
 
 _NOT_UNHEALTHY: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
-"""Codes of unknown outcomes that are not counted as failures by the circuit breaker."""
+"""Codes of errors with unknown outcome that do not count against the target's health."""
 
 
 class AttemptRunner:
@@ -140,7 +140,10 @@ class AttemptRunner:
         return outcome
 
     async def _remember(self, entry: InFlightTask, remote_task: str, remote_context: str) -> None:
-        """Store the remote id of a task. Raise CancelledError if the task was cancelled or lost."""
+        """Store the ids of the agent's task and context with a task.
+
+        Raise CancelledError if the task was cancelled, or if another worker has taken it over.
+        """
         if not await self._outcomes.store_remote_id(entry, remote_task, remote_context):
             log.warning("task %s was taken by another", entry.task.id)
             self._metrics.lost += 1
@@ -150,7 +153,7 @@ class AttemptRunner:
         raise asyncio.CancelledError
 
     def _reached(self, entry: InFlightTask, target: CallTarget, *, well: bool) -> None:
-        """Record in the metrics and the circuit breaker whether the target answered or failed."""
+        """Record the target's health in the metrics and the circuit breaker: `well`, or failing."""
         if entry.reached and well:
             return
         if not entry.reached:
@@ -167,9 +170,10 @@ class AttemptRunner:
             self._leave_alone(target)
 
     def _leave_alone(self, target: CallTarget) -> None:
-        """Give back the queued tasks of a target whose circuit breaker has just opened.
+        """Release the queued tasks of a target whose circuit breaker has just opened.
 
-        Workers in other processes may reach the target; here the tasks would only occupy slots.
+        Any worker can then take the tasks, as those in other processes may reach the target. In
+        this worker the tasks would only occupy slots.
         """
         kind, name = target.key
         log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))

@@ -1,7 +1,8 @@
-"""Callers of JSON-RPC methods, MCP tools, plugin steps and operations.
+"""The implementations of `TaskCaller` for tasks that are not calls to agents.
 
-JSON-RPC methods and MCP servers are named by URL; the address policy of agents applies to them.
-Operations run as the user who started the run, with the rights that this user has now.
+These are JSON-RPC methods, MCP tools, plugin steps and operations. JSON-RPC methods and MCP servers
+are named by URL; the restrictions on the addresses of agents apply to these URLs too. Operations
+run as the user who started the run, with the rights that this user has now.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class ToolCaller:
         """Do nothing: closing the connection has already cancelled the call."""
 
     async def _ask(self, command: CallTool, headers: dict[str, str]) -> ToolResult[Any]:
-        """Call the MCP tool. Raise AccordError if the call fails."""
+        """Call the MCP tool named by `command`. Raise AccordError if the call fails."""
         async with Client(
             command.target.server,
             headers=headers,

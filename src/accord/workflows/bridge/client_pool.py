@@ -118,16 +118,20 @@ class _PlainRequest(Struct, frozen=True):
 
 
 class PlainAnswer(Struct, frozen=True):
-    """The result in an agent's answer, and a warning if the answer deviates from the format."""
+    """The result in an agent's answer to a `PlainClient`, and a warning.
+
+    `warning` names the deviation of the answer from the plain format; it is empty if there is none.
+    """
 
     result: TaskResult
     warning: str = ""
 
 
 class PlainClient:
-    """A client of one agent that uses the plain format, a POST, instead of A2A.
+    """A client of one agent that is called by plain HTTP instead of A2A.
 
-    It is an asynchronous context manager.
+    Each call is a POST request; input and result are plain JSON. The client is an asynchronous
+    context manager.
     """
 
     def __init__(
@@ -246,7 +250,7 @@ def _quoted(value: Any) -> str:
 
 
 MAX_ANSWER: Final = 4 * 1024 * 1024
-"""The maximum size of an agent's answer in bytes; the output of a step has a lower limit."""
+"""The maximum size of an agent's answer in bytes; the limit for a step's output is smaller."""
 MAX_CLIENTS: Final = 1_000
 
 _WIRES: Final[dict[str, Wire | None]] = {"auto": None, "a2a-0.3": Wire.V03, "a2a-1.0": Wire.V10}
@@ -301,13 +305,19 @@ class ClientPool:
         return pooled
 
     async def release(self, pooled: PooledClient) -> None:
-        """Return a client to the pool. If it was replaced, its last user closes it."""
+        """Return a client to the pool after a call.
+
+        If the client was replaced, it is closed as soon as no call uses it.
+        """
         pooled.users -= 1
         if pooled.retired and not pooled.users:
             await pooled.client.__aexit__(None, None, None)
 
     def forget(self, agent: AgentRow) -> None:
-        """Drop an agent's client, so that the next call makes a new one, which reads the card."""
+        """Drop an agent's client, so that the next call makes a new one.
+
+        The new client reads the agent's card again.
+        """
         pooled = self._clients.pop(agent.name, None)
         if pooled is not None:
             pooled.retired = True

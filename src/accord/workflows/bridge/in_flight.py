@@ -1,9 +1,10 @@
 """Tasks in flight, their targets, circuit breakers, and the local handoff.
 
-A worker holds a limited number of tasks, and of bytes of their inputs. A slow or failing target
-fills only its own slots, so it does not delay others. With the local handoff, an executor or a bus
-in the same process passes tasks to the worker in memory, so the worker need not poll the database
-for them.
+A worker holds a limited number of tasks, and of bytes of their inputs. Each target has a limited
+number of slots for concurrent calls, so a slow or failing target does not delay others.
+
+The local handoff lets an executor or a bus pass tasks in memory to the worker of the same process,
+so that the worker need not poll the database for these tasks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ TASK_OVERHEAD_BYTES: Final = 2_000
 
 
 class InFlightTask:
-    """A task in flight; `task` has the values of its database row, or newer ones being written."""
+    """A task in flight.
+
+    `task` has the values of the task's database row, including changes that are being written.
+    """
 
     __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 
@@ -43,7 +47,10 @@ class InFlightTask:
         self.job: asyncio.Task[None] | None = None
 
     def set_remote(self, remote_task: str, remote_context: str) -> None:
-        """Record the id of the task on the other side, which now has all input of this task."""
+        """Record the agent's ids for the task and its context.
+
+        No answer to the agent's question remains to be sent.
+        """
         self.task = replace(
             self.task,
             remote_task=remote_task,
@@ -88,7 +95,7 @@ class InFlightTasks:
 
     @property
     def room(self) -> int:
-        """The number of tasks that may still be taken."""
+        """The number of further tasks that the worker has room for."""
         return 0 if self._bytes >= MAX_BYTES else self._most - len(self._tasks)
 
     def add(self, entry: InFlightTask) -> None:
@@ -222,9 +229,10 @@ class CallTarget:
         return room if allowed is None else min(room, allowed)
 
     def spare(self, now: float) -> int:
-        """Return how many more tasks of this target the worker may take from the table.
+        """Return how many more tasks of this target the worker may take from the database.
 
-        The result is zero or less if its queue is long enough or its circuit breaker is open.
+        The result is zero or less if enough tasks of the target are queued already, or if the
+        circuit breaker of the target is open.
         """
         if self.terms.breaks and self.breaker.state(now) != "closed":
             return self.room(now) - len(self.waiting)
@@ -279,7 +287,7 @@ class Breakers:
         self._known: dict[Kind, ReadStates] = {}
 
     def add(self, kind: Kind, known: ReadStates) -> None:
-        """Register a function that returns the breaker states for targets of this kind."""
+        """Register the function of a worker that returns its breaker states for tasks of `kind`."""
         self._known[kind] = known
 
     def remove(self, kind: Kind) -> None:
@@ -294,10 +302,12 @@ class Breakers:
 
 
 class LocalHandoff:
-    """The `LocalWorker` of this process, which passes tasks to the worker in memory.
+    """The implementation of the bus's `LocalWorker`: passes tasks to the worker in memory.
 
-    `is_open` returns True if the worker may begin tasks now. `begin_tasks` and `begin_rows` are
-    called with tasks that are recorded as owned by the worker.
+    `is_open` returns True if the worker may begin tasks now. All tasks that are passed on are
+    recorded as owned by the worker. `begin_tasks` is called with new tasks that an executor gives;
+    `begin_rows` with the rows of tasks whose messages arrived, and with a function to call when
+    these tasks are in flight.
     """
 
     def __init__(
@@ -324,10 +334,10 @@ class LocalHandoff:
         self._now = now
         self._coming: dict[str, TargetKey] = {}
         self._expected: Counter[TargetKey] = Counter()
-        """The number of claimed tasks that did not begin yet, by target."""
+        """The number of claimed tasks that have not begun yet, by target."""
 
     def __contains__(self, id: str) -> bool:
-        """Return True if the task with this id was claimed, but did not begin yet."""
+        """Return True if the task with this id was claimed, but has not begun yet."""
         return id in self._coming
 
     def claim(self, tasks: Sequence[NewTask]) -> list[NewTask]:

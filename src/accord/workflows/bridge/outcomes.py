@@ -81,16 +81,17 @@ _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
 
 class LateError(DefiniteError):
-    """The step timed out."""
+    """The failure of a task that was not done before the timeout of its step."""
 
     def __init__(self) -> None:
         super().__init__("timeout", "the task was not done within the time of its step")
 
 
 class Outcomes:
-    """A handler of attempts' outcomes, which updates tasks through the result writer.
+    """A handler of the outcomes of attempts at tasks.
 
-    `wake` is called when a retry is due, `ended` when a task is no longer in flight.
+    It updates the rows of tasks through the result writer. `wake` is called when a retry is due,
+    `ended` when a task is no longer in flight.
     """
 
     def __init__(
@@ -193,7 +194,7 @@ class Outcomes:
         self._send_success(entry, change, _message(entry, "done", event))
 
     def _send_success(self, entry: InFlightTask, change: TaskChange, message: RunMessage) -> None:
-        """Send a success through the bus alone, if possible; otherwise write it.
+        """Send a success through the bus alone, or else write it to the database.
 
         The executor that records a success from the bus also marks the task's row as done.
         """
@@ -219,7 +220,7 @@ class Outcomes:
             self._finish(entry, answer.change, answer.message)
 
     def write(self, answer: UnrecordedSuccess) -> None:
-        """Write a success that was sent through the bus but may have been lost.
+        """Write a success to the database, as its message on the bus may have been lost.
 
         If an executor has recorded it already, this changes nothing.
         """
@@ -300,7 +301,7 @@ def _details_with_answer(error: CallError, details: Any) -> Any:
 def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
     """Return True if the target may have carried out the call despite the error.
 
-    If the last attempt was refused, an earlier one may still have been carried out.
+    That also holds if the last attempt was refused, but an earlier one may have been carried out.
     """
     if isinstance(error, RefusedError):
         return task.attempt > 1 or bool(task.command.resumes)
@@ -317,7 +318,7 @@ def _change(
     due: float = 0.0,
     finished_at: float | None = None,
 ) -> TaskChange:
-    """Return the change of a task's row to this state."""
+    """Return the change that sets the row of a task to `state`."""
     task = entry.task
     return TaskChange(
         id=task.id,

@@ -31,7 +31,10 @@ from accord.workflows.storage.tasks import WAKE, TaskChange, TaskRows
 
 MAX_UNRECORDED: Final = 20_000
 MAX_UNRECORDED_CHARACTERS: Final = 32 * 1_048_576
-"""The maximum size of unrecorded successes in memory; above it, successes go to the database."""
+"""The maximum size of unrecorded successes in memory.
+
+Above it, new successes are written to the database instead of being sent through the bus.
+"""
 REWRITE_SECONDS: Final = 60.0
 """How long the worker waits for a sent success to be recorded before writing it itself."""
 
@@ -83,7 +86,10 @@ class UnrecordedSuccesses:
         return found
 
     def overdue(self, ids: Collection[str]) -> Iterator[UnrecordedSuccess]:
-        """Yield successes that were sent long ago but are not recorded, and restart their wait."""
+        """Yield the successes of tasks `ids` sent more than `REWRITE_SECONDS` ago.
+
+        The time starts again for each of them, so that the next call does not yield it again.
+        """
         now = self._clock()
         for id in ids:
             answer = self._answers.get(id)
@@ -203,7 +209,10 @@ class ResultWriter:
         return list(batch.values())
 
     async def _offer(self, batch: list[ResultWrite]) -> list[ResultWrite]:
-        """Offer the successes of a batch to the bus; return the results that it did not record."""
+        """Offer the successes of a batch to the executor of this process, if there is one.
+
+        Remove the successes that it recorded from the queue; return the other results.
+        """
         successes = [each.message for each in batch if each.change.outcome == "success"]
         recorded = await self._bus.offer([each for each in successes if each is not None])
         if not recorded:

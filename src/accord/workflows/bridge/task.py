@@ -1,15 +1,16 @@
 """Claimed tasks, their outcomes, the interface of callers, and log lines.
 
-A task belongs to the worker that claimed it, as long as the task's row has the fence of that
-worker. A `TaskCaller` executes the tasks of one kind.
+A worker claims a task by recording itself as the owner in the task's row, with a new fence (a
+number). The task belongs to the worker as long as the row has that fence. A `TaskCaller` executes
+the tasks of one kind.
 
 Every log line has the task id, the target and the correlation id. Bodies are cut, and secrets are
 redacted. The levels are:
 
-debug     requests and responses
-info      results of tasks
-warning   failed attempts that are retried, and malformed answers that could be understood
-error     final failures
+- debug: requests and responses.
+- info: results of tasks.
+- warning: failed attempts that are retried, and malformed answers that could be understood.
+- error: final failures.
 """
 
 from __future__ import annotations
@@ -74,27 +75,27 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
     """The agent's id for this task; empty until the agent has returned it."""
     remote_context: str = ""
     continues: bool = False
-    """True if `continuation` has to be sent to the agent."""
+    """True if `continuation`, the answer to the agent's question, has yet to be sent."""
     continuation: Any = None
     """The answer to the agent's question."""
     continued: int = 0
-    """The number of answers sent to questions of the agent."""
+    """The number of the agent's questions that were answered so far."""
     traceparent: str = ""
     correlation_id: str = ""
 
     @property
     def call_id(self) -> str:
-        """The id under which the other side sees the call.
+        """The id under which the target sees the call.
 
-        When a retried run repeats a call of unknown outcome, it is the id of the task that made the
-        first call.
+        It is the id of the task. But if a retried run repeats a call of unknown outcome, it is the
+        id of the earlier task that made the call first.
         """
         resumes = self.command.resumes
         return task_id(self.run_id, resumes) if resumes else self.id
 
     @property
     def shown_target(self) -> str:
-        """The target for display: a URL is shown without credentials and query."""
+        """The target as logs and metrics show it: a URL without credentials and query."""
         return shown_target(self.kind, self.target)
 
     @property
@@ -104,7 +105,7 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
 
 
 def shown_target(kind: Kind, target: str) -> str:
-    """Return the target without the credentials and the query that its URL may have."""
+    """Return a target for display; if it is a URL, without credentials and query."""
     return shown(target) if kind in ("tool", "method") else target
 
 
@@ -246,10 +247,10 @@ class TaskQuestion(Struct, frozen=True, kw_only=True):
 Outcome: TypeAlias = TaskSuccess | TaskFailure | TaskQuestion
 
 Progress: TypeAlias = Callable[[str, str], Awaitable[None]]
-"""A callback with which a caller stores the agent's task id and context id.
+"""A callback that stores the agent's task id and context id with a task.
 
-Await it before using the ids: they are stored when it returns. If the task was cancelled or is
-owned by another worker, it raises CancelledError instead.
+A `TaskCaller` awaits the callback before it uses the ids. The callback raises CancelledError if the
+task was cancelled or another worker has taken it over.
 """
 
 
@@ -261,12 +262,12 @@ class Terms(Struct, frozen=True, kw_only=True):
     concurrency: int = 64
     """The maximum number of concurrent tasks."""
     follows: bool = False
-    """True if the target returns a task id, which is needed to cancel its work.
+    """True if the target returns a task id, without which its work cannot be cancelled.
 
     If a task is cancelled during the request that returns this id, the request is awaited first.
     """
     breaks: bool = True
-    """True if a circuit breaker guards the target."""
+    """True if the target has a circuit breaker."""
 
 
 class TaskCaller(Protocol):
@@ -293,7 +294,10 @@ MAX_OUTPUT: Final = 2_000
 
 
 def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
-    """Return the trace headers for the requests of a task; log their bodies at debug level."""
+    """Return the `Trace` for the requests of a task, which has the trace headers.
+
+    If the log level is debug, it also logs the bodies of requests and responses.
+    """
     tell: Callable[[Direction, bytes], None] | None = None
     if log.isEnabledFor(logging.DEBUG):
 
@@ -365,7 +369,7 @@ def _redacted_text(body: bytes) -> str:
 
 
 NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
-"""The rights of operations that steps may not call, because they require a signed-in person."""
+"""Rights that need a signed-in person; steps may not call operations that require them."""
 
 
 def is_callable(operation: Operation) -> bool:

@@ -1,6 +1,6 @@
 """The worker: takes tasks, passes them to callers, and records their outcomes.
 
-The states of a task:
+The states of a task, as stored in the table `tasks` (`asking`: an agent's question is open):
 
     ready ── take ──▶ running ── call ──▶ success or failure ──▶ done; the run gets a message
       ▲                  │                question ──▶ asking; the run gets a message
@@ -75,9 +75,9 @@ It is small because all of them may be for the same slow target.
 class TaskWorker:
     """A worker for some kinds of tasks. Belongs to one event loop.
 
-    `most` is the maximum number of tasks in flight, `drain` how many seconds `close` waits for
-    running calls, and `poll` the interval in seconds at which the table is read without a
-    notification.
+    `most` is the maximum number of tasks in flight. `drain` is the number of seconds for which
+    `close` waits for running calls. `poll` is the interval in seconds at which the table `tasks` is
+    read even if no notification came.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class TaskWorker:
         self._refused: set[str] = set()
         """Ids of tasks of a newer release that were already logged."""
         self._more = False
-        """True if tasks may have stayed in the table because the worker or a target was full."""
+        """True if the worker may have left tasks in the table, as it or a target was full."""
         self._doubted = False
-        """True if other workers may have taken over tasks that are in flight here."""
+        """True while it is uncertain if this worker still owns its tasks in flight."""
         self._looked = self._looked_at_all = 0.0
         self._closing = False
         self._running: asyncio.Task[None] | None = None
@@ -230,7 +230,7 @@ class TaskWorker:
                         await self._woken.wait()
 
     async def _turn(self) -> None:
-        """Check the tasks in flight, start queued ones, and take more tasks.
+        """Do one turn of the loop: check tasks in flight, start queued ones, take more.
 
         Raise StoreError if a query fails.
         """
@@ -324,7 +324,7 @@ class TaskWorker:
                 self._unplaced.append(entry)
 
     async def _place(self, entry: InFlightTask) -> None:
-        """Queue a task for its target, and start it if the target has a free slot."""
+        """Add a task to the queue of its target, and start it if the target has a free slot."""
         task = entry.task
         target = self._target_of(entry)
         try:
@@ -356,13 +356,19 @@ class TaskWorker:
             self._attempts.begin(target)
 
     def _freed(self, target: CallTarget) -> None:
-        """Start the next queued task of a target after one of its attempts has ended."""
+        """Start queued tasks of a target after one of its attempts has ended.
+
+        If tasks were left in the table, wake the worker, so that it may take more of them.
+        """
         self._begin(target)
         if self._more and not target.is_full(self._now()):
             self._woken.set()
 
     def _ended(self) -> None:
-        """Wake the worker if it left tasks in the table because it or a target was full."""
+        """Wake the worker after a task has ended, if the worker left tasks in the table.
+
+        The worker leaves tasks there when it or a target is full.
+        """
         if self._more:
             self._woken.set()
 
@@ -418,7 +424,7 @@ class TaskWorker:
             entry.stop()  # else wait for the remote id, without which it cannot be cancelled
 
     def _lose(self, entry: InFlightTask) -> None:
-        """Drop a task that another worker has taken over, and stop its call."""
+        """Drop a task that another worker has taken over, and stop the call made for it."""
         log.warning("task %s was taken by another", entry.task.id)
         self._metrics.lost += 1
         self._in_flight.remove(entry)
