@@ -171,7 +171,7 @@ async def _store_messages(work: OperationContext, task: A2ATask, answer: Message
 
 @operations.read(tool=False, snapshot=True)
 async def find_task(work: OperationContext, *, id: str) -> A2ATask:
-    """Return a run of the caller, with its messages; fail if the caller has none with this id."""
+    """Return a run with its messages. Raise NotFoundError if it is not the caller's."""
     return await _own(work, id)
 
 

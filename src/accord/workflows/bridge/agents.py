@@ -126,7 +126,7 @@ class AgentCache:
 FIRST_POLL_SECONDS: Final = 0.05
 
 _OTHER_WIRE: Final = frozenset((ERROR_KINDS["VERSION_NOT_SUPPORTED"].code, -32601))
-"""Error codes suggesting that an agent uses another version of A2A than its card states."""
+"""Error codes that suggest an agent uses another A2A version than its card states."""
 
 
 class AgentCaller:
@@ -325,7 +325,7 @@ class _AgentCall:
 
 
 def _ids(received: ReceivedAnswer) -> tuple[str, str]:
-    """Return the task id and context id in an agent's response that its task is unfinished."""
+    """Return the task id and context id in an agent's response about unfinished work."""
     task = received.answer
     assert isinstance(task, Task)
     return task.id, task.context_id

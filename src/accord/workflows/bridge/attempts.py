@@ -153,7 +153,10 @@ class AttemptRunner:
         raise asyncio.CancelledError
 
     def _reached(self, entry: InFlightTask, target: CallTarget, *, well: bool) -> None:
-        """Record the target's health in the metrics and the circuit breaker: `well`, or failing."""
+        """Record the target's health in the metrics and the circuit breaker.
+
+        `well` is False if the attempt shows that the target is unhealthy.
+        """
         if entry.reached and well:
             return
         if not entry.reached:

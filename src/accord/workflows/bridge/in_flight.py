@@ -287,7 +287,7 @@ class Breakers:
         self._known: dict[Kind, ReadStates] = {}
 
     def add(self, kind: Kind, known: ReadStates) -> None:
-        """Register the function of a worker that returns its breaker states for tasks of `kind`."""
+        """Register a worker's function that returns its breaker states for a kind of task."""
         self._known[kind] = known
 
     def remove(self, kind: Kind) -> None:
@@ -302,7 +302,7 @@ class Breakers:
 
 
 class LocalHandoff:
-    """The implementation of the bus's `LocalWorker`: passes tasks to the worker in memory.
+    """A `LocalWorker` of the bus that passes tasks to the worker in memory.
 
     `is_open` returns True if the worker may begin tasks now. All tasks that are passed on are
     recorded as owned by the worker. `begin_tasks` is called with new tasks that an executor gives;

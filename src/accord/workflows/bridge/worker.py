@@ -324,7 +324,7 @@ class TaskWorker:
                 self._unplaced.append(entry)
 
     async def _place(self, entry: InFlightTask) -> None:
-        """Add a task to the queue of its target, and start it if the target has a free slot."""
+        """Queue a task for its target, and start it if the target has a free slot."""
         task = entry.task
         target = self._target_of(entry)
         try:
