@@ -54,9 +54,12 @@ class LocalWorker(Protocol):
     It becomes the owner of tasks that it has room for, either when an executor decides on them or
     when their messages arrive. An executor calls:
 
-        claim     before its transaction, to choose the tasks to record with this worker as owner
-        give      after a commit, to begin these tasks
-        drop      after a failure; if the tasks were committed nevertheless, the worker finds them
+        claim     before its transaction: choose the tasks to record with this worker as owner
+        give      after the commit: begin these tasks
+        drop      after a failure: release the slots reserved for these tasks
+
+    If the tasks were committed despite the failure, the worker begins them when it next reads the
+    rows that it owns.
     """
 
     @property
@@ -82,7 +85,7 @@ class LocalWorker(Protocol):
         """Begin the tasks of these rows, and release the slots of the other reserved ids."""
 
     def release(self, ids: Collection[str]) -> None:
-        """Release reserved slots after a transaction whose outcome is unknown."""
+        """Release reserved slots, after a transaction that failed or may have failed."""
 
 
 class LocalExecutor(Protocol):
@@ -92,10 +95,10 @@ class LocalExecutor(Protocol):
         """Return True if the executor owns the shard of the run, as far as it knows."""
 
     async def decide_on(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Decide on task results; return the ids of messages whose results were recorded.
+        """Record task results, and decide on the next steps of their runs.
 
-        The tasks of these messages are marked as done. The caller may send the other messages to
-        the inbox of their run, or offer them again.
+        Return the ids of the messages whose results were recorded; their tasks are marked as done.
+        The caller may send the other messages to the inbox of their run, or offer them again.
         """
 
 
@@ -124,7 +127,10 @@ class Bus(Protocol):
         """Register the worker or executor of this process, to pass messages to it in memory."""
 
     def lend(self, local_worker: LocalWorker) -> LocalWorker:
-        """Wrap the local worker for use by an executor, which then gives tasks to the wrapper."""
+        """Return the `LocalWorker` that the executor of this process passes its tasks to.
+
+        It is `local_worker`, or a wrapper that lets tasks wait until their messages arrive.
+        """
 
     async def dispatch(
         self,
@@ -224,12 +230,12 @@ BEGIN_ANYWAY_SECONDS: Final = 5.0
 
 
 class DeferredHandoff:
-    """A `LocalWorker` for a broker's bus: tasks begin when their messages arrive.
+    """A `LocalWorker` for a bus with a broker: tasks begin when their messages arrive.
 
     The tasks are recorded with the local worker as owner, so no worker has to take them from the
-    table. If the message of a task is late, the task begins without it. Tasks that call operations
-    have no message and begin at once. `is_read_here` returns True if this process reads all
-    partitions of the tasks topic. Belongs to the event loop.
+    table. A task whose message does not arrive within `BEGIN_ANYWAY_SECONDS` begins without it.
+    Tasks that call operations have no message and begin at once. `is_read_here` returns True if
+    this process reads all partitions of the tasks topic. Belongs to the event loop.
     """
 
     def __init__(self, local_worker: LocalWorker, is_read_here: Callable[[], bool]) -> None:
@@ -265,7 +271,10 @@ class DeferredHandoff:
         self._local_worker.drop(tasks)
 
     def arrive(self, ids: Collection[str]) -> set[str]:
-        """Begin the deferred tasks among these ids; return the ids of those that began."""
+        """Begin the deferred tasks among `ids`, whose messages have arrived or are late.
+
+        Return the ids of the tasks that began.
+        """
         begun = {id: self._deferred.pop(id) for id in set(ids) if id in self._deferred}
         self._local_worker.give(list(begun.values()))
         return set(begun)

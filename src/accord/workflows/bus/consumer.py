@@ -1,12 +1,12 @@
 """A Kafka consumer of topics, on a thread of its own.
 
-The thread reads a batch of messages, has them stored on the event loop, and then marks their
-offsets for the next commit. Messages whose offsets were not committed are read again by some
-consumer of the group. The thread waits while messages are being stored, so no partition is
-reassigned in the meantime.
+The thread reads a batch of messages, waits until a coroutine on the event loop has stored them, and
+then marks their offsets for the next commit. Messages whose offsets were not committed are read
+again by some consumer of the group. As the thread waits while messages are being stored, no
+partition is reassigned in the meantime.
 
-When a broker dies during a rebalance, librdkafka may never fetch the assigned partitions. Such a
-stall is detected, and the consumer is replaced, which solves it.
+When a broker dies during a rebalance, librdkafka may never fetch the assigned partitions. The
+thread detects such a stall, and replaces the consumer by a new one, which fetches them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,10 @@ MAX_MESSAGES: Final = 2_000
 """The maximum number of messages in one batch."""
 POLL_SECONDS: Final = 0.2
 PACE_SECONDS: Final = 0.0005
-"""The delay before the next read, per message of the last batch, to get larger batches."""
+"""The delay before the next read, per message of the last batch.
+
+The more messages arrive, the longer they are collected, so that batches get larger under load.
+"""
 MAX_PACE_SECONDS: Final = 0.015
 """The maximum delay before the next read."""
 RETRY_SECONDS: Final = 1.0
@@ -141,7 +144,7 @@ class TopicReader:
         self._lag_at = 0.0
         self._check_seconds = check_seconds
         self._tried: dict[Partition, tuple[int, float]] = {}
-        """By partition: the stalled offset for which the consumer was replaced, and the time."""
+        """For each partition, the stalled offset that led to a new consumer, and the time."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""The JSON messages in the topics of the bus, and their encoding.
+"""Envelopes: the JSON messages in the topics of the bus, and their encoding.
 
 A task message has only the fields that observers need; workers read the task's row. A result
 message is complete. Requests of external programs to start, cancel and signal runs are validated
@@ -24,7 +24,7 @@ SCHEMA: Final = 1
 """The schema version of all messages."""
 
 _LEVELS: Final = 2
-"""The nesting levels that a message adds around a value: the message and an error's details."""
+"""The nesting levels around a value: one for the message, one for the details of an error."""
 
 T = TypeVar("T", bound="_Envelope | _RequestEnvelope")
 
@@ -47,7 +47,10 @@ class _Envelope(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
-    """A task to do; `agent` is the target of any kind: an agent, an MCP server or a URL."""
+    """The message that announces a task to bridges.
+
+    `agent` is the target of the task, whatever its kind: an agent's name or, for example, a URL.
+    """
 
     task_id: str
     attempt_group: int = 1
@@ -147,7 +150,7 @@ AnyEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunEvents | D
 
 
 class MessageOrigin(Struct, frozen=True):
-    """The ids that every message has, for the headers of the broker."""
+    """The ids of a message and of its trace, which are repeated in the broker's headers."""
 
     message_id: str = ""
     correlation_id: str = ""
@@ -172,12 +175,12 @@ def encode(envelope: AnyEnvelope) -> str:
 
 
 def read_to_bridge(data: bytes) -> ToBridge:
-    """Decode a message to a bridge. Raise EnvelopeError if it is invalid."""
+    """Decode a message that was sent to bridges. Raise EnvelopeError if it is invalid."""
     return _read(_TO_BRIDGE, data)
 
 
 def read_answer(data: bytes) -> TaskAnswered:
-    """Decode the result of a task. Raise EnvelopeError if it is invalid."""
+    """Decode the result message of a task. Raise EnvelopeError if it is invalid."""
     answer = _read(_ANSWERS, data)
     if not answer.task_id.startswith(f"{answer.run_id}/"):
         raise EnvelopeError("unreadable", "the task is not one of the run")
@@ -226,7 +229,10 @@ def task_cancelled(id: str, at: float) -> TaskCancelled:
 
 
 def task_answered(message: RunMessage) -> TaskAnswered | None:
-    """Return the result message for a task's outcome; None if a run's message is no outcome."""
+    """Return the result message for a message to the inbox of a run.
+
+    Return None if the inbox message is not the outcome of a task.
+    """
     arrival = message.arrival
     match arrival:
         case TaskSucceeded():

@@ -129,26 +129,30 @@ log = logging.getLogger("accord.workflows.bus")
 TRIES: Final = 5
 """How often storing a single message is attempted before it becomes a dead letter."""
 DELAYS: Final = (0.1, 5.0)
-"""The shortest and the longest delay between retries, in seconds."""
+"""The shortest and the longest delay between attempts to store messages, in seconds."""
 
 RECENT_SECONDS: Final = 3_600.0
-"""The maximum age at which a message for a missing task becomes a dead letter.
+"""The age at which a message for an unknown task stops being an error.
 
-An older message is dropped as a duplicate, because its run may have been removed.
+If the database has no such task, a younger message becomes a dead letter. An older message is
+dropped as a duplicate, because its run may have been removed.
 """
 
 IncomingEnvelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | RunRequest
 
 
 class _Readable(Struct, frozen=True):
-    """A message from a topic, with its decoded envelope."""
+    """A message from a topic that could be decoded, with its envelope."""
 
     record: TopicRecord
     envelope: IncomingEnvelope
 
 
 class _IntakeCounts(Struct, frozen=True):
-    """The result of storing a batch: rejected messages, duplicates by topic, and taken tasks."""
+    """The result of storing a batch of messages.
+
+    It has the rejected messages, the number of duplicates by topic, and the tasks that were taken.
+    """
 
     given_up: list[RejectedMessage]
     duplicates: Counter[str]
@@ -223,7 +227,7 @@ class Intake:
             )
 
     def _begin(self, read: list[_Readable]) -> list[_Readable]:
-        """Begin the local tasks that were waiting for these messages; return the other messages."""
+        """Begin the deferred tasks that these messages announce; return the other messages."""
         deferred = self._deferred()
         if deferred is None:
             return read
@@ -413,7 +417,10 @@ class Intake:
 
 
 def _is_first(read: _Readable, of: set[str]) -> bool:
-    """Return True if a message is the first one for a task in `of`, and remove the task there."""
+    """Return True for the first message of each task whose id is in `of`.
+
+    Remove the id from `of`, so that later messages for the same task return False.
+    """
     if not isinstance(read.envelope, TaskSent) or read.envelope.task_id not in of:
         return False
     of.discard(read.envelope.task_id)

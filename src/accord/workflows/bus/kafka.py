@@ -1,8 +1,8 @@
 """A bus over Kafka, for installations with PostgreSQL.
 
 Messages are written to the outbox in the transaction that causes them; a relay publishes them.
-Consumers pass arriving messages to the worker or the executor of their process. Messages that these
-have no room for are stored in the shared tables.
+Consumers pass arriving messages to the worker or the executor of their process, or else store them
+in the shared tables, for example if the worker has no free slot.
 
     executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ── bridge
     executor <── run_inbox <── consumer <── accord.results <── bridge, or relay <── outbox ── bridge
@@ -66,7 +66,8 @@ CHECK_SECONDS: Final = 10.0
 class KafkaBus:
     """A `Bus` over Kafka.
 
-    `role` determines which messages this process receives; it publishes messages in any role.
+    `role` (executor, bridge or both) determines which messages this process receives. The process
+    publishes messages in any role.
     """
 
     def __init__(
@@ -202,7 +203,10 @@ class KafkaBus:
         await self._put(db, [outbox_message(self._names.tasks, each) for each in messages])
 
     async def offer(self, messages: Sequence[RunMessage]) -> set[str]:
-        """Record nothing: results are published in their topic, where observers can read them."""
+        """Return no ids, as this bus records no results directly.
+
+        It publishes all results in their topic, where observers can read them.
+        """
         return set()
 
     async def answer(self, db: Transaction, messages: Sequence[RunMessage]) -> None:

@@ -3,10 +3,11 @@
 It needs PostgreSQL. Messages that are sent together share one row, to save database work.
 
 A sweep sends lost messages again. Messages can get lost when a topic is emptied, deleted or
-recreated, or when a partition has no reader. A task counts as lost if it stays `published` without
-a message in the outbox, a result if its message was published but did not arrive. Each is published
-once more. If it is lost again, it is delivered through the shared tables; should its message still
-arrive later, it is dropped as a duplicate.
+recreated, or when a partition has no reader. A task counts as lost if its state stays `published`
+although the outbox no longer has a message for it. A result counts as lost if its message was
+published but did not arrive. A lost message is published once more. If it is lost again, the task
+or result is delivered through the shared tables; should the message still arrive later, it is
+dropped as a duplicate.
 
 Dead letters of the bus are stored, announced in a topic, and on replay published again.
 """
@@ -71,7 +72,7 @@ class OutboxBatch(Struct, frozen=True):
 
     id: int
     key: str
-    """The unique `message_id` of the row."""
+    """The row's unique column `message_id`: the id of a single message, or a random one."""
     messages: Sequence[OutboxMessage]
 
 
@@ -101,7 +102,10 @@ async def put_messages(db: Transaction, messages: Sequence[OutboxMessage]) -> li
 
 
 async def put_separately(db: Transaction, messages: Sequence[OutboxMessage]) -> list[int]:
-    """Write one row per message, so that the relay can keep the row until the message arrives."""
+    """Write messages to the outbox, one row each; return the ids of the rows.
+
+    So the relay can keep the row of each published message until that message has arrived.
+    """
     if not messages:
         return []
     ids = await insert_outbox_rows(
@@ -133,7 +137,10 @@ def read_batch(row: Row) -> OutboxBatch:
 
 
 async def keep_only(store: Store, id: int, messages: Sequence[OutboxMessage]) -> list[int]:
-    """Replace a row by one row for each of these messages; return the new ids."""
+    """Replace a row by one row for each of `messages`; return the ids of the new rows.
+
+    `messages` are those messages of the row that are still to be published.
+    """
 
     async def work(db: Transaction) -> list[int]:
         await delete_outbox_row(db, id)
@@ -184,7 +191,10 @@ class OutboxCache:
         self._batches: dict[int, OutboxBatch] = {}
 
     def all(self) -> dict[int, OutboxBatch]:
-        """Return a copy, which keeps the rows of a query even if the cache drops them meanwhile."""
+        """Return a copy of the cache: batches by row id.
+
+        The copy keeps its batches during a query, even if the cache drops them meanwhile.
+        """
         return dict(self._batches)
 
     def add(self, batches: Iterable[OutboxBatch]) -> None:
@@ -201,7 +211,7 @@ class OutboxCache:
 
 SWEEP_LANE: Final = "kafka-sweep"
 MAX_SWEPT: Final = 1_000
-"""The maximum number of tasks, and of results, that one sweep handles."""
+"""The maximum number of rows that each query of a sweep handles."""
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
@@ -229,7 +239,7 @@ async def _publish_tasks(db: Transaction, topic: str, now: float, seconds: float
 
 
 async def _deliver_results(db: Transaction, seconds: float) -> int:
-    """Deliver results that were lost twice through the shared tables.
+    """Deliver through the shared tables those results that were lost twice.
 
     A result that only a newer release can decode is published again instead.
     """
@@ -284,7 +294,11 @@ class TopicRecord(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The position of the message, with its timestamp to tell apart recreated topics."""
+        """The position of the message in its topic, followed by its timestamp.
+
+        The timestamp distinguishes the message from one at the same offset before the topic was
+        recreated.
+        """
         return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp}"
 
 
@@ -360,6 +374,6 @@ def _letter_body(value: bytes) -> str:
 
 
 def _run_id(key: bytes) -> str:
-    """Return the key of a message as a run id; empty if it cannot be one."""
+    """Return the Kafka key of a message as a run id; empty if it cannot be one."""
     text = key[:100].decode("ascii", "replace")
     return text if text.isprintable() and text.isascii() else ""

@@ -150,7 +150,7 @@ PACE_SECONDS: Final = 0.002
 MAX_PACE_SECONDS: Final = 0.1
 """The maximum delay before the next batch."""
 CHECK_SECONDS: Final = 1.0
-"""The interval in seconds at which `is_caught_up` is checked."""
+"""After a failure, the outbox is checked at this interval, in seconds, until it is empty."""
 
 
 class _PendingResult(Struct, frozen=True):
@@ -161,8 +161,9 @@ class _PendingResult(Struct, frozen=True):
 class ResultPublisher:
     """A publisher of successes that are not in the outbox. Belongs to one event loop.
 
-    After a failure, senders must use the outbox until `is_caught_up` returns True. Otherwise a
-    later result could overtake an earlier one that is still in the outbox.
+    After a failure, senders must use the outbox until all its messages are published, that is,
+    until the function `is_caught_up` returns True. Otherwise a later result could overtake an
+    earlier one that is still in the outbox.
     """
 
     def __init__(
@@ -183,7 +184,10 @@ class ResultPublisher:
 
     @property
     def is_open(self) -> bool:
-        """True if results can be sent: it is not closed, and the last failure is over."""
+        """True if results can be sent without the outbox.
+
+        It is False once the publisher is closed, and after a failure until the outbox is empty.
+        """
         return not self._closed and self._recovering is None
 
     def send(self, message: KafkaMessage, after: Callable[[bool], None]) -> None:
@@ -340,7 +344,10 @@ class Relay:
         return await self._put_back(batches, failed) if failed else 0
 
     def _is_kept(self, batch: OutboxBatch) -> bool:
-        """Return True if the row must be kept until its message has arrived."""
+        """Return True if a published row is kept until its message has arrived.
+
+        That holds for the row of a single result.
+        """
         return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
     async def _renew_lease_during(
@@ -369,7 +376,10 @@ class Relay:
     async def _pass_over(
         self, batches: Sequence[OutboxBatch], failed: dict[int, KafkaError], refused: set[int]
     ) -> None:
-        """Move messages that the broker refuses to separate rows, to be retried later."""
+        """Set refused messages aside, to be published again after `REFUSED_SECONDS`.
+
+        If their row has several messages, each message that was not published gets its own row.
+        """
         again = time.monotonic() + REFUSED_SECONDS
         place = 0
         for batch in batches:
@@ -425,8 +435,8 @@ class Relay:
 def _batch_of(row: Row, known: Mapping[int, OutboxBatch]) -> OutboxBatch | None:
     """Return the batch of a row, from the cache if possible.
 
-    Return None if the cached batch has another key, because a database that crashed may reuse an
-    id. The row is then read in full the next time.
+    Return None if the cached batch belongs to another row with the same id, as its key shows: a
+    database may reuse an id after a crash. The row is then read in full the next time.
     """
     batch = known.get(row["id"])
     if batch is None:
