@@ -1,7 +1,8 @@
 """Decides on a run's next events and commands, from its state and the time.
 
-Each decision is an event, which is applied to the state before the next decision is made. The
-state's agenda lists the pending decisions in order; timers fire only when it is empty.
+Commands make calls, start child runs, request approvals, or cancel tasks. Each decision is an
+event with its commands; the event is applied to the state before the next decision is made. The
+state's agenda lists the pending decisions in order; timers fire only when the agenda is empty.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def command_for(
 ) -> Command:
     """Return the command that carries out a started step.
 
-    `depth` is the depth of a child run that the step starts. `resumes` is the earlier task whose
-    call is repeated, or whose child run is continued, in a retried run.
+    `depth` is the nesting depth of a child run that the step starts. In a retried run, `resumes` is
+    the earlier task whose call is repeated or whose child run is continued.
     """
     if isinstance(step, WorkflowStep):
         name, _, version = step.workflow.partition("@")
@@ -184,7 +185,10 @@ class _StepError(Exception):
 
 
 class _Decider:
-    """A maker of single decisions, each of which is one event with its commands."""
+    """The maker of decisions on the state of one run.
+
+    Each public method makes one decision, an event with its commands, but does not apply the event.
+    """
 
     __slots__ = ("now", "program", "state")
 
@@ -239,7 +243,10 @@ class _Decider:
     # Steps
 
     def start(self, frame: Frame) -> _Decided:
-        """Start the current step of a frame; if that fails, record the failure of the step."""
+        """Start the current step of a frame, which is one execution of a list of steps.
+
+        If the step cannot start, the decision is the failure of the step or of the run.
+        """
         if len(self.state.steps) >= MAX_STEP_RUNS:
             message = f"the run started more than {MAX_STEP_RUNS:,} steps"
             return self.stop(Failure("too_many_steps", message))
@@ -278,7 +285,10 @@ class _Decider:
                 return event, []
 
     def _value(self, plan: Plan, frame: Frame) -> Any:
-        """Evaluate the expressions of a starting step, except `while`, which `round` evaluates."""
+        """Return the values of a starting step's expressions; None if it has none.
+
+        The condition of a `while` loop is not evaluated here, but by `round`.
+        """
         if plan.template is None or (isinstance(plan.step, LoopStep) and plan.step.while_):
             return None
         scope = RunScope(self.program, self.state, frame, plan.loops)
@@ -390,7 +400,7 @@ class _Decider:
 
 
 def _choice(step: ConditionStep, value: Any) -> str | None:
-    """Return the label of the list of steps that a condition selects; None if it selects none."""
+    """Return the label of the list that a condition selects; None if it selects none."""
     if step.switch is None:
         if not isinstance(value, bool):
             raise EvaluationError(f"if is {as_text(value)[:80]}, not true or false")

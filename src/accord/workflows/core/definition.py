@@ -29,7 +29,10 @@ class Retry(Struct, frozen=True, forbid_unknown_fields=True):
     max_delay: float = 30.0
     jitter: bool = True
     failures: Literal["unknown", "all"] = "unknown"
-    """Retry failures of unknown outcome only, or also those that the other side reported."""
+    """The failures to retry.
+
+    `unknown`: only failures of unknown outcome; `all`: also failures that the target reported.
+    """
 
 
 class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -171,9 +174,10 @@ Handler: TypeAlias = Literal["continue"] | tuple[Step, ...] | None
 
 
 class Trigger(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An event such as `requirement.created`, a cron schedule, or a webhook that starts runs.
+    """A trigger, which starts runs: an event, a cron schedule, or a webhook.
 
-    Without `input` the run gets the value that the trigger sees; of a webhook, the body.
+    `event` is a name such as `requirement.created`. Without `input`, the input of a run is the
+    value of the trigger, for example the body of a webhook request.
     """
 
     event: str | None = None
@@ -216,7 +220,10 @@ def handler_steps(step: Step) -> tuple[Step, ...] | None:
 
 
 def inner_lists(step: Step) -> list[tuple[str, tuple[Step, ...]]]:
-    """Return the lists of steps inside a step with their paths, except its error handler."""
+    """Return the lists of steps inside a step, each with its path.
+
+    The error handler of the step is not one of them.
+    """
     match step:
         case ParallelStep():
             return [(f"branches.{name}", steps) for name, steps in step.branches.items()]
@@ -234,7 +241,10 @@ ListKind: TypeAlias = Literal["branch", "choice", "body", "handler"]
 
 
 class Inside(Struct, frozen=True):
-    """A list of steps inside another step: that step's name, and the kind and label of the list."""
+    """A reference to a list of steps inside another step.
+
+    `owner` is the name of the other step; `kind` and `label` are those of the list.
+    """
 
     owner: str
     kind: ListKind
@@ -260,7 +270,7 @@ class Place(Struct, frozen=True):
 
 
 def list_kind(step: Step) -> ListKind:
-    """Return the kind of the lists inside a step."""
+    """Return the kind of the lists inside a step: `branch`, `body` or `choice`."""
     match step:
         case ParallelStep():
             return "branch"

@@ -60,7 +60,7 @@ _INVALID: Final = _Invalid()
 
 
 class Shape:
-    """A reader of one definition; `problems` collects the problems found."""
+    """A reader of one definition, which adds the problems that it finds to `problems`."""
 
     def __init__(self, types: Collection[str] = ()) -> None:
         """Create a reader that accepts plugin steps of these types."""
@@ -80,7 +80,7 @@ class Shape:
         return Definition(**{"name": "", "steps": (), **fields})
 
     def refuse(self, path: str, message: str, hint: str = "") -> _Invalid:
-        """Add a problem, and return `_INVALID`."""
+        """Add a problem to `problems`; return `_INVALID`, as the result of a field reader."""
         self.problems.append(Problem(path, message, hint))
         return _INVALID
 
@@ -418,7 +418,7 @@ def _check_call(shape: Shape, value: dict[str, Any], path: str) -> None:
 class _Spec(Struct, frozen=True):
     """A step type's specification: struct, field readers, and a check across fields.
 
-    `empty` has substitutes for required fields that are missing or invalid.
+    `empty` has the values used for required fields that are missing or invalid.
     """
 
     struct: Callable[..., Step]

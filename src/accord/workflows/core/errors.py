@@ -18,7 +18,10 @@ from msgspec import Struct
 
 
 class Problem(Struct, frozen=True):
-    """A problem of a definition: the path of the place, a message, and a hint at the remedy."""
+    """A problem of a definition.
+
+    `path` is the place of the problem in the definition, `hint` a proposed remedy.
+    """
 
     path: str
     message: str
@@ -114,6 +117,6 @@ MAX_SIGNAL_IDS: Final = 10_000
 MAX_CHILD_DEPTH: Final = 16
 """The maximum nesting depth of child runs."""
 MAX_CHAIN: Final = 5
-"""The maximum length of a chain of runs that trigger each other by changes to the hub."""
+"""The maximum length of a chain of runs, each of which triggers the next by a change."""
 MAX_DECISION_EVENTS: Final = 1_000
 """The maximum number of events in one decision; another decision continues with the rest."""

@@ -50,7 +50,10 @@ class TaskFailed(_Event, frozen=True, tag="task_failed"):
 
 
 class TaskAsked(_Event, frozen=True, tag="task_asked"):
-    """An agent asked for input, which a signal named by the step's key provides."""
+    """An agent asked for input.
+
+    The answer arrives as a signal whose name is the key of the step.
+    """
 
     task: str
     prompt: Any = None
@@ -96,9 +99,9 @@ class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
 class RetryRequested(_Event, frozen=True, tag="retry_requested"):
     """A request to continue an ended run, or to run it again from a step.
 
-    Requests of schema 1 always name a step, and restart the run there; see `retry`. When a parent
-    run retries the step of a child run, the request to the child has `parent_task`, the task that
-    waits for the child from then on.
+    Requests of schema 1 always name a step, and restart the run there; see `retry`. `parent_task`
+    is set if this run is a child run whose step the parent run retries: it is the new task of the
+    parent, which waits for this run from then on.
     """
 
     schema: int = SCHEMA
@@ -141,14 +144,14 @@ class RoundStarted(_Event, frozen=True, tag="round_started"):
 
 
 class StepSettled(_Event, frozen=True, tag="step_settled"):
-    """A parallel step or a loop ended; the steps still running in it are cancelled."""
+    """A parallel step or a loop ended; the steps inside that still run are cancelled."""
 
     key: str
     error: Failure | None = None
 
 
 class TaskContinued(_Event, frozen=True, tag="task_continued"):
-    """The input that an agent asked for is sent to it."""
+    """The answer to an agent's question is sent to the agent."""
 
     key: str
 

@@ -10,8 +10,8 @@ same transaction, and decides again when a message arrives or at `state.next_tim
 
 Arriving values that are too large are cut or rejected here. Limits are applied only here and in
 `decisions`, not in `fold`, so a stored history keeps its meaning when a limit changes. Requests
-that the run's state does not allow are ignored and counted; to report them to the caller, call
-`check_request` first.
+that the run's state does not allow are ignored, and counted in `State.ignored`; to report them to
+the caller, call `check_request` first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MAX_ERROR_TEXT: Final = 4_000
 
 
 def admit(event: Arrival) -> Arrival:
-    """Return an arriving event in the form to record, within the size limits.
+    """Limit the sizes in an arriving event, and return the event to record.
 
     A success with too large an output becomes a failure. Raise RefusedError for too large a signal.
     """
@@ -168,7 +168,7 @@ def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
 
 
 def take(program: Program, state: State, arrival: Arrival) -> Arrival | None:
-    """Apply an arriving event as `receive` does, but return None if it is ignored.
+    """Apply an arriving event like `receive`, but return None if the event is ignored.
 
     An event that is late, a duplicate or meaningless is ignored; it leaves the state unchanged.
     """

@@ -1,8 +1,8 @@
 """Outputs and failures of steps, scopes of expressions, and views of steps.
 
 The output of a step with inner steps is composed from their outputs when needed, so that nothing is
-stored twice. The join rule decides when a parallel step or a loop is over, and whether it failed.
-Views include steps that have not started or were skipped.
+stored twice. The setting `join` of a parallel step, or `on_error` of a loop, determines when the
+step is over, and whether it failed. Views include steps that have not started or were skipped.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ def output_of(program: Program, state: State, step: StepRun | None) -> Any:
 
 
 def composed(program: Program, state: State, step: StepRun) -> Any:
-    """Return a step's output, assuming that the step is complete."""
+    """Return the output of a step, composed from the outputs of its inner steps.
+
+    The step must be complete, or about to be completed.
+    """
     definition = program.plans[step.name].step
     match definition:
         case ParallelStep():
@@ -124,7 +127,7 @@ def needed(step: ParallelStep) -> int:
 
 
 def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
-    """Return True if the outcome of a parallel step or loop is certain, whatever still runs."""
+    """Return True if nothing that still runs can change the outcome of a step."""
     if isinstance(definition, ParallelStep):
         need = needed(definition)
         return step.succeeded >= need or step.failed > step.total - need
@@ -139,7 +142,7 @@ def stops(definition: LoopStep) -> bool:
 
 
 def most_at_once(definition: ParallelStep | LoopStep) -> int | None:
-    """Return how many branches or rounds may run concurrently; None for no limit."""
+    """Return the maximum number of concurrent branches or rounds; None for no limit."""
     if isinstance(definition, LoopStep) and definition.mode == "sequential":
         return 1
     return definition.max_parallelism
@@ -265,7 +268,10 @@ class _RunView:
     def block(
         self, block: Block, owner: str, label: str, rounds: tuple[int, ...], *, ended: bool
     ) -> Iterator[StepView]:
-        """Yield views of a list's steps; if `ended`, steps that did not start count as skipped."""
+        """Yield views of the steps of one list, and of the steps inside them.
+
+        If `ended`, steps that did not start count as skipped.
+        """
         frame = self._state.frames.get(frame_id(owner, label))
         for index, plan in enumerate(block.plans):
             key = step_key(plan.step.name, rounds)

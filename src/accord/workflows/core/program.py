@@ -42,7 +42,7 @@ class Block(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """A compiled step.
+    """The compiled form of one step.
 
     `template` has the step's expressions, evaluated when the step starts or, for `while`, before
     each round. `loops` are the names of the loops around the step, outermost first. `blocks` are
@@ -165,7 +165,10 @@ def block_of(program: Program, state: State, frame: Frame) -> Block:
 
 
 def is_lane(program: Program, state: State, frame: Frame) -> bool:
-    """Return True if a jump to `end` ends this frame: the main list, a branch or a round."""
+    """Return True if a jump to `end` in a frame ends just this frame.
+
+    That holds for the main list and the workflow's error handler, for branches, and for rounds.
+    """
     if not frame.owner:
         return True
     step = program.plans[state.steps[frame.owner].name].step
@@ -214,7 +217,7 @@ def asks_approval(plan: Plan) -> bool:
 
 
 def find_active(state: State, task: str) -> StepRun | None:
-    """Return the active step with this task name; None if there is none."""
+    """Return the active step whose task has the name `task`; None if there is none."""
     step = state.steps.get(task.partition("@")[0])
     return step if step is not None and step.task == task and step.active else None
 

@@ -56,7 +56,7 @@ def decode_definition(text: str) -> Definition:
 
 
 def definition_of(value: dict[str, Any]) -> Definition:
-    """Convert a stored definition that is already decoded as a JSON value."""
+    """Convert a stored definition, given as a JSON value, like `decode_definition`."""
     return decode_definition(json.encode(value).decode())
 
 
@@ -105,8 +105,8 @@ def examine(
 ) -> tuple[Definition | None, tuple[Problem, ...]]:
     """Return a definition, as far as it can be read, and its problems.
 
-    A definition with problems must not be used. It is None if the value is not an object or is
-    nested too deeply.
+    The definition is None if `value` is not an object or is nested too deeply. A definition with
+    problems must not be used.
     """
     if _is_too_deep(value):
         return None, (Problem("definition", TOO_DEEP),)

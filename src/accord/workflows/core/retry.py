@@ -15,8 +15,8 @@ its list, and those after the steps around it. All other steps continue as above
 A call of unknown outcome is repeated with the same message id, so that the target can recognise it;
 other steps that start again make new calls.
 
-A retry of schema 1 reset the run to one step (`rewind`). Old histories with such retries are still
-folded in that way; no new ones are made.
+In old histories, retry events with schema version 1 reset the run to one step. The function
+`rewind` still applies them in that way; new retry events have a later version.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ from accord.workflows.core.state import (
 )
 
 Outcome: TypeAlias = Literal["unknown", "definite"]
-"""`unknown`: the call may have taken effect; `definite`: the target is known to have failed."""
+"""The outcome of a failed attempt.
+
+`unknown`: the call may have taken effect; `definite`: the target is known to have failed.
+"""
 
 
 class Attempt(Struct, frozen=True):
@@ -145,7 +148,7 @@ class _Rewinder:
     def _rewind(self, frame: Frame, name: str, *, keep: bool) -> None:
         """Make one of a frame's steps its current step.
 
-        Drop the later steps, and unless `keep` also this step.
+        Drop the later steps; if `keep` is False, drop this step too.
         """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status, frame.error = block.positions[name], "running", None
@@ -199,9 +202,10 @@ class _Rewinder:
 
 
 Advance: TypeAlias = Callable[[StepRun, ParallelStep | LoopStep], None]
-"""A function that opens branches or rounds of a step, as many as may run now.
+"""The type of a function that starts branches or rounds of a step.
 
-If the step is over, it puts the step on the agenda to be settled.
+The function starts as many of them as may run now. If the step is over, the function instead puts
+the step on the agenda, to be ended.
 """
 
 
@@ -232,7 +236,10 @@ def retry_problem(
     state: State,
     key: str | None,
 ) -> str | None:
-    """Return why a run cannot be retried from this step (None: no step); None if it can."""
+    """Return the reason why a run cannot be retried; None if it can be retried.
+
+    `key` is the key of the step that the retry names; None if the retry names no step.
+    """
     if state.phase not in ("failed", "cancelled"):
         return f"a run that is {state.status} has nothing to retry"
     if key is None:
@@ -299,9 +306,9 @@ class RunRetry:
             self._leave(frame, owner.name, keep=True)
 
     def _leave(self, frame: Frame, name: str, *, keep: bool) -> None:
-        """Mark a frame as unfinished, with one of its steps as the current step.
+        """Mark a frame as unfinished, to continue from one of its steps.
 
-        Drop the later steps, and unless `keep` also this step.
+        Drop the later steps; if `keep` is False, drop this step too.
         """
         block = block_of(self._program, self._state, frame)
         frame.at, frame.status = block.positions[name], "cancelled"
@@ -359,7 +366,7 @@ class RunRetry:
     def _repeated(self, step: StepRun) -> str:
         """Return the task whose call a restarted step repeats; empty for a new call.
 
-        A step with a child run returns the task that started the child, so that the child is
+        For a step with a child run, it is the task that started the child, so that the child run is
         continued.
         """
         plan = self._program.plans[step.name]
@@ -377,7 +384,7 @@ class RunRetry:
         return step.call if step.error.code == TIMEOUT else step.resumes
 
     def _reopen(self, step: StepRun) -> None:
-        """Continue a step with inner lists of steps."""
+        """Mark a step as running again, and continue its unfinished inner lists of steps."""
         plan = self._program.plans[step.name]
         step.status, step.finished_at, step.error = "running", None, None
         if plan.timeout is not None:

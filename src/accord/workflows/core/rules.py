@@ -116,7 +116,7 @@ def _is_missing(whole: JsonSchema, reference: str) -> bool:
 
 
 END: Final = "end"
-"""The name to jump to in order to end the run, the branch or the round."""
+"""The jump target that ends the innermost run, branch or round around the step."""
 
 _WORKFLOW: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?", re.ASCII)
 _URL: Final = re.compile(r"https?://[^\s/]+\S*")
@@ -134,7 +134,7 @@ class Known(Struct, frozen=True):
     """The names in this installation that a definition may refer to.
 
     If a field is None, references of that kind are not checked. `workflows` has `NAME` and
-    `NAME@VERSION`, `kinds` the kinds of entities whose changes are events.
+    `NAME@VERSION`. `kinds` are the kinds of entities whose changes can trigger runs.
     """
 
     agents: frozenset[str] | None = None
@@ -164,7 +164,8 @@ class _Scope(Struct, frozen=True):
 class _ListCheck(Struct, frozen=True):
     """The result of checking a list of steps.
 
-    `names` are the steps in it; `falls` is True if its end can be reached without a jump.
+    `names` are the names of the steps in the list. `falls` is True if a run can reach the end of
+    the list without a jump.
     """
 
     names: frozenset[str]
@@ -275,8 +276,8 @@ class _Rules:
     def _inside(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
         """Check the inner lists of a step.
 
-        Return the names of inner steps that remain visible after the step, and True if the step can
-        complete without a jump.
+        Return two values: the names of the inner steps that remain visible after the step, and a
+        boolean that is True if the step can complete without a jump.
         """
         match step:
             case LoopStep():

@@ -82,7 +82,10 @@ class StepRun(Struct, omit_defaults=True):
     resumes: str = ""
     """The earlier task whose call or child run this step repeats or continues; empty for none."""
     halted: list[str] = []
-    """In a retried run: the labels of unfinished branches or rounds that wait for a free slot."""
+    """In a retried run: the labels of unfinished branches or rounds yet to be continued.
+
+    They wait because of the step's limit of concurrent branches or rounds.
+    """
 
     @property
     def call(self) -> str:
@@ -91,7 +94,7 @@ class StepRun(Struct, omit_defaults=True):
 
     @property
     def task(self) -> str:
-        """The name of the step's task, which differs for each retry of the run."""
+        """The name of the step's task: `KEY`, or `KEY@2` after the first retry of the run."""
         return self.key if self.round == 1 else f"{self.key}@{self.round}"
 
     @property

@@ -281,13 +281,13 @@ class Fixed(Struct, frozen=True):
 
 
 class Single(Struct, frozen=True):
-    """A template that is one expression."""
+    """A template that is a single expression, so its value may have any type."""
 
     node: Node
 
 
 class Mixed(Struct, frozen=True):
-    """A template of text and expressions."""
+    """A text template that has expressions among other text."""
 
     parts: tuple[str | Node, ...]
 
@@ -326,9 +326,10 @@ def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template
 def read_all(
     value: Any, path: str, found: list[Misplaced], variables: frozenset[str] = VARIABLES
 ) -> Template:
-    """Parse a JSON value as a template, adding invalid expressions to `found`.
+    """Parse a JSON value as a template, and collect all invalid expressions.
 
-    `variables` are the names that the expressions may use.
+    Invalid expressions are added to `found` instead of being raised as errors. `variables` are the
+    names that the expressions may use.
     """
     match value:
         case str():

@@ -49,7 +49,7 @@ from accord.workflows.core.expressions.syntax import (
 )
 
 FUNCTIONS: Final = {"size": 1, "string": 1, "int": 1, "double": 1}
-"""The number of arguments of each function."""
+"""The number of arguments of each function; `functions.FUNCTIONS` implements them."""
 METHODS: Final = {
     "size": 0, "contains": 1, "startsWith": 1, "endsWith": 1, "lowerAscii": 0, "upperAscii": 0,
     "trim": 0, "split": 1, "join": 1,

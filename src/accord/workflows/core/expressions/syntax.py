@@ -129,7 +129,10 @@ class StepField(Struct, frozen=True):
 
 
 class LoopField(Struct, frozen=True):
-    """A reference to a loop: `loop.item` or `loop.index`, after `up` times `.parent`."""
+    """A reference to a loop around the expression: `loop.item` or `loop.index`.
+
+    `up` is the number of times that `.parent` precedes the field; 0 refers to the innermost loop.
+    """
 
     up: int
     field: LoopFieldName
