@@ -67,7 +67,7 @@ class Union(Struct, frozen=True):
 
 
 class TypeReference(Struct, frozen=True):
-    """A reference to the type that is declared under this key."""
+    """A reference to the declared type whose key is `key`."""
 
     key: str
 
@@ -104,8 +104,8 @@ class Declaration(Struct, frozen=True):
 
     key: str
     hint: tuple[str, ...]
-    """The preferred name: a single name, or names from the outermost to the innermost, such as
-    `order`, `items`, `item`."""
+    """The preferred name of the type: one name, or the names on the way to its schema, outermost
+    first, such as `order`, `items`, `item`."""
     type: RecordType | Type
     doc: str = ""
 
@@ -189,7 +189,7 @@ def union(*types: Type) -> Type:
 
 
 _CONSTANTS = ConstantType(())
-"""A placeholder inside `union`: it marks the position of a union's first constant."""
+"""A placeholder in the function `union`: the position at which it puts all constants, merged."""
 
 
 def references(type: Type) -> Iterator[str]:
@@ -248,7 +248,7 @@ class _Sorter:
             self.assume(key)
 
     def assume(self, key: str) -> None:
-        """Mark a key as known, so that keys that refer to it can be sorted."""
+        """Treat a key as already defined, so that keys that refer to it can be sorted."""
         self.known.add(key)
         for each in self._needed_by[key]:
             self._needs[each].pop(key, None)
@@ -256,7 +256,7 @@ class _Sorter:
                 self._ready.append(each)
 
     def circle(self, key: str) -> str:
-        """Return a key on a cycle of references, found by following them from `key`."""
+        """Return a key on a cycle of references, found by following those of `key`."""
         seen: set[str] = set()
         while key not in seen:
             seen.add(key)
@@ -292,7 +292,7 @@ def break_alias_cycles(declarations: Mapping[str, Declaration]) -> dict[str, Dec
 
 
 def directly(type: RecordType | Type) -> list[str]:
-    """Return the key of a reference, or the keys of the references in a union.
+    """Return the keys that a type refers to directly: itself a reference, or a union.
 
     References inside arrays, maps and records do not count.
     """

@@ -40,7 +40,8 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
     """Return the words of all `texts` in Pascal case, such as `UserName`.
 
     The result begins with a capital letter, so that it differs from every result of `snake`.
-    `otherwise` replaces an empty name, and precedes a name that begins with anything else.
+    `otherwise` replaces an empty name, and precedes a name that begins with a digit, or with a
+    letter that has no capital form.
     """
     found = [word for text in texts for word in words(text)]
     joined = "".join(word[:1].upper() + word[1:] for word in found)
@@ -51,7 +52,8 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
 def camel(text: str, otherwise: str) -> str:
     """Return `text` in camel case, such as `userName`.
 
-    An identifier of up to `MAX_IDENTIFIER` characters is returned unchanged. `otherwise` replaces
+    A `text` that is already an identifier, of up to `MAX_IDENTIFIER` characters, is returned
+    unchanged. `otherwise` replaces
     an empty name, and precedes a name that begins with a digit.
     """
     if _IDENTIFIER.fullmatch(text) and len(text) <= MAX_IDENTIFIER:
@@ -179,10 +181,10 @@ def _place(
     identifier: Callable[[str], str],
     taken: frozenset[str],
 ) -> ClientNamespace:
-    """Return the namespace that `growing` has collected.
+    """Return the finished namespace for a builder, `growing`.
 
-    Inner namespaces get their identifiers before methods do: several methods share a namespace's
-    name.
+    Inner namespaces get their identifiers before methods do, because all methods of a namespace
+    share its name.
     """
     scope = IdentifierScope(taken)
 

@@ -120,7 +120,7 @@ def _names_in(tree: ast.AST) -> set[str]:
 _HIDDEN: Final = frozenset({*MODULES, *IMPORTED, "self"})
 """Names that no field, parameter or method may have, because the generated module uses them."""
 _OWN: Final = ("batch", "close", "connect", "peer", "using")
-"""The members of every client, whose names no method of the API may take."""
+"""The members that every client has of its own; no method of the API may take their names."""
 _CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
 """Schemes of URLs that a client may take from a document: none starts a program or opens a file."""
 
@@ -128,10 +128,10 @@ Block = list[str]
 
 
 def write_python(api: ApiModel, *, command: str, flat: bool = False, blocking: bool = False) -> str:
-    """Return the source of a module with a class `Client`.
+    """Return the source of a Python module with a class `Client` for `api`.
 
-    The same arguments always give the same source. `command` is the command line for the comment at
-    its top.
+    The same arguments always give the same source. `command` is the command line that the comment
+    at the top of the module names.
     """
     return _Writer(api, flat=flat, blocking=blocking).write(command)
 
@@ -282,7 +282,7 @@ class _Writer:
     # Methods
 
     def _place(self, place: ClientNamespace, name: str) -> Iterator[Block]:
-        """Yield the classes of a namespace, those of inner namespaces first."""
+        """Yield the source of each class for a namespace: inner namespaces first."""
         kind = "Blocking" if self._blocking else ""
         below: dict[str, str] = {}
         for attribute, each in place.places.items():
@@ -435,7 +435,8 @@ def _hanging(text: str, indent: str) -> list[str]:
 def _body(method: ApiMethod, names: dict[str, str], returns: str, *, local: str) -> Block:
     """Return the source of a method's body.
 
-    Params that do not fit on the line of the call are assigned to the variable `local`.
+    Params that do not fit on the line of the call are first assigned to a variable. Its name is the
+    argument `local`.
     """
     indent, wire = STEP * 2, string(method.name)
     before = f"return self._caller.{'call' if returns else 'notify'}("

@@ -50,7 +50,7 @@ def string(text: str) -> str:
 
 
 def docstring(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """Return the source of a docstring, without lines if there is no text.
+    """Return the lines of a docstring's source; none if there is no text.
 
     Each paragraph is a sequence of lines.
     """
@@ -159,7 +159,7 @@ class PythonTypes:
             key: scope.claim(pascal(each.hint, "Type")) for key, each in self._declared.items()
         }
         self._kinds: dict[str, Any] = {}
-        """For each declared type, a type that msgspec decodes in the same way."""
+        """For the key of each declared type, a Python type that msgspec decodes in the same way."""
         self._in_place: dict[tuple[Type, Hint], str] = {}
         self._written: dict[tuple[Type, Hint, frozenset[str]], list[Piece]] = {}
         self.aliases: list[PythonAlias] = []
@@ -167,7 +167,7 @@ class PythonTypes:
         self._declare()
 
     def records(self) -> Iterator[tuple[str, Declaration, RecordType]]:
-        """Yield the class name, the declaration and the type of each record."""
+        """Yield the class name, the declaration and the type of each declared record."""
         for key, declaration in self._declared.items():
             if isinstance(declaration.type, RecordType):
                 yield self._names[key], declaration, declaration.type
@@ -185,7 +185,7 @@ class PythonTypes:
         return text
 
     def alias(self, type: Type, hint: Hint) -> str:
-        """Return the name of a type; a type without a name gets an alias named by `hint`."""
+        """Return a name for `type`: its own, or that of a new alias named after `hint`."""
         if isinstance(type, TypeReference):
             return self._names[type.key]
         if (type, hint) not in self._in_place:
@@ -285,9 +285,9 @@ class PythonTypes:
         return True
 
     def _kind(self, type: Type) -> Any:
-        """Return a type that msgspec decodes like this one.
+        """Return a Python type that msgspec decodes in the same way as `type`.
 
-        Raises TypeError if its members cannot form a union in Python.
+        Raises TypeError if `type` is a union whose members cannot form a union in Python.
         """
         return reduce(or_, map(self._member_kind, _members(type)))
 
@@ -320,7 +320,10 @@ _UNFIT: Final = re.compile(r'[\\"\x00-\x1f]')
 
 
 def _unknown() -> type:
-    """Return a new class that msgspec does not support, in place of a stand-in."""
+    """Return a new class that msgspec does not support, as a placeholder.
+
+    It represents a stand-in when msgspec is asked whether it supports a type.
+    """
     return type("StandIn", (), {})
 
 
@@ -343,9 +346,10 @@ def _members(type: Type) -> list[Type]:
 
 
 def _split(constant: ConstantType) -> list[Type]:
-    """Return a constant type as a literal and, for other values, their whole types.
+    """Return the types that Python has for a constant type.
 
-    Floats and integers beyond 64 bits cannot be in a `Literal`.
+    They are a constant type of the values that a `Literal` can hold, and `int` or `float` for each
+    other value: a float, or an integer beyond 64 bits.
     """
     literal = [value for value in constant.values if _may_be_literal(value)]
     found: list[Type] = [ConstantType(tuple(literal))] if literal else []
@@ -358,7 +362,10 @@ def _may_be_literal(value: Scalar) -> bool:
 
 
 def _without(member: Type, plain: Container[str]) -> Type:
-    """Return a constant type without values that another member of the union allows."""
+    """Return `member`, if it is a constant type, without the values of `plain` types.
+
+    `plain` has the kinds of the plain types in the same union; these allow such values already.
+    """
     if not isinstance(member, ConstantType):
         return member
     return ConstantType(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
@@ -384,7 +391,10 @@ def alias_lines(alias: PythonAlias) -> list[str]:
 
 
 def _stand_in(alias: PythonAlias) -> list[str]:
-    """Return the run-time source of an alias, which looks up its members when needed."""
+    """Return the source that defines an alias as a stand-in, at run time.
+
+    The stand-in looks up the types in the alias when it is first used.
+    """
     members = [str(piece) for piece in alias.members]
     inside = ", ".join(members) + ("," if len(members) == 1 else "")
     one = f'{STEP}{alias.name} = either("{alias.name}", lambda: ({inside}))'
@@ -399,7 +409,7 @@ def _stand_in(alias: PythonAlias) -> list[str]:
 
 
 def _shown(alias: PythonAlias, indent: str) -> list[str]:
-    """Return the source of an alias as a `TypeAlias`."""
+    """Return the source that defines an alias as a `TypeAlias`, for type checkers."""
     before = f"{indent}{alias.name}: TypeAlias = "
     members = [str(piece) for piece in alias.members]
     text = " | ".join(members)

@@ -69,15 +69,15 @@ def below(where: str, *names: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text of the document for an error message: quoted and shortened."""
+    """Return a text from the document, quoted and shortened for an error message."""
     return repr(text if len(text) <= 100 else f"{text[:100]}…")
 
 
 def expect(value: Any, kind: type | tuple[type, ...], where: str, what: str) -> Any:
     """Return `value` if it is an instance of `kind`.
 
-    Raises `DocumentError` otherwise; `what` begins its message, such as "a method has a name, a
-    string".
+    Raises `DocumentError` otherwise. `what` is the requirement in its message, such as "a method
+    has a name, a string".
     """
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         raise DocumentError(f"{where}: {what}, and not {_described(value)}")
@@ -121,7 +121,7 @@ KEYWORDS: Final = {
     "boolean": (),
     "null": (),
 }
-"""The types of JSON Schema, each with the keywords that imply it if `type` is absent."""
+"""For each type of JSON Schema, the keywords that imply the type if `type` is absent."""
 
 STRUCTURE: Final = frozenset(
     {"type", "enum", "const", *(word for words in KEYWORDS.values() for word in words)}
@@ -135,13 +135,17 @@ class SchemaPart(Struct, frozen=True):
     schema: Json
     where: str
     merged: bool = False
-    """True if several schemas were merged, so that the result has no place in the document."""
+    """True if the schema was merged from several. It is nowhere in the document itself; `where` is
+    the place of the first."""
     extends: str = ""
     """The reference among the merged parts, if there is exactly one; otherwise empty."""
 
 
 def merge(parts: Sequence[SchemaPart], extends: str = "") -> SchemaPart | None:
-    """Return the schema of values that are valid for all `parts`; None if there are none."""
+    """Return a schema for the values that are valid for all `parts`.
+
+    Return None if there are no such values, because no type or no enum value is left.
+    """
     if len(parts) == 1:
         return parts[0]
     merged: Json = {}
@@ -231,7 +235,10 @@ def _common_members(left: Json, right: Json) -> Json:
 
 
 def _all_of(left: Any, right: Any) -> Any:
-    """Return a schema for values that are valid for both; two equal schemas become one."""
+    """Return a schema for values that are valid for the schemas `left` and `right`.
+
+    Equal schemas become one.
+    """
     members: list[Any] = []
     for each in (left, right):
         within = each["allOf"] if isinstance(each, dict) and each.keys() == {"allOf"} else [each]

@@ -68,9 +68,9 @@ _PATTERNS: Final = {
     schema.DURATION["pattern"]: "duration",
     schema.UUID["pattern"]: "uuid",
 }
-"""The patterns by which Accord's own documents express formats, with these formats."""
+"""The regular expressions that Accord's own documents have for formats, each with its format."""
 _UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})
-"""Keys in the path of a schema that are left out of the name of its type."""
+"""Keys in a schema's path that do not become part of the name of its type."""
 
 
 P = TypeVar("P")
@@ -122,7 +122,10 @@ class Schemas:
                 self.declarations[key] = Declaration(key, hint, found, description(schema))
 
     def read(self, schema: Any, where: str, hint: Hint) -> Type:
-        """Return the type of the schema at `where`; `hint` names a type without a name."""
+        """Return the type of the schema at `where`.
+
+        `hint` is the preferred name for a type whose schema has no name.
+        """
         return self._type(schema, where, hint, declared=False)
 
     def _type(self, schema: Any, where: str, hint: Hint, *, declared: bool) -> Type:
@@ -217,10 +220,10 @@ class Schemas:
         key: str | None = None,
         said: Json | None = None,
     ) -> Type:
-        """Return the type of one alternative of a schema.
+        """Return the type of one alternative of a schema, such as a member of `oneOf`.
 
-        `key` is the key of a declaration that consists of this alternative only; `said` has the
-        title and description of the surrounding schema.
+        If a declaration consists of this alternative only, `key` is the key of the declaration.
+        `said` has the title and description of the schema that contains the alternative.
         """
         if isinstance(part, _Ref):
             return self.declare(part.to, part.where)

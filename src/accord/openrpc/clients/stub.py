@@ -3,8 +3,8 @@
 Generated clients contain only names and types. A stand-in is a class in place of a type that
 msgspec cannot decode. There are two such types: a union with members that neither the first byte of
 a value nor a tag distinguishes (see `either`), and an object that keeps members with unknown names
-(see `open_record`). A stand-in also makes a recursive type possible without a class. Type checkers
-see the ordinary types instead of stand-ins.
+(see `open_record`). A stand-in also makes a recursive type possible that is not a class. Type
+checkers see the ordinary types instead of stand-ins.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from accord.transports.connect import ConnectOptions, connect
 def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
     """Return a type for values of any of the types that `members` returns.
 
-    `members` is called when the type is first needed. A value gets the first member type that fits.
-    An object gets the fitting type that declares most of the object's members; of several such
-    types the first.
+    `members` is called when the type is first used. A value gets the first member type that fits.
+    An object gets the fitting type that declares most of the object's members; if several types
+    declare equally many, the first of these.
     """
     return _Either(name, (), {"members": staticmethod(lru_cache(1)(members))})
 
@@ -79,9 +79,10 @@ def _convert(value: Any, type: Any) -> Any:
 
 
 class _StandIn(type):
-    """The metaclass of stand-ins, which msgspec lets `_decode` decode.
+    """The metaclass of stand-ins.
 
-    `isinstance` with a stand-in checks whether a value fits the type that it replaces.
+    msgspec does not know stand-ins; it calls the hook `_decode`, which calls `decode`. `isinstance`
+    with a stand-in checks whether a value fits the type that it replaces.
     """
 
     def decode(cls, value: Any) -> Any:
@@ -133,9 +134,9 @@ class _OpenRecord(_StandIn):
 
 
 def _known(value: Any, member: Any) -> int:
-    """Return the number of an object's members that a type declares.
+    """Return the number of members of `value` that the type `member` declares.
 
-    It is -1 for a type without declared members, and 0 for a value that is not an object.
+    The number is -1 for a type without declared members, and 0 for a value that is not an object.
     """
     if not isinstance(value, dict):
         return 0
@@ -182,16 +183,19 @@ Errors: TypeAlias = Mapping[int, type[RpcError]]
 
 
 class Returns(Generic[T]):
-    """A carrier for the type of a result, such as `Returns[int | None]`."""
+    """A carrier for the type of a method's result, such as `Returns[int | None]`.
+
+    Generated clients pass it to a call, because a union such as `int | None` is not a class.
+    """
 
 
 def given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the params without those that are UNSET."""
+    """Return the params of a call by name, without those that are UNSET."""
     return {name: value for name, value in params.items() if value is not UNSET}
 
 
 def placed(params: Sequence[Any]) -> list[Any]:
-    """Return params by position, without those at the end that are UNSET.
+    """Return the params of a call by position, without UNSET params at the end.
 
     Raises ValueError if a param is UNSET and a later one is not: the later one would take its
     position.
@@ -216,7 +220,7 @@ class Caller(Protocol):
 
 
 class Methods:
-    """A namespace of API methods, which generated subclasses add."""
+    """The base of namespaces in generated clients; subclasses add the API's methods."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -255,7 +259,7 @@ class AsyncClient(Methods):
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
         """Return a client of the same connection with other options for its calls.
 
-        `timeout` is in seconds. A reconnecting peer may send idempotent calls again.
+        `timeout` is in seconds. With `idempotent`, a reconnecting peer may send the calls again.
         """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
@@ -435,7 +439,10 @@ class BlockingPeer(Protocol):
 
 
 class BlockingMethods:
-    """A namespace of blocking API methods, which generated subclasses add."""
+    """The base of namespaces in generated blocking clients.
+
+    Subclasses add the API's methods.
+    """
 
     def __init__(self, caller: _Blocking) -> None:
         self._caller = caller
@@ -474,7 +481,7 @@ class BlockingClient(BlockingMethods):
     def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
         """Return a client of the same connection with other options for its calls.
 
-        `timeout` is in seconds. A reconnecting peer may send idempotent calls again.
+        `timeout` is in seconds. With `idempotent`, a reconnecting peer may send the calls again.
         """
         return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
 
@@ -530,9 +537,9 @@ def _target(cls: type, target: str | Sequence[str] | None, url: str) -> str | Se
 
 
 def _raise_documented(error: RpcError, errors: Errors) -> None:
-    """Raise the exception class of a documented error for a received error response.
+    """Raise the exception class that is documented for an error's code, if any.
 
-    Do nothing if the error's code is not documented, or if the error did not come from the server.
+    Do nothing if the code is not documented, or if the error did not come from the server.
     """
     known = errors.get(error.code)
     if known is not None and error.remote:

@@ -52,7 +52,10 @@ _EXACT: Final = 2**53
 
 
 def literal(value: Scalar) -> str:
-    """Return the literal type of a value; `number` if JavaScript cannot hold it exactly."""
+    """Return the literal type of a value.
+
+    The type is `number` for a number that JavaScript cannot hold exactly.
+    """
     match value:
         case None:
             return "null"
@@ -75,7 +78,7 @@ def member(name: str) -> str:
 
 
 def access(value: str, name: str) -> str:
-    """Return the source that accesses a member of `value`.
+    """Return the expression for a member of `value`, which is an expression too.
 
     A `value` that ends with `?` may be undefined at run time.
     """
@@ -85,7 +88,7 @@ def access(value: str, name: str) -> str:
 
 
 def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
-    """Return the source of a documentation comment, without lines if there is no text.
+    """Return the lines of a documentation comment; none if there is no text.
 
     Each paragraph is a sequence of lines.
     """
@@ -256,16 +259,17 @@ _GLOBALS: Final = (
 )
 """JavaScript globals that the runtime uses; no type of the API may have their names."""
 _OWN: Final = ("batch", "constructor", "then")
-"""Names that no method of the API may take. With a method `then`, a client could not be awaited."""
+"""Reserved names, which no method of the API may take. With a method `then`, a client could not be
+awaited."""
 
 Block = list[str]
 
 
 def write_typescript(api: ApiModel, *, command: str, flat: bool = False) -> str:
-    """Return the source of a module with a class `Client`.
+    """Return the source of a TypeScript module with a class `Client` for `api`.
 
-    The same arguments always give the same source. `command` is the command line for the comment at
-    its top.
+    The same arguments always give the same source. `command` is the command line that the comment
+    at the top of the module names.
     """
     return _Writer(api, flat=flat).write(command)
 
@@ -357,7 +361,7 @@ class _Writer:
         ]
 
     def _members(self, root: ClientNamespace) -> Iterator[str]:
-        """Yield the members of the class: methods, and objects for namespaces."""
+        """Yield the members of the class `Client`: methods, and objects for namespaces."""
         for name, place in root.places.items():
             yield ""
             yield from comment([paragraph(_about_place(place), STEP)], STEP)
@@ -373,7 +377,7 @@ class _Writer:
             yield f"{STEP}}}"
 
     def _place(self, place: ClientNamespace, indent: str) -> Iterator[str]:
-        """Yield the members of the object for a namespace."""
+        """Yield the members of the object for a namespace in the class `Client`."""
         for name, below in place.places.items():
             yield from comment([paragraph(_about_place(below), indent)], indent)
             yield f"{indent}{name}: {{"
@@ -388,7 +392,7 @@ class _Writer:
             yield from bracketed(inner, f"{call.function}(", call.arguments, "),")
 
     def _signature(self, method: ApiMethod) -> tuple[list[str], _Call]:
-        """Return the source of a method's parameters, and the call in its body."""
+        """Return two parts of a method's source: its parameters, the call in its body."""
         taken, params = [], "undefined"
         if method.parameters:
             name = self._declare_params(method)
