@@ -39,11 +39,10 @@ current_place: Final[ContextVar[str]] = ContextVar("accord.openrpc.api", default
 
 
 def place_of(scope: MutableMapping[str, Any], path: str) -> str:
-    """Return the URL of the endpoint at `path`, as an ASGI request addresses it.
+    """Return the URL of the endpoint at `path` in the application of an ASGI scope.
 
-    `scope` is the ASGI scope of the application that has the endpoint. The URL ends with a slash,
-    so that no framework redirects requests to it. The result is empty if the request names no valid
-    host, or if the URL is longer than `MAX_PLACE_CHARACTERS`.
+    The URL ends with a slash, so that no framework redirects requests to it. The result is empty if
+    the request in `scope` names no valid host, or if the URL is longer than `MAX_PLACE_CHARACTERS`.
     """
     hosts = _hosts(scope["headers"])
     if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
@@ -69,9 +68,10 @@ _ABOUT: Final = About(
 
 
 def add_discover(router: Router, document: Callable[[], bytes]) -> None:
-    """Add `rpc.discover` to `router`; it answers with the bytes that `document` returns.
+    """Add the method `rpc.discover` to `router`; it returns the OpenRPC document.
 
-    Raises `RegistrationError` if the router already has a method of that name.
+    `document` returns the document as JSON bytes. Raises `RegistrationError` if the router already
+    has a method of that name.
     """
 
     def discover() -> OpenRpcDocument:
@@ -113,7 +113,7 @@ class ApiOptions(EndpointOptions, total=False):
 
 
 class NamedApiOptions(ApiOptions):
-    """The options of `Api`, except its router."""
+    """All options of `Api` except its router: `ApiOptions`, title and version."""
 
     title: str
     version: str
@@ -127,12 +127,12 @@ class Api:
     Calls are POST requests to the path of the mount. Below this path, `openrpc.json` is the
     document; the method `rpc.discover`, which is added to the router, returns it too. Without
     `servers`, the document names the URL of the request. `explore` is a page to read about the
-    methods and call them in a browser, unless `explorer` is False; `metrics` is a page for
-    Prometheus, if the option of this name is True or a `Metrics`. Other options are those of
-    `AsgiEndpoint`.
+    methods and call them in a browser, unless `explorer` is False. The option `metrics`, True or a
+    `Metrics`, adds a page for Prometheus at `metrics`. Other options are those of `AsgiEndpoint`.
 
-    `behind` is a context manager. It is entered and exited with the endpoint if this is the whole
-    application, or by `async with` if something else serves the router.
+    `behind` is a context manager for resources of the methods, such as a database. If the API is
+    the whole ASGI application, `behind` is entered at startup and exited at shutdown. If another
+    server or application serves the router, enter and exit `behind` by `async with api`.
 
     Raises `RegistrationError` if a description does not fit its method. With `check` False, the
     document is not made, and so not checked, before the first request for it.
@@ -179,7 +179,8 @@ class Api:
         )
         self.router = router
         self.place = ""
-        """The URL at which something else serves the router, for documents without servers."""
+        """The public URL of the router, for documents without servers. Set it if `accord.serve` or
+        another server serves the router; otherwise the URL of the request is used."""
         self._describe(check)
         pages: dict[str, PageSource] = {DOCUMENT_PAGE: self._page}
         if metrics is not False:
@@ -190,7 +191,8 @@ class Api:
         """The observer of every call; pass it to `accord.serve` if that serves the router."""
         exploring = partial(explorer_pages, title=title) if explorer else _no_pages
         self.pages: Pages = {**pages, **exploring(endpoint=".")}
-        """The pages next to the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
+        """The pages next to the endpoint: the document, the explorer and the metrics. Pass them to
+        a server as `accord.serve(router, url, pages=api.pages)`."""
         self._behind = nullcontext() if behind is None else behind
         self._path = endpoint.get("path", "")
         # Frameworks redirect a POST to a mount that has no slash behind it.

@@ -82,7 +82,8 @@ _VARIADIC: Final[dict[Kind, str]] = {
 def describe_function(method: Method) -> Description:
     """Return the description of a plain function.
 
-    Raises `RegistrationError` if its `About` does not fit the function.
+    Raises `RegistrationError` if the method's `About`, its texts, errors and examples, does not fit
+    the function.
     """
     about = method.about
     summary, description = split_doc(method.doc)
@@ -114,11 +115,12 @@ def split_doc(doc: str) -> tuple[str, str]:
 def choose_structure(
     parameters: tuple[Parameter, ...],
 ) -> tuple[ParamStructure, list[Parameter]]:
-    """Return the `paramStructure` of a method, and the parameters that it can pass.
+    """Return how params are passed, and the parameters that can be passed so.
 
-    Required parameters come first. OpenRPC has one structure per method. If a signature has
-    positional-only and keyword-only parameters, the structure that can pass more of them is chosen.
-    The other parameters are left out; all of them are optional.
+    Params are passed by name, by position, or either: the `paramStructure` of OpenRPC, which has
+    one per method. If a signature has positional-only and keyword-only parameters, the structure by
+    which more parameters can be passed is chosen; the other parameters are left out, as all of them
+    are optional. Required parameters come first.
     """
     by_position = [it for it in parameters if it.by_position or it.kind == "var_positional"]
     by_name = [it for it in parameters if it.by_name or it.kind == "var_keyword"]
@@ -143,7 +145,7 @@ def check_names(method: Method, names: Iterable[str]) -> None:
 def read_errors(method: Method) -> tuple[ErrorAbout, ...]:
     """Return the errors in the method's `About`.
 
-    Raises `RegistrationError` for a code or a name that is not in the catalogue.
+    Raises `RegistrationError` for a code or a name that is not in Accord's error catalogue.
     """
     return tuple(_error(method, each) for each in method.about.errors)
 
@@ -279,7 +281,7 @@ def describe_route(method: Method, route: Route) -> Description:
 
 
 def _result(response: RouteResponse) -> Schema:
-    """Return the schema of the result that a call has for a response of the route."""
+    """Return the schema of a call's result, derived from a response of the route."""
     if response.schema is not None:
         return response.schema
     if response.status in (204, 205):

@@ -1,7 +1,7 @@
-"""The OpenRPC document of a router, made again only when its methods change.
+"""The OpenRPC document of a router, rebuilt only when its methods change.
 
-It is cached as JSON bytes. `Components` collects the schemas, errors and tags that methods share,
-each written once.
+The document is cached as JSON bytes. `Components` collects the schemas, errors and tags that
+methods share, each written once.
 """
 
 from __future__ import annotations
@@ -62,13 +62,17 @@ class Components:
     def security_scheme(self, scheme: SecurityScheme) -> str:
         """Add a security scheme, and return its name in the document.
 
-        Different schemes of the same name, from different applications, get different names.
+        If routes of different applications have different schemes with the same name, the schemes
+        get different names.
         """
         return self._security_schemes.name(scheme.name, plain(scheme.said))
 
     @property
     def security_schemes(self) -> dict[str, Any]:
-        """The security schemes of the methods by name; OpenRPC has no member for them."""
+        """The security schemes of the methods by name.
+
+        OpenRPC has no member for security schemes; they are in the extension `x-securitySchemes`.
+        """
         return dict(sorted(self._security_schemes.values.items()))
 
     def tag(self, tag: str | Tag) -> Json:
@@ -241,8 +245,8 @@ def _example(about: Description, example: Example) -> Json:
 def _given(about: Description, example: Example) -> list[tuple[str, Any]]:
     """Return the params of an example in the order of the method's parameters.
 
-    By position, a default fills each gap before a given param. Raises `RegistrationError` if the
-    example does not fit the method.
+    If params are passed by position, defaults fill the gaps before a given param. Raises
+    `RegistrationError` if the example does not fit the method.
     """
     rest = dict(example.params)
     given: list[tuple[str, Any]] = []
@@ -324,7 +328,8 @@ class RouterDocument:
         self._openrpc = openrpc
         self._made: _RenderedDocument | None = None
         self._described: dict[str, tuple[Method, Description]] = {}
-        """The descriptions in the last document, reused for methods that have not changed."""
+        """The descriptions in the document that was built last, by method name; they are reused for
+        methods that have not changed."""
 
     def page(self, place: str = "") -> Page:
         """Return the document ready to be sent, with an entity tag.

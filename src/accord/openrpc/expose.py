@@ -66,7 +66,10 @@ def web_info(app: Any, openapi: Mapping[str, Any] | None) -> NamedApiOptions:
 
 
 def _attributes(app: Any) -> dict[str, Any]:
-    """Return the metadata of an application in the form of an OpenAPI document."""
+    """Return the metadata in an application's attributes, as in an OpenAPI document.
+
+    The attributes are those of FastAPI, such as `title` and `version`.
+    """
     info = {
         "title": getattr(app, "title", None),
         "version": getattr(app, "version", None),
@@ -136,14 +139,15 @@ def expose(
         expose(app, at="/rpc")
 
     With `at`, the API is served at that path of `app`, an application of Starlette or FastAPI.
-    Otherwise mount the result, which is an ASGI application, where you like.
+    Without `at`, mount the result yourself: it is an ASGI application.
 
     Routes that are added to `app` later do not become methods. The methods are added to `router`,
     which may have other methods, or to a new router. `include` and `exclude` select routes;
-    `naming` and `prefix` decide about the names of methods; with `nested` the parameters are
+    `naming` and `prefix` determine the names of methods; with `nested` the parameters are
     grouped by their part of the request. `forward` names the caller's headers that are forwarded
-    with a call. `openapi` describes an application that is not of Starlette or FastAPI. The
-    document contains the metadata of `app`, unless the options of `Api` override it.
+    with a call. `openapi` is the OpenAPI document of an application that is not of Starlette
+    or FastAPI. The OpenRPC document contains the metadata of `app`, unless the options of `Api`
+    override it.
 
     Raises `RegistrationError` if two routes would have one name, or if a pattern matches no route.
     """

@@ -4,7 +4,7 @@ linter         all rules, applied to one document
 linter_rules   the rules, their findings, and a walk over the objects of a document
 linter_checks  references, schemas and methods, with their params, errors, examples and links
 
-Pure: the linter reads a decoded document, and assumes nothing about it.
+The linter has no I/O. It reads a decoded document, and assumes nothing about it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Linter:
     def __init__(self, document: Any) -> None:
         self._document = document
         self._used: set[tuple[str, ...]] = set()
-        """The groups and keys of components that something refers to."""
+        """The components that something refers to, each as its group and its key."""
         self._tags: dict[str, tuple[Path, Any]] = {}
         self._discover: Path = ()
 

@@ -88,7 +88,7 @@ _NEWER: Final = {
     "minContains": "contains alone",
     "maxContains": "contains alone",
 }
-"""Keywords that draft 07 lacks, and their replacements."""
+"""Keywords of JSON Schema that are newer than draft-07, each with its replacement."""
 
 
 def _is_text(value: Any) -> bool:
@@ -204,11 +204,11 @@ def _check_required(path: Path, schema: dict[str, Any]) -> Iterator[DocumentFind
 
 
 _SERVER_ERRORS = range(-32099, -32000 + 1)
-"""JSON-RPC 2.0, section 5.1: the meaning of these is defined by the server."""
+"""The error codes whose meaning is defined by the server (JSON-RPC 2.0, section 5.1)."""
 
 
 class MethodChecks:
-    """Checks of a document's methods, including those that are references."""
+    """Checks of a document's methods; a method may be given as a reference."""
 
     def __init__(self, document: Any) -> None:
         self._document = document

@@ -90,7 +90,7 @@ def finding(rule: str, path: Path, message: str) -> DocumentFinding:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a JSONPath expression."""
+    """Return a path in the document as a JSONPath expression."""
     return "$" + "".join(map(_step, path))
 
 

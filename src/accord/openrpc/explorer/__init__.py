@@ -29,8 +29,8 @@ MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 _TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
-"""Matches type comments on lines of their own. They are for developers only, and make up a third of
-the page."""
+"""A regular expression that matches type comments on lines of their own. Such comments are for
+developers only, and make up a third of the page."""
 _COMMON: Final = (
     ("cache-control", "no-cache"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -45,9 +45,9 @@ def explorer_pages(
     """Return the explorer as a page at `explore`, with its files below that path.
 
     `document` and `endpoint` are URLs relative to the page. By default the document is
-    `openrpc.json` beside the page, and the endpoint is the folder of both. A slash at the end of
-    `endpoint` is significant. `title` is shown until the document, which has a title too, is
-    loaded.
+    `openrpc.json` beside the page, and the endpoint is the folder that contains the page. A slash
+    at the end of `endpoint` is significant. `title` is shown until the document, which has a title
+    too, is loaded.
     """
     html = _html(document=document, endpoint=endpoint, title=title)
     headers = (
@@ -68,7 +68,7 @@ def explorer_pages(
 
 
 class FramedPage(Struct, frozen=True):
-    """The explorer as a page inside another page of the same origin."""
+    """The explorer as a page for a frame (iframe) in another page of the same origin."""
 
     html: str
     policy: str
@@ -76,10 +76,11 @@ class FramedPage(Struct, frozen=True):
 
 
 def framed_page(*, place: str, csrf: str, theme: str = "") -> FramedPage:
-    """Return the explorer of the endpoint at the path `place`, as a page for a frame.
+    """Return the explorer as a page for a frame.
 
-    Calls send `csrf` in X-CSRF-Token, so that users with a session cookie can make them. `theme` is
-    light, dark, or empty for the theme of the system.
+    `place` is the path of the endpoint in a URL, such as `/rpc`. Calls from the page send `csrf` in
+    X-CSRF-Token, so that users with a session cookie can make them. `theme` is light, dark, or
+    empty for the theme of the system.
     """
     attributes = f' data-framed data-csrf="{escape(csrf)}"'
     if theme:
