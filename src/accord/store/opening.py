@@ -73,6 +73,6 @@ def _path(url: str) -> Path:
 
 
 def _shown(url: str) -> str:
-    """Return a URL without its credentials and query, which may hold a password."""
+    """Return a URL without secrets: without credentials and query, for messages."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

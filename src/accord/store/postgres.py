@@ -1,9 +1,9 @@
 """A store in a PostgreSQL database, with asyncpg (`accord[postgres]`).
 
-Transactions without a lane are serializable, and are retried after a conflict; those of a lane run
-one after the other (see `postgres_lane`). Reads are plain statements on a connection of the pool.
-One more connection listens (LISTEN). After a loss it reconnects and wakes all listeners, since they
-may have missed notifications.
+A lane is a named queue of transactions, which run one after the other (see `postgres_lane`).
+Transactions without a lane are serializable, and are retried after a conflict. Reads are plain
+statements on a connection of the pool. One more connection listens (LISTEN). After a loss it
+reconnects and wakes all listeners, since they may have missed notifications.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ BEGIN
 END $$;
 ANALYZE pg_temp."{table}"
 """
-"""A statement that creates a temporary copy of a table, which PostgreSQL finds before the table.
-The copy draws from the identity sequences of the real table, which have gaps anyway."""
+"""For dry runs: a statement that creates a temporary copy of a table. PostgreSQL uses the copy in
+place of the table, which has the same name. The copy draws from the identity sequences of the real
+table, which have gaps anyway."""
 RECONNECT_SECONDS: Final = (0.1, 5.0)
 """Initial and maximum delay in seconds before reconnecting."""
 

@@ -1,11 +1,13 @@
 """Statements on a PostgreSQL connection, and the lanes in which transactions take turns.
 
 Each statement is a round trip. Statements of `execute_later` are combined into one statement of
-common table expressions: they see the same state, and constraints are checked at its end.
+common table expressions: all see the same state, and constraints are checked at the end of the
+combined statement.
 
 The transactions of a lane run one after the other, in this process and in all others. One task
 takes all queued transactions, acquires the lane's advisory lock, runs each in a savepoint, and
-commits them together: one fsync and few round trips for all, over a single connection.
+commits them together: one fsync and few round trips for all, over a single connection. A job is
+one queued transaction. The round trips are:
 
     BEGIN, lock and savepoint      one round trip
     the statements of a job
@@ -125,9 +127,10 @@ class PostgresTransaction:
 
 @lru_cache(256)
 def combined(statements: tuple[tuple[str, int], ...]) -> str:
-    """Combine statements into one.
+    """Combine SQL statements into one, and renumber their parameters.
 
-    Each statement is given with its number of arguments.
+    Each statement is given with its number of arguments. All but the last become common table
+    expressions of the last.
     """
     *others, (last, _) = statements
     parts, before = [], 0
@@ -243,7 +246,7 @@ class _Job:
 
 
 class _Transaction(PostgresTransaction):
-    """A transaction of a lane; it collects the channels to notify at the commit."""
+    """A transaction of a lane; it collects the channels to notify if it succeeds."""
 
     __slots__ = ("channels",)
 
@@ -329,7 +332,7 @@ class Lane:
                 job.error = job.error or error
 
     async def _begun(self) -> Any:
-        """Return a connection with a transaction that holds the lane's lock.
+        """Begin a transaction that holds the lane's lock, and return its connection.
 
         Try again once if an idle connection was lost.
         """
@@ -379,7 +382,10 @@ class Lane:
                 return
 
     async def _settle(self, connection: Any, job: _Job, then: str) -> str:
-        """Release or roll back the savepoint of a job, and run the statement `then`."""
+        """Release the savepoint of a job, or roll back to it if the job failed.
+
+        Run the statement `then` in the same round trip, and return the status of the command.
+        """
         if job.error is None:
             try:
                 notify = "".join(f'NOTIFY "{channel}";' for channel in job.channels)

@@ -65,9 +65,9 @@ MAX_BATCH: Final = 256
 MAX_WAITING: Final = 10_000
 """Maximum number of queued transactions."""
 MEMORY_KIB: Final = 64 * 1024
-"""Maximum page cache of a scratch copy, in KiB."""
+"""Maximum page cache, in KiB, of the temporary copy of the file on which a dry run works."""
 PAGES: Final = 4096
-"""Number of pages copied between two reports of progress."""
+"""Number of pages of the file that `copy_sqlite` copies between two reports of progress."""
 
 
 async def open_sqlite(path: Path, *, durable: bool) -> SqliteStore:
@@ -394,9 +394,10 @@ def _scratch(path: Path) -> sqlite3.Connection:
 def copy_sqlite(
     source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda _done, _total: None
 ) -> None:
-    """Copy the file `source`, and call `progress(done, total)` with numbers of bytes.
+    """Copy the SQLite file `source` to `target`.
 
-    Raises StoreError if copying fails, or if the file is damaged.
+    Call `progress(done, total)`, with numbers of bytes, again and again during the copy. Raises
+    StoreError if copying fails, or if the file is damaged.
     """
     with (
         translate_errors(),

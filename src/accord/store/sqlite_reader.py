@@ -3,8 +3,9 @@
 A thread round trip costs seven times as much as a row found by its key (61 µs and 8 µs). So a read
 starts on the event loop, with a limit on each of its statements; a statement that exceeds it is
 interrupted, and the read runs again in a thread. Statements that were too slow several times go
-straight to the thread. A snapshot read always runs in a thread. On the loop and in a thread, all
-statements of a read share one transaction: they see one state, and cost less than one each.
+straight to the thread. A snapshot read always runs in a thread. All statements of
+a read share one transaction, on the loop as in a thread: they see one state, and are cheaper than
+with one transaction each.
 
 Wake-ups go through named pipes in a folder beside the file. A listener creates a pipe
 `CHANNEL.RANDOM` and reads it; a notifier writes a byte to each pipe of the channel. A full pipe has
@@ -53,7 +54,10 @@ class WakeFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait for an exclusive lock between processes, and hold it for a `with` block."""
+        """Hold the folder's lock for a `with` block; it excludes all other processes.
+
+        Wait until no other process holds the lock.
+        """
         import fcntl  # POSIX only
 
         fd = os.open(self._path, os.O_RDONLY)
@@ -266,17 +270,17 @@ THREADS: Final = 2
 STEPS_PER_CHECK: Final = 1000
 """Number of SQLite VM instructions between two checks of a statement."""
 MAX_CHECKS: Final = 20
-"""Maximum number of checks of a statement on the event loop: about 2 ms. Instructions are counted
-because a clock would blame a statement for other load on the machine."""
+"""Maximum number of checks, about 2 ms, before a statement on the event loop is interrupted.
+Instructions are counted instead of time, because on a busy machine every statement takes long."""
 LONG_SECONDS: Final = 0.02
-"""Seconds after which a run of a statement counts as long. Counts of instructions miss full-text
-searches, which take few but long instructions. After a long run a statement is measured by CPU
-time, at the cost of a system call: on a busy machine any statement is long now and then, and a
-thread would not help."""
+"""Seconds after which a run of a statement counts as long. The limit on instructions does not find
+full-text searches, which take few but long instructions. The first run is measured by elapsed time,
+which is cheap but also grows with other load on the machine. After a long run, the next ones are
+measured by CPU time, at the cost of a system call."""
 LONG_COUNTS: Final = 8
 """Number that a long run adds to the score of its statement; each other run subtracts one."""
 TOO_LONG: Final = 3 * LONG_COUNTS
-"""Score from which a statement goes straight to a thread."""
+"""The score of long runs from which a statement goes straight to a thread."""
 MAX_SLOW: Final = 1000
 """Maximum number of statements with a remembered score."""
 
@@ -329,7 +333,7 @@ class SqliteReader:
         return await loop.run_in_executor(self._threads, self._read_there, work)
 
     def _read_there(self, work: ReadWork[T]) -> T:
-        """Run a read in a reader thread."""
+        """Run a read in the current thread, a reader thread with its own connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect()
@@ -357,7 +361,10 @@ class _TooSlowError(BaseException):
 
 
 class _LoopReader:
-    """Statements on the event loop, with a limit; implements `ReadTransaction`."""
+    """A runner of reads on the event loop, which interrupts slow statements.
+
+    It implements `ReadTransaction`.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -1,6 +1,7 @@
 """The interface of a store, independent of the database behind it.
 
-SQL is written once for both databases: parameters are `$1`, `$2`, … . A transaction is a function:
+SQL is written once for SQLite and PostgreSQL: parameters are `$1`, `$2`, … . A transaction is a
+function:
 
     async def rename(transaction: Transaction) -> int:
         await transaction.fetch(…)
@@ -11,8 +12,8 @@ SQL is written once for both databases: parameters are `$1`, `$2`, … . A trans
 All transactions are serializable: each sees what earlier ones committed, and nothing of those that
 run at the same time. Transactions of one lane run one after the other and never conflict; two
 lanes that write to the same table may only add rows to it. The function may run again after a
-conflict, and may await nothing but its own statements. With SQLite it runs in the writer thread:
-it must not touch anything that belongs to the event loop.
+conflict, and may await nothing but statements of the transaction. With SQLite it runs in the writer
+thread: it must not touch anything that belongs to the event loop.
 
 The errors of the database drivers are translated; they never leave this package.
 """
@@ -40,7 +41,7 @@ class StoreUnavailableError(StoreError):
     """The database is unreachable, was locked for too long, or is closed."""
 
     told: str = "the database is not available at the moment"
-    """The message for callers; it does not reveal the location of the database."""
+    """The public message, for callers; it does not reveal the location of the database."""
 
 
 class StoreUnwritableError(StoreUnavailableError):
@@ -56,7 +57,10 @@ class StoreUnwritableError(StoreUnavailableError):
 
 
 class StoreCounts(Struct):
-    """Counters of a store since it was opened; only its one writer changes them."""
+    """Counters of a store since it was opened.
+
+    Only one thread changes them: the writer thread with SQLite, the event loop's with PostgreSQL.
+    """
 
     transactions: int = 0
     """Transactions that were run, failed ones included."""
@@ -69,7 +73,7 @@ class StoreCounts(Struct):
     """Conflicts between transactions; a conflicting transaction is run again."""
 
     def begun(self, asked: Iterable[float], now: float) -> None:
-        """Count transactions that begin at `now` and were submitted at the times `asked`."""
+        """Count transactions that begin now; `asked` has the times of their submission."""
         for each in asked:
             self.transactions += 1
             self.waited += now - each
@@ -84,7 +88,7 @@ class StoreLoad(Struct, frozen=True):
     """Connections of the pool in use; SQLite has no pool."""
     idle: int = 0
     most: int = 0
-    """Maximum size of the pool."""
+    """Maximum number of connections in the pool."""
 
 
 T = TypeVar("T")
@@ -179,7 +183,10 @@ class Store(Protocol):
         """
 
     async def applied(self, part: str) -> dict[int, str]:
-        """Return the applied migrations of a part: names by number."""
+        """Return the applied migrations of one part of the application: names by number.
+
+        `part` is its name, as passed to `migrate`.
+        """
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         """Run `work` in a transaction, commit it, and return its result.
@@ -198,8 +205,9 @@ class Store(Protocol):
     async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
         """Run `work` as a dry run and return its result; its changes are discarded.
 
-        It runs on a copy and blocks no other transaction. SQLite copies the whole file and runs
-        it in a thread; PostgreSQL copies the `tables` that it writes to. Raises StoreError and the
+        `work` runs on a copy and blocks no other transaction. With SQLite the copy is of the whole
+        file, and `work` runs in a thread. With PostgreSQL the copy is of `tables`, which must be
+        all tables that `work` writes to. Raises StoreError and the
         exceptions of `work`.
         """
 
@@ -213,7 +221,7 @@ class Store(Protocol):
         """Return the rows like `fetch`, or None if that requires waiting."""
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """Run one writing statement atomically; return its rows (RETURNING).
+        """Run one writing statement atomically; return the rows of its RETURNING clause.
 
         It runs outside of all lanes, and sees the committed result of concurrent writes to the
         same rows.
@@ -253,15 +261,18 @@ DISK_FAILS: Final = "its disk fails"
 
 _PROBE: Final = "accord_write_probe"
 _FILLER: Final = 1024 * 1024
-"""Number of characters that a probe writes: more than most writes need, and more than a full
-database has free."""
+"""Number of characters that a test write writes (see `Writability`): more than most writes need,
+and more than a full database has free."""
 _MAKE: Final = f"CREATE TABLE IF NOT EXISTS {_PROBE} (filler TEXT)"
 _FILL: Final = f"INSERT INTO {_PROBE} (filler) VALUES ($1)"
 _DROP: Final = f"DROP TABLE IF EXISTS {_PROBE}"
 
 
 class Writability:
-    """The reason why a database cannot be written, if writes fail; a probe updates it."""
+    """The state of writes to a database: they work, or fail for a reason.
+
+    Test writes keep the state up to date.
+    """
 
     __slots__ = ("reason",)
 
@@ -270,10 +281,10 @@ class Writability:
         """The reason of the last failed write; empty if writes work."""
 
     async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
-        """Probe if the last write failed; return the reason if writes still fail.
+        """Return the reason why writes fail; empty if writes work.
 
-        The text is empty if writes work. Raises StoreUnavailableError if the database is
-        unavailable.
+        If the last write failed, `probe` tests whether writes still fail. Raises
+        StoreUnavailableError if the database is unavailable.
         """
         if not self.reason:
             return ""
