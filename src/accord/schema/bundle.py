@@ -36,8 +36,8 @@ patternProperties additionalProperties propertyNames required minProperties maxP
 dependencies allOf anyOf oneOf not if then else definitions
 """
 _WORDS = frozenset(_DRAFT07.split()) | {"deprecated"}
-"""Keywords of a converted schema: those of draft-07, and `deprecated`, which is newer but breaks no
-tool."""
+"""The keywords that a schema converted to draft-07 may have: those of draft-07, and `deprecated`,
+which is newer but breaks no tool."""
 _DRAFT07_FORMATS = """
 date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
 iri-reference uri-template json-pointer relative-json-pointer regex
@@ -94,8 +94,8 @@ def _rename_definitions(schema: dict[str, Any]) -> None:
 def _close(schema: dict[str, Any]) -> None:
     """Replace `unevaluatedProperties` and `unevaluatedItems` by older keywords.
 
-    Do so only if the schema has no keyword, such as `allOf`, that applies another schema to the
-    same value.
+    These are `additionalProperties` and `items`. Replace a keyword only if the schema has no
+    keyword, such as `allOf`, that applies another schema to the same value.
     """
     if "unevaluatedProperties" in schema and not _APPLICATORS & schema.keys():
         schema.setdefault("additionalProperties", schema["unevaluatedProperties"])
@@ -162,7 +162,8 @@ Dialect: TypeAlias = Literal["draft-07", "2020-12"]
 class Bundle:
     """A collection of schemas with shared definitions.
 
-    Put `definitions` into the document at the place to which `refs` refers.
+    `refs` is the beginning of references to the definitions, such as `#/components/schemas/`. Put
+    `definitions` into the document at the place to which such references lead.
     """
 
     def __init__(
@@ -195,7 +196,10 @@ class Bundle:
         return self._translate(self._rewrite(schema.value, keys))
 
     def _keys(self, schema: Schema) -> dict[str, str]:
-        """Return the key of each definition of `schema`; an equal definition has the same key."""
+        """Return the key in the bundle of each definition of `schema`.
+
+        A definition that is equal to one in the bundle gets the key of that one.
+        """
         candidates = {name: _candidates(name, schema) for name in schema.definitions}
         keys = {name: next(each) for name, each in candidates.items()}
         settled = False
@@ -249,8 +253,8 @@ _COMPONENTS = "#/components/schemas/"
 _OWN_WORDS = frozenset({"discriminator", "externalDocs", "xml"})
 """Keywords of OpenAPI that neither constrain nor describe a JSON value; they are dropped."""
 _UNSUPPORTED = frozenset({"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$schema"})
-"""Keywords that change the meaning of references; they are dropped, as references lead to
-components only."""
+"""Keywords, such as `$id`, that change what references refer to. They are dropped, because in the
+converted schema references lead to components only."""
 
 _COMPOSED = frozenset({"allOf", "anyOf", "oneOf"})
 

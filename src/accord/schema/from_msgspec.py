@@ -76,7 +76,8 @@ ClassType: TypeAlias = (
     m.StructType | m.DataclassType | m.TypedDictType | m.NamedTupleType | m.EnumType
 )
 Foreign: TypeAlias = Callable[[type], Schema]
-"""A function that returns the schema of a class that msgspec does not support."""
+"""A function that describes foreign classes: it returns the schema of a class that msgspec does not
+support."""
 
 _SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
 _NOTHING: Json = {"not": {}}
@@ -206,7 +207,7 @@ class _Writer:
         return {"type": "array", "items": items, **lengths}
 
     def _hashable(self, it: m.Type) -> Json:
-        """Return the schema of `it`, restricted to values that a set can hold."""
+        """Return the schema of the type `it`, restricted to values that a set can hold."""
         match it:
             case m.Metadata():
                 return self._hashable(it.type) | (it.extra_json_schema or {})
@@ -241,7 +242,10 @@ class _Writer:
         }
 
     def _key(self, it: m.Type) -> Json:
-        """Return the schema for the keys of an object; in JSON, keys are strings."""
+        """Return the schema for the keys of a JSON object, for keys of the type `it`.
+
+        In JSON, all keys are strings.
+        """
         match it:
             case m.Metadata():
                 return self._key(it.type)
@@ -385,10 +389,10 @@ def _places(places: list[Json]) -> Json:
 
 
 def _enumeration(values: list[Any], cls: type[enum.Enum], key: Callable[[Any], Any] | None) -> Json:
-    """Return the schema of an enum that lists its values.
+    """Return the schema of an enum class: the list of its `values`.
 
-    If the class also accepts values that it does not list, the schema is only the type of the
-    values. `key` converts a value to the key of an object.
+    If the class also accepts other values, the schema is only the type of the values. `key` is for
+    the keys of objects: it converts a value to the text of a key.
     """
     if makes_members(cls):
         if key is None:

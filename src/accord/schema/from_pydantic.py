@@ -29,9 +29,10 @@ def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path
 
 
 def with_places(schema: Json, described: Mapping[str, list[Path]]) -> Json:
-    """Return `schema`, an object's, with fields that may be at other paths.
+    """Return the object schema `schema`, changed to allow fields at other paths.
 
-    `described` has the paths of each field, by its name in `schema`.
+    Aliases in pydantic can be paths. `described` has the allowed paths of each field, by the
+    field's name in `schema`.
     """
     properties = dict(schema["properties"])
     required = list(schema.get("required", ()))
@@ -199,9 +200,10 @@ class _Generator(GenerateJsonSchema):
         return described
 
     def _key(self, schema: Any) -> Json:
-        """Return the schema for the keys of a dictionary; empty for keys other than text.
+        """Return the schema for the keys of a dictionary.
 
-        Numbers and other keys can be written in several ways.
+        It is an empty schema for keys that are not strings, because numbers and other keys can be
+        written in several ways.
         """
         if schema["type"] == "str":
             described = self.generate_inner(schema)

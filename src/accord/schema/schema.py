@@ -57,12 +57,12 @@ ONE = frozenset(
         "unevaluatedProperties",
     }
 )
-"""Keywords whose value is a schema. `items` is in `MANY` as well: in older drafts its value may be
-a list."""
+"""The keywords of JSON Schema whose value is one schema. `items` is in `MANY` as well: in older
+drafts its value may be a list."""
 MANY = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
-"""Keywords whose value is a list of schemas."""
+"""The keywords of JSON Schema whose value is a list of schemas."""
 NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose value is an object of schemas."""
+"""The keywords of JSON Schema whose value is an object with schemas as members."""
 
 
 def change_parts(schema: dict[str, Any], change: Callable[[Json], Json]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def reference(name: str, under: str = DEFINITIONS) -> str:
 
 
 def referred(ref: Any, under: str = DEFINITIONS) -> tuple[str, str] | None:
-    """Return the name of the definition that `ref` leads to, and the path inside it.
+    """Split a reference into the name of a definition and the path inside it.
 
     Return None if `ref` does not lead to a definition.
     """
@@ -119,15 +119,15 @@ def change_references(schema: Json, change: Callable[[str], Json]) -> Json:
 
 
 def makes_members(cls: type[enum.Enum]) -> bool:
-    """Return whether an enum class accepts values that it does not list.
+    """Return whether an enum class may create members for unlisted values.
 
-    Flags can be combined, and other classes may accept values in `_missing_`.
+    It may if it is a class of flags, which can be combined, or has its own `_missing_`.
     """
     return issubclass(cls, enum.Flag) or is_asked(cls)
 
 
 def is_asked(cls: type[enum.Enum]) -> bool:
-    """Return whether an enum class has its own `_missing_` for values that it does not list."""
+    """Return whether an enum class overrides `_missing_`, which gets unlisted values."""
     own: Any = cls._missing_
     return all(
         own.__func__ is not each.__dict__["_missing_"].__func__ for each in (enum.Enum, enum.Flag)

@@ -22,7 +22,7 @@ _MAX_CACHED = 4_096
 
 
 def accepts(annotation: Any) -> Schema:
-    """Return the schema of a parameter with this annotation.
+    """Return the input schema: that of a parameter with this annotation.
 
     Raises `RegistrationError` for an annotation that no parameter can have.
     """
@@ -30,10 +30,10 @@ def accepts(annotation: Any) -> Schema:
 
 
 def returns(annotation: Any) -> Schema:
-    """Return the schema of a result with this annotation.
+    """Return the output schema: that of a result with this annotation.
 
-    It is `ANYTHING` for a type that is not supported: the router does not check results, so no
-    annotation is refused.
+    It is `ANYTHING`, the schema without restrictions, for a type that is not supported: the router
+    does not check results, so no annotation is refused.
     """
     return _cached(_returns, annotation)
 

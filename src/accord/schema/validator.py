@@ -35,7 +35,9 @@ class JsonSchema:
         self._anchors: dict[str, Any] | None = None
 
     def problem(self, value: Any) -> str | None:
-        """Return the first problem of `value` in one sentence; None if it is valid.
+        """Return why `value` is invalid, in one sentence; None if it is valid.
+
+        If there are several reasons, the first is returned.
 
         Raises TooComplexError if the check exceeds `MAX_STEPS` or `MAX_DEPTH`.
         """

@@ -139,18 +139,19 @@ SECONDS: Final = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
     *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
-"""The default bounds of the latency histogram."""
+"""The default bounds of the latency histogram's buckets, in seconds."""
 BATCH_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 UNKNOWN: Final = "(unknown)"
 """The method label of calls to methods that do not exist."""
 OTHER: Final = "(other)"
-"""The label that replaces further labels once a limit is reached."""
+"""The label of all methods beyond `MAX_METHODS`, and of all codes beyond `MAX_CODES`."""
 MAX_METHODS: Final = 4_096
 """Maximum number of methods with a label of their own. Only a router that changes all the time has
 more methods."""
 MAX_CODES: Final = 64
-"""Maximum number of error codes outside the catalogue with a label of their own."""
+"""Maximum number of error codes with a label of their own, in addition to those in Accord's error
+catalogue."""
 
 _NAMESPACE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
@@ -326,7 +327,7 @@ class _Method:
 
 
 class _Timed(Struct, gc=False):
-    """One call in progress."""
+    """One call in progress, whose duration is measured."""
 
     counts: _Method
     started: float

@@ -2,11 +2,12 @@
 
 `Tracing` is an observer that makes a span of each incoming call. A call over HTTP continues the
 trace of its headers (W3C Trace Context, or the propagator that is set); a message on a stream has
-no headers, so its trace starts there. `trace_headers` is for outgoing calls over HTTP, `traced`
-makes spans of them; `OutgoingSpans` makes spans of calls that other code makes.
+no headers, so its trace starts there. `trace_headers` is for outgoing calls over HTTP, and
+`traced` makes spans of such calls; `OutgoingSpans` makes spans of calls that other code makes.
 
 `RequestSpans` makes spans of HTTP requests that are not JSON-RPC. `PastSpans` records events
-without a begin and end in one piece of code: a run of several processes, or a message in transit.
+after their end. It is for events that begin and end in different pieces of code: a run of several
+processes, or a message in transit.
 
 Names and attributes follow OpenTelemetry's semantic conventions for JSON-RPC and HTTP servers.
 """
@@ -39,9 +40,9 @@ except ImportError as missing:
     ) from missing
 
 TRACER: Final = "accord"
-"""The name under which spans are made."""
+"""The name that Accord's spans give OpenTelemetry as their origin: the instrumentation scope."""
 OTHER: Final = "_OTHER"
-"""The conventions' name for an unknown method."""
+"""The name for an unknown method in OpenTelemetry's semantic conventions."""
 MAX_TEXT: Final = 128
 """Maximum number of characters recorded of text that callers choose: ids, and names of unknown
 methods."""
@@ -227,7 +228,10 @@ class OutgoingSpans:
 
 
 def _origin(about: Context) -> tuple[current.Context, list[Link]]:
-    """Return the context of a call's parent span, and the links of the call's span."""
+    """Return what the span of an incoming call continues: a context, and links.
+
+    The context contains the parent span, if there is one. The links lead to other spans.
+    """
     origin = current.get_current()
     if "asgi.scope" not in about.state or not _span_in(origin).is_valid:
         # Else the web application is traced itself, and has read the headers. Around the
@@ -345,7 +349,10 @@ class RequestSpan:
         current.detach(self._token)
 
     def ended(self, status: int | None) -> None:
-        """End the span with the status of the response; None if the client disconnected."""
+        """End the span.
+
+        `status` is the status of the response, or None if the client disconnected before it.
+        """
         span = self._span
         if status is None:
             span.set_attribute("error.type", "cancelled")
@@ -384,7 +391,9 @@ class PastSpans:
         place: Place = "internal",
         error: str = "",
     ) -> None:
-        """Record an event that began at `began`, in seconds since 1970, and ends now.
+        """Record a span for an event that began at `began` and ends now.
+
+        `began` is in seconds since 1970.
 
         The parent of its span is `traceparent`, or else the current span. `error` is the reason of
         a failure; empty for a success.
