@@ -38,7 +38,10 @@ _FEATURES: Final[dict[str, Feature]] = {
 
 
 def feature_of(method: str) -> Feature | None:
-    """Return the feature that a method needs; None for methods that every server has."""
+    """Return the capability that a server needs to have a method.
+
+    Return None for methods that every server has.
+    """
     return _FEATURES.get(method.partition("/")[0])
 
 
@@ -61,9 +64,9 @@ class Elicitation(Struct, frozen=True, omit_defaults=True):
 
     @property
     def takes_form(self) -> bool:
-        """True if the client shows forms.
+        """True if the client can show forms.
 
-        2025-11-25, elicitation: an empty object means forms only.
+        An empty `elicitation` object means that it shows forms only (2025-11-25, elicitation).
         """
         return self.form is not None or self.url is None
 

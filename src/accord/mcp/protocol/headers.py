@@ -23,10 +23,10 @@ METHOD: Final = "Mcp-Method"
 NAME: Final = "Mcp-Name"
 PARAMETER_PREFIX: Final = "Mcp-Param-"
 SESSION: Final = "Mcp-Session-Id"
-"""The header with the id of the session; in the handshake era only."""
+"""The header with the id of the session; in the handshake era only (see `versions`)."""
 
 ANNOTATION: Final = "x-mcp-header"
-"""The member of a parameter's schema that requests a header."""
+"""The member of a parameter's schema that asks clients to repeat the parameter in a header."""
 
 NAME_MEMBERS: Final[Mapping[str, str]] = {
     "tools/call": "name",
@@ -83,10 +83,10 @@ class HeaderParameter(Struct, frozen=True):
 
 
 def parameter_headers(schema: Mapping[str, Any]) -> tuple[HeaderParameter, ...]:
-    """Return the tool parameters that an input schema wants repeated in headers.
+    """Return the parameters of a tool that clients repeat in headers.
 
-    Raises ValueError with the reason if an annotation is not allowed; clients then drop the tool
-    from their lists.
+    They are marked in the tool's input schema, `schema`. Raises ValueError with the reason if an
+    annotation is not allowed; clients then drop the tool from their lists.
     """
     found: dict[str, HeaderParameter] = {}
     for path, node in _annotated(schema):
@@ -259,7 +259,7 @@ def _looks_encoded(text: str) -> bool:
 def _is_primitive(schema: Mapping[str, Any]) -> bool:
     """Return whether a schema allows only strings, integers, booleans and null.
 
-    It must allow more than null. The header is omitted for null.
+    Return False for a schema that allows only null, because null has no header.
     """
     options = schema.get("anyOf", schema.get("oneOf"))
     schemas = options if isinstance(options, list) and "type" not in schema else [schema]
@@ -286,7 +286,7 @@ def _types(schema: Any) -> list[str]:
 def _annotated(
     schema: Mapping[str, Any],
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Yield all schemas with the annotation inside one schema, each with its path.
+    """Yield all schemas with an `ANNOTATION` inside one schema, each with its path.
 
     The path is empty if no chain of `properties` leads to the schema. Only positions of schemas are
     searched: a property may have the annotation's name, and examples are data.

@@ -1,7 +1,8 @@
 """Input requests of a server to its client: elicitation, sampling and roots.
 
-Their params and results are the same in both eras. In the handshake era they travel as requests of
-the server, in the stateless era inside results and repeated requests.
+Their params and results are the same in both eras of the protocol (see `versions`). In the
+handshake era they travel as requests of the server, in the stateless era inside results and
+repeated requests.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Method: TypeAlias = Literal["elicitation/create", "sampling/createMessage", "roo
 
 
 class InputRequest(Struct, frozen=True):
-    """An input request as results and tasks contain it, without an id."""
+    """An input request in the form that results and tasks contain: without an id."""
 
     method: str
     params: Raw = Raw(b"{}")
@@ -49,7 +50,7 @@ def _url() -> Literal["url"]:
 class ElicitUrlParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """Params of `elicitation/create` with a page that the user opens.
 
-    For data that the client must not see.
+    The client never sees the data that the user enters on the page.
     """
 
     message: str

@@ -1,8 +1,8 @@
 """Params, results and error codes of messages, as their receiver reads them.
 
 Unknown members are ignored, because newer versions may add some; members that belong to the
-application stay as they are. Error codes depend on the version; the extended profile has one code
-per failure.
+application stay as they are. Error codes depend on the version. With the extended profile, which a
+server may select for clients of the handshake era (see `versions`), each failure has its own code.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ListParams(Params, frozen=True, kw_only=True):
 
 
 class TaskRequest(Struct, frozen=True):
-    """The member of a request that asks to run it as a task (2025-11-25)."""
+    """The member `task` of params; it asks to run a request as a task (2025-11-25)."""
 
     ttl: int | UnsetType = UNSET
 
@@ -296,8 +296,8 @@ Profile: TypeAlias = Literal["standard", "extended"]
 class Case(Struct, frozen=True):
     """The error codes of one kind of failure, and its HTTP status.
 
-    `handshake` and `stateless` are the codes in these eras, `extended` is the code of the extended
-    profile. The status is for the stateless era.
+    `handshake` and `stateless` are the codes in the two eras of the protocol; `extended` is the
+    code of the extended profile, which replaces `handshake`. `status` is for the stateless era.
     """
 
     handshake: int
@@ -355,7 +355,10 @@ CASES: Final = {
 def failure(
     case: str, message: str, *, era: Era, profile: Profile = "standard", **data: Any
 ) -> RpcError:
-    """Return the error for a key of `CASES`, with the code of the client's era."""
+    """Return the error for a case, with the code of the client's era.
+
+    `case` is a key of `CASES`.
+    """
     codes = CASES[case]
     if era is Era.STATELESS:
         code = codes.stateless
@@ -367,9 +370,9 @@ def failure(
 def request_error(
     fault: RequestFault, *, era: Era, profile: Profile, of: RpcError | None = None
 ) -> RpcError:
-    """Return the error for a refused batch, or for a request with a refused id.
+    """Return the error for a batch that is refused, or a request with an invalid id.
 
-    `of` is the error that JSON-RPC has for a batch.
+    `of` is the error for the batch in plain JSON-RPC.
     """
     if fault == "batch_too_large":
         assert of is not None
@@ -389,9 +392,9 @@ _FAULTS: Final[dict[RequestFault, tuple[str, str]]] = {
 
 
 def standard_reason(code: int, era: Era) -> str | None:
-    """Return the name in the MCP specification for an error code.
+    """Return the name that the MCP specification gives to an error code.
 
-    Return None if the name is the same as in Accord's catalogue.
+    Return None if it is the same name as in Accord's error catalogue.
     """
     return _STANDARD[era].get(code)
 
@@ -407,6 +410,6 @@ _STANDARD: Final[dict[Era, dict[int, str]]] = {
 
 
 def case_of(data: Any) -> Case | None:
-    """Return the case that an error's data names; None if it names none."""
+    """Return the entry of `CASES` for the `reason` in an error's data; None if none."""
     reason = data.get("reason") if isinstance(data, dict) else None
     return CASES.get(reason) if isinstance(reason, str) else None

@@ -46,7 +46,8 @@ MAX_SEALED: Final = 64 * 1024
 Refusal: TypeAlias = Literal[
     "too_large", "malformed", "forged", "expired", "other_principal", "other_request"
 ]
-"""The reason for refusing a sealed text, for logs; clients get one answer for all reasons."""
+"""The reason for refusing a sealed text. It is for logs only: clients get the same answer whatever
+the reason is."""
 
 _SEAL_FORM: Final = re.compile(r"[A-Za-z0-9_-]+")
 _PURPOSE: Final = b"accord requestState 1"
@@ -90,7 +91,7 @@ class Sealer:
     ) -> str:
         """Return the payload as a sealed text for this principal and this request.
 
-        The text can be opened until `ttl` seconds after `now`, by a repetition of the request.
+        Only a repetition of the same request can open the text, until `ttl` seconds after `now`.
         Raises ValueError if the sealed text would be too long.
         """
         key = self._keys[0]

@@ -2,8 +2,7 @@
 
 In 2025-11-25 a request asks for a task and `tasks/result` waits for its end. In 2026-07-28 tasks
 are an extension: the server decides, and `tasks/get` returns everything. A task has the same states
-in both. Docstrings mark types that only one form has; the first form's `Task…` types contain a
-task, and variants by status belong to the second.
+in both. This module has a section of types for each form.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ TRANSITIONS: Final[dict[TaskStatus, frozenset[TaskStatus]]] = {
     "failed": frozenset(),
     "cancelled": frozenset(),
 }
-"""The allowed transitions (2025-11-25, tasks, lifecycle; tasks extension, task status)."""
+"""For each status of a task, the statuses that may follow it (2025-11-25, tasks, lifecycle; tasks
+extension, task status)."""
 
 
 def is_over(status: TaskStatus) -> bool:
@@ -69,7 +69,7 @@ class CreateTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, re
 
 
 class GetTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Result of `tasks/get` and `tasks/cancel`: the members of a task.
+    """Result of `tasks/get` and `tasks/cancel` in 2025-11-25: the members of a task.
 
     Also the params of `notifications/tasks/status`.
     """
@@ -111,7 +111,7 @@ def _task() -> str:
 
 
 class TaskCreated(_ExtensionTask, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The result of a call that the server runs as a task."""
+    """The result of a call that the server runs as a task, in 2026-07-28."""
 
     status: TaskStatus
     # From a factory, so that the encoder does not omit it as a default.
@@ -140,7 +140,7 @@ class CompletedTask(_ExtensionTask, frozen=True, kw_only=True, tag_field="status
 
 
 class TaskError(Struct, frozen=True, omit_defaults=True):
-    """The error that the request would have had without a task."""
+    """The error that the request would have had if it had not run as a task."""
 
     code: int
     message: str
@@ -158,4 +158,5 @@ class CancelledTask(_ExtensionTask, frozen=True, kw_only=True, tag_field="status
 DetailedTask: TypeAlias = (
     WorkingTask | InputRequiredTask | CompletedTask | FailedTask | CancelledTask
 )
-"""Result of `tasks/get`, and params of `notifications/tasks`."""
+"""A task of any status in 2026-07-28: the result of `tasks/get`, and the params of
+`notifications/tasks`."""

@@ -1,8 +1,8 @@
 """URI templates (RFC 6570, all levels): parsed, expanded and matched.
 
 RFC 6570 does not define matching. Here a template matches every URI that it can expand to. Each
-expression gets the longest part of the URI that lets the rest of the template match, preferably
-with the next expression present.
+expression gets the longest part of the URI that lets the rest of the template match. Parts after
+which the next expression is not empty are preferred, even if others are longer.
 """
 
 from __future__ import annotations
@@ -178,10 +178,11 @@ class Matcher:
             return None
 
     def _take(self, uri: str, rests: Iterable[tuple[int, int]]) -> Values | None:
-        """Return the values of variables, found step by step.
+        """Return the values of variables, split from the URI step by step.
 
-        `rests` has two bit sets per step: the positions after it from which the rest can match, and
-        those from which the rest can match with the next step present.
+        The steps are the literals and expressions of the template. `rests` has two bit sets per
+        step: the positions after it from which the rest can match, and those from which the rest
+        can match with the next step present.
         """
         found: list[tuple[TemplateVariable, Value]] = []
         position = 0
@@ -202,7 +203,7 @@ class _Literal:
         self._text = text
 
     def present(self, uri: str, after: int) -> int:
-        """Return the positions at which the literal begins and ends at one of `after`.
+        """Return the start positions of the literal where it ends at one of `after`.
 
         Positions are bit sets.
         """
@@ -234,9 +235,9 @@ class _Hole:
         self._kind = self._characters()
 
     def present(self, uri: str, after: int) -> int:
-        """Return the positions at which a match begins and ends at one of `after`.
+        """Return the start positions of matches that end at one of `after`.
 
-        Positions are bit sets. Empty matches do not count.
+        Only matches that are not empty count. Positions are bit sets.
         """
         inside = self._reaching(uri, after)
         if not self._signs:
@@ -345,7 +346,10 @@ def _is_query(expression: Expression) -> bool:
 
 
 def _agreed(found: Iterable[tuple[TemplateVariable, Value]]) -> Values | None:
-    """Return the values by name; None if one name has different values."""
+    """Merge values of variables to a mapping by name.
+
+    Return None if one name has different values.
+    """
     values: Values = {}
     prefixes: list[tuple[TemplateVariable, Value]] = []
     for variable, value in found:
@@ -393,7 +397,8 @@ class UriTemplate:
     def expand(self, values: Mapping[str, Expandable]) -> str:
         """Return the URI that the template expands to with these values.
 
-        Raises ValueError for a list or a mapping where the template wants a prefix of a text.
+        Raises ValueError for a list or a mapping where the template has a prefix modifier,
+        such as `{var:3}`.
         """
         return "".join(
             part if isinstance(part, str) else _expanded(part, values) for part in self._parts

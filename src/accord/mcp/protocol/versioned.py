@@ -117,8 +117,8 @@ SINCE: Final[dict[type[Struct], dict[str, str]]] = {
     },
     TextContent: _WITH_META,
 }
-"""The first version that has a member of a type and of its subtypes; members that are not listed
-have existed from the start."""
+"""For each type, the version that introduced each of its members; subtypes have the same. Members
+that are not listed have existed from the start."""
 
 UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
     CallToolParams: {"task": V2025_11_25},
@@ -131,7 +131,8 @@ UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
     ServerCapabilities: {"tasks": V2025_11_25},
     Tool: {"execution": V2025_11_25},
 }
-"""The last version that has a member, for members that were removed."""
+"""For each type, the last version that has each of the members that were removed later; subtypes
+have the same."""
 
 
 def in_version(version: str, value: S) -> S:
@@ -193,7 +194,7 @@ def _inside(version: str, value: Any) -> Any:
 
 
 def _of_known_kind(version: str, value: Struct) -> Struct:
-    """Return content of a kind that the version has, converted if necessary."""
+    """Return `value`, converted if `version` lacks its kind of content."""
     if isinstance(value, AudioContent) and version < V2025_03_26:
         contents = ResourceContents(uri=AUDIO_URI, mime_type=value.mime_type, blob=value.data)
         return EmbeddedResource(resource=contents, annotations=value.annotations)
@@ -206,7 +207,7 @@ def _of_known_kind(version: str, value: Struct) -> Struct:
 
 @cache
 def _left_out(version: str, kind: type[Struct]) -> dict[str, Any]:
-    """Return the members of a type that a version lacks, with their defaults."""
+    """Return the members that `kind` has but `version` lacks, with their defaults."""
     kinds = kind.__mro__
     names = {it for each in kinds for it, first in SINCE.get(each, {}).items() if version < first}
     names |= {it for each in kinds for it, last in UNTIL.get(each, {}).items() if version > last}

@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Era(Enum):
-    """A set of rules for messages that several versions of the protocol share."""
+    """One of the two eras of the protocol, with the rules that its versions share."""
 
     HANDSHAKE = "handshake"
     STATELESS = "stateless"
@@ -45,6 +45,6 @@ def negotiate(requested: str) -> str:
     """Return the version with which a server answers `initialize`.
 
     2025-11-25, lifecycle: it is the requested version if that is supported, else another supported
-    version, which should be the latest. A stateless version cannot be negotiated by a handshake.
+    version, which should be the latest. `initialize` cannot negotiate a stateless version.
     """
     return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
