@@ -56,8 +56,8 @@ class Exchange:
     async def run(self, app: App, scope: Scope) -> None:
         """Run the application on the request.
 
-        An exception of the application becomes the error of `response`; only CancelledError is
-        raised.
+        An exception of the application is caught, and `response` raises an `RpcError` for it. Only
+        CancelledError is raised here.
         """
         try:
             await app(scope, self.receive, self.send)

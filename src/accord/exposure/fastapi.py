@@ -29,8 +29,8 @@ def routes_of(app: Any) -> Iterable[Any]:
 def document_of(app: Any) -> Mapping[str, Any] | None:
     """Return the OpenAPI document of an application or a router; None for anything else.
 
-    The document is always generated from the current routes. FastAPI would cache the first document
-    and serve it even after routes were added, so its cache is left unchanged.
+    The document is always generated from the current routes. FastAPI caches its first document, and
+    serves it even after routes were added; this function neither reads nor changes that cache.
     """
     if isinstance(app, FastAPI):
         kept, app.openapi_schema = app.openapi_schema, None

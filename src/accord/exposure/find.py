@@ -46,7 +46,7 @@ _METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 
 def undescribed(method: str, path: str, doc: str) -> Operation:
-    """Return the operation of a route that only its docstring describes."""
+    """Return an operation for a route that only its docstring, `doc`, describes."""
     summary, _, description = doc.partition("\n")
     return Operation(
         method=method,
@@ -64,11 +64,12 @@ _GROUPS: dict[Location, str] = {
     "header": "headers",
     "cookie": "cookies",
 }
-"""The name of the parameter for each part of the request, in the nested form."""
+"""For each part of the request, the name of its object parameter. Such parameters exist with the
+option `nested`, see `nested_parameters`."""
 
 _RANKS: tuple[Location, ...] = ("path", "query", "header", "cookie", "body")
-"""Locations by precedence: of several parameters with one name, the first in this order keeps the
-name."""
+"""The parts of a request by precedence: if several parameters have one name, the parameter whose
+location comes first keeps the name."""
 
 
 def flat_parameters(declared: Iterable[RouteParameter], body: Body) -> tuple[RouteParameter, ...]:
@@ -213,7 +214,10 @@ def _documented(
 
 
 def _described(served: list[Served]) -> Iterator[tuple[Operation, Served | None]]:
-    """Yield the operations of public routes, and of routes with an explicit name."""
+    """Yield the operations of routes that are public or have a name from `rpc_name`.
+
+    A route that no document describes gets an operation from its docstring.
+    """
     for each in served:
         if each.operation is not None:
             yield each.operation, each
@@ -248,9 +252,9 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
 def _with_path(
     parameters: tuple[RouteParameter, ...], path: str, served: Served | None
 ) -> list[RouteParameter]:
-    """Return the parameters, including one for each name in the path.
+    """Return the parameters of an operation, with one for each name in its path.
 
-    Names that a mount adds to the path are not declared by the operation.
+    The operation does not declare the names that a mount adds to the path.
     """
     known = {} if served is None else {each.wire_name: each for each in served.path_parameters}
     declared = {each.wire_name: each for each in parameters if each.location == "path"}

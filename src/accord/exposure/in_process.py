@@ -66,8 +66,8 @@ class InProcess:
     sees itself; the default is the URL of the request that led to the call, else http://localhost.
     `root_path` is the prefix of the application's paths.
 
-    If a server runs the application already, calls need nothing else. Otherwise start and stop the
-    application with `async with`.
+    If a server runs the application already, `async with` is not needed. Otherwise start and stop
+    the application with `async with`.
     """
 
     def __init__(
@@ -89,7 +89,8 @@ class InProcess:
         self._root_path = root_path.rstrip("/")
         self._raw_root_path = quote(self._root_path).encode("ascii")
         self._plans: dict[int, RequestPlan] = {}
-        """Plans by the `id` of their route, which the plan keeps alive."""
+        """The request plan of each route, by the `id` of the route. A plan keeps its route alive,
+        so that no other route gets the same `id`."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
         self._lifespan: Lifespan | None = None
@@ -274,13 +275,13 @@ _NO_CREDENTIALS: Final = RouteCredentials(NO_SECURITY)
 
 
 def _with_keys(query: bytes, credentials: RouteCredentials, outer: Mapping[str, Any]) -> bytes:
-    """Return `query` with the credentials added that the caller's own query has."""
+    """Return `query` with the route's credentials that the caller's query contains."""
     keys = credentials.query(outer.get("query_string", b""), query)
     return b"&".join(filter(None, (query, keys)))
 
 
 class _Place(Struct, frozen=True):
-    """The scheme, host and port at which an application sees itself."""
+    """An origin: the scheme, host and port at which an application sees itself."""
 
     scheme: str
     server: tuple[str, int | None]
@@ -288,7 +289,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def at(cls, url: str) -> _Place:
-        """Return the place for a base URL.
+        """Return the origin in a base URL.
 
         Raises ValueError unless `url` is an HTTP URL without a path.
         """
@@ -300,7 +301,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, scope: Mapping[str, Any], headers: Mapping[str, str], default: _Place) -> _Place:
-        """Return the place to which the caller's request was sent."""
+        """Return the origin to which the caller's request was sent, from its ASGI scope."""
         host = headers.get("host")
         return cls(
             scope.get("scheme", default.scheme),
@@ -314,7 +315,7 @@ def _basic(host: str) -> tuple[Pair, ...]:
 
 
 def _checked(names: Iterable[str]) -> list[str]:
-    """Return the names of headers to forward, in lower case.
+    """Return the names of headers to forward, checked and in lower case.
 
     Raises ValueError for a name that is invalid or that cannot be forwarded.
     """
@@ -342,9 +343,9 @@ else:
 class Exposed:
     """A route of an application, to be added to a router: `router.add(exposed, "users.get")`.
 
-    It takes its arguments by name, whatever the names are. They are passed on as the caller wrote
-    them; members of a JSON body are not even decoded. Raises `RegistrationError` for a route that
-    cannot be called as described.
+    It takes its arguments by name; any text may be the name of an argument. Values are passed on as
+    the caller wrote them; members of a JSON body are not even decoded. Raises `RegistrationError`
+    for a route that cannot be called as described.
     """
 
     def __init__(self, in_process: InProcess, route: Route) -> None:
@@ -362,7 +363,10 @@ class Exposed:
 
 
 def _scope(context: Context) -> Mapping[str, Any]:
-    """Return the ASGI scope of the request that led to the call, or its known members."""
+    """Return the ASGI scope of the request that led to the call.
+
+    If the call did not come through ASGI, the scope has only the client's address and the query.
+    """
     scope: Mapping[str, Any] | None = context.state.get(SCOPE)
     if scope is not None:
         return scope
@@ -372,7 +376,7 @@ def _scope(context: Context) -> Mapping[str, Any]:
 
 
 def _query(target: str) -> bytes:
-    """Return the query of the URL at which a WebSocket was opened."""
+    """Return the query in `target`, the request target of a caller's WebSocket."""
     return target.partition("?")[2].encode("latin-1", "replace")
 
 

@@ -24,7 +24,7 @@ _MOST_SHOWN = 80
 
 
 class Entry(Struct, frozen=True):
-    """One operation of the document, with the parameters that its path defines."""
+    """An operation in an OpenAPI document, with the parameters that its path defines."""
 
     method: str
     """The HTTP method in capitals."""
@@ -165,7 +165,7 @@ def expect_text(value: Any, place: str) -> str:
 
 
 def wrong(place: str, what: str) -> RegistrationError:
-    """Return the error for a fault at a place of the document."""
+    """Return the error for a fault at `place` in the OpenAPI document."""
     return RegistrationError(f"the OpenAPI document, at {place}: {what}")
 
 
@@ -205,9 +205,9 @@ def _version(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a description of an unexpected value for an error message.
+    """Return a short description of an unexpected value for an error message.
 
-    It is short, as the value may be anything.
+    The value may be anything.
     """
     if isinstance(value, Mapping):
         return "an object"
@@ -229,7 +229,7 @@ class SecurityScheme(Struct, frozen=True, kw_only=True):
 
     name: str
     said: dict[str, Any]
-    """The Security Scheme Object in the document."""
+    """The Security Scheme Object, as it is in the document."""
     place: Place = ""
     """The part of the request with the credentials; empty if there is none, as with mutual TLS."""
     field: str = ""
@@ -285,7 +285,7 @@ def _scheme(document: Document, name: str, place: str) -> SecurityScheme:
 
 
 class RouteCredentials:
-    """The credentials of a route's security schemes, taken from its caller's request."""
+    """The credentials for a route's security schemes, from the caller's request."""
 
     def __init__(self, security: Security) -> None:
         fields = {

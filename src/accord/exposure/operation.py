@@ -33,7 +33,7 @@ from accord.exposure.routes import (
 from accord.schema.schema import ANYTHING, Schema
 
 WHOLE = "body"
-"""The name of the parameter for the whole body."""
+"""The name of the parameter that takes the whole body of a request."""
 
 _PLAIN = frozenset(
     {
@@ -49,8 +49,9 @@ _PLAIN = frozenset(
         "xml",
     }
 )
-"""Keywords of an object whose members can be separate parameters. Other keywords, such as
-`additionalProperties` or `anyOf`, constrain the whole object, and keep it in one parameter."""
+"""The keywords that an object schema may have if its members are to become separate parameters.
+Other keywords, such as `additionalProperties` or `anyOf`, constrain the whole object, and keep it
+in one parameter."""
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -307,9 +308,9 @@ def _parameter(document: Document, value: Any, place: str) -> RouteParameter:
 
 
 def _schema(document: Document, source: Mapping[str, Any], place: str) -> tuple[Schema, str]:
-    """Return the schema of a parameter, and its style if that is `json`.
+    """Return the schema of a parameter, and its style.
 
-    The style `json` means that the value is sent as JSON text. Otherwise the second part is empty.
+    The style is `json` if the value is sent as JSON text, and empty otherwise.
     """
     if "schema" in source:
         return document.schema(source["schema"], f"{place}.schema"), ""

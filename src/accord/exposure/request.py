@@ -1,8 +1,8 @@
 """The conversion of a call's arguments to the request that a route expects.
 
 There is no I/O here. Everything that does not depend on the arguments is computed once per route.
-Unknown and missing arguments are refused, and values that cannot be written at their place in a
-request. The application checks values against their schemas.
+Refused are unknown arguments, missing arguments, and values that cannot be written at their place
+in a request. The application checks values against their schemas.
 """
 
 from __future__ import annotations
@@ -125,12 +125,15 @@ class _Draft:
 
 
 _Step: TypeAlias = Callable[[_Draft, Any], Any]
-"""A function that writes one value at its place in the request. It raises UnspellableError, or
-returns a list of problems."""
+"""A function that writes the value of one argument at its place in the request. It raises
+UnspellableError, or returns a list of problems."""
 
 
 class _Arguments:
-    """The parameters of a call, or those of one part of the request in the nested form."""
+    """The parameters of a call, each with the function that writes its argument.
+
+    With the option `nested`, there is such a group for each part of the request, too.
+    """
 
     def __init__(
         self,

@@ -73,7 +73,7 @@ def is_file(schema: Schema) -> bool:
 
 
 def described(route: Route, parameter: RouteParameter) -> RouteParameter:
-    """Return a parameter with the schema that callers see.
+    """Return `parameter` with the schema that callers see.
 
     Where a route takes a file, callers give base64 text or an object.
     """
@@ -167,13 +167,14 @@ def _boundary(parts: list[bytes]) -> str:
 
 
 Piece: TypeAlias = Any
-"""The contribution of one argument to a body; each form of body has its own type of piece."""
+"""The piece of a body that one argument contributes; each class that implements `Body` has its own
+type of piece."""
 
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]*")
 
 
 class Body(Protocol):
-    """An encoding of bodies for one route."""
+    """An encoder of the request bodies of one route."""
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
         """Return the function that converts a value of the parameter to a piece.

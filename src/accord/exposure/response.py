@@ -65,8 +65,8 @@ def error_name(status: int) -> str:
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _SHOULD_BE: Final = "Input should be "
 _PARSING: Final = re.compile(", (?:unable to parse|got a number)")
-"""The end of a message, which is about the value as the application saw it: possibly text where the
-caller sent a number."""
+"""The end of a validation message, which is left out: it is about the value as the application
+parsed it, possibly text where the caller sent a number."""
 
 
 def read_problems(
@@ -118,7 +118,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) -> str:
-    """Return the JSON type of the caller's value; empty if the value is not found."""
+    """Return the JSON type of the value that the caller sent; empty if not found."""
     if parameter not in arguments:
         return ""
     try:
@@ -134,9 +134,10 @@ def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) ->
 
 
 def _place(route: Route, steps: list[Any]) -> tuple[str, str, list[Any]]:
-    """Return the parameter that FastAPI's `loc` leads to, and the path inside it.
+    """Return the place that FastAPI's `loc` leads to, in three forms.
 
-    The parts are the parameter's name, the path as text, and the steps of the path.
+    They are the parameter's name, the path from the parameter as text, and the steps of this path
+    inside the parameter.
     """
     location, inside = steps[:1], steps[1:]
     for parameter in route.parameters:
@@ -343,7 +344,10 @@ def _detail(body: Any, head: _Head) -> str:
 
 
 def _hints(status: int, head: _Head) -> dict[str, Any]:
-    """Return the headers that say where or when to try again, for an error's data."""
+    """Return the values of Location and Retry-After, for an error's data.
+
+    They say where or when to try again.
+    """
     hints: dict[str, Any] = {}
     location, later = head.get(b"location"), head.get(b"retry-after")
     if status < 400 and location:

@@ -34,7 +34,7 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     """The name for callers, unique within the route."""
     wire_name: str
     """The name on the wire: the header's name, the query key, the member of the body. Empty if the
-    argument is the whole of its location: the whole body, or an object of query keys."""
+    argument is a whole part of the request: the whole body, or an object of all query keys."""
     location: Location
     schema: Schema = ANYTHING
     required: bool = False
@@ -50,7 +50,7 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     slashes: bool = False
     """True if the value of a path parameter may contain slashes, as in `{rest:path}`."""
     members: tuple[RouteParameter, ...] = ()
-    """The members by `name`, if the argument is an object of the nested form; otherwise empty."""
+    """The members by `name`, if the option `nested` made the argument an object; otherwise empty."""
 
 
 class RouteResponse(Struct, frozen=True):
@@ -110,7 +110,7 @@ _ATTRIBUTE = "__accord_route__"
 
 
 class Mark(Struct, frozen=True):
-    """The name and visibility of a method, set where its route is defined."""
+    """The name and visibility of a method, set by decorators of its function."""
 
     name: str = ""
     hidden: bool = False
@@ -173,7 +173,7 @@ def name_routes(
     """Return the routes by method name; each name begins with `prefix`.
 
     Raises `RegistrationError` if two routes would have one name, if a name is reserved for the
-    protocol, or if the strategy finds no name.
+    protocol, or if the naming strategy `naming` finds no name.
     """
     named: dict[str, list[Route]] = {}
     for route in routes:
@@ -329,7 +329,10 @@ def _parsed(text: str, purpose: str) -> Select:
 
 
 def _hint(chosen: Select, routes: list[Route]) -> str:
-    """Return the end of an error message: the values that exist, most similar first."""
+    """Return the end of an error message about a pattern that matches no route.
+
+    It lists values of the routes (paths, names, …), those most similar to the pattern first.
+    """
     if chosen.path and chosen.method:
         pattern = f"{_several(chosen.method)[0]} {_several(chosen.path)[0]}"
         known = sorted(map(str, routes))

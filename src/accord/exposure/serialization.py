@@ -38,7 +38,7 @@ class UnspellableError(ValueError):
 
 
 def plain(value: Any) -> Any:
-    """Return `value` as a JSON value: None, a bool, a number, a string, a list or a dict.
+    """Convert `value` to a JSON value: None, bool, number, string, list or dict.
 
     Raises UnspellableError for a `Raw` that cannot be decoded.
     """
@@ -51,7 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def text(value: Any) -> str:
-    """Return one value as text."""
+    """Return a value as text: a string unchanged, any other value as JSON."""
     value = plain(value)
     return value if isinstance(value, str) else _json(value)
 
@@ -78,7 +78,7 @@ def encoded(shown: str) -> str:
 
 
 def segment(parameter: RouteParameter, value: Any) -> tuple[str, str]:
-    """Return the text of `value` in a path: decoded, and percent-encoded.
+    """Return `value` as text for a path, in two forms: decoded, and percent-encoded.
 
     Raises UnspellableError for values that would lead to another path: an empty value, a slash
     where none is allowed, and the segments `.` and `..`, escaped or not.
@@ -207,7 +207,7 @@ def header_value(shown: str) -> bytes:
 
 
 def cookie_value(value: Any) -> str | None:
-    """Return the value of a cookie; None for None.
+    """Return `value` as the text of a cookie; None for None.
 
     Raises UnspellableError for a value that a cookie cannot have.
     """

@@ -24,8 +24,8 @@ from accord.jsonrpc.protocol.errors import RegistrationError
 from accord.schema.schema import Json, Schema
 
 ENDPOINT = "__accord_endpoint__"
-"""The name of an attribute. An application that has it with the value True serves JSON-RPC itself,
-and is left out."""
+"""The attribute, with the value True, of applications that serve JSON-RPC themselves. The routes of
+such an application are left out."""
 
 MOST_MOUNTS = 32
 """Maximum depth of mounts: an application may mount itself."""
@@ -39,7 +39,7 @@ _SCHEMAS: tuple[tuple[type[Convertor[Any]], Json], ...] = (
 
 
 class Served(Struct, frozen=True, kw_only=True):
-    """One HTTP method on one path, as an application serves it."""
+    """A route that an application serves: one HTTP method on one path."""
 
     method: str
     path: str
@@ -59,7 +59,7 @@ class Served(Struct, frozen=True, kw_only=True):
 
 
 class _Level(Struct, frozen=True):
-    """A level in the tree of mounts."""
+    """The state of the walk at one level of mounts: prefix, parameters and depth."""
 
     documents: bool
     """True if the OpenAPI documents of applications are read."""
