@@ -113,7 +113,7 @@ class _SharedComponents:
 
 
 def plain(value: Any) -> Json:
-    """Return the JSON value (an object, array, string, …) that a Python value encodes to.
+    """Convert a Python value to the JSON value (object, array, …) that it encodes to.
 
     Raises TypeError or ValueError if JSON cannot express the value.
     """
