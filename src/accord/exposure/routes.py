@@ -50,7 +50,7 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     slashes: bool = False
     """True if the value of a path parameter may contain slashes, as in `{rest:path}`."""
     members: tuple[RouteParameter, ...] = ()
-    """The members by `name`, if the option `nested` made the argument an object; otherwise empty."""
+    """The members by `name`, if the option `nested` made this argument an object, else empty."""
 
 
 class RouteResponse(Struct, frozen=True):
