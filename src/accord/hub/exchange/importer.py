@@ -464,9 +464,7 @@ class Importer:
     async def _linked(
         self, link: Link, source: str, target: str, type: str, row: ImportRow
     ) -> tuple[LinkRow, Action]:
-        """Create the relationship for a link, or change the type of an existing one.
-
-        Return the relationship and whether it was created, updated or left unchanged.
+        """Create or retype the relationship for a link; return it with the action taken.
 
         A link of another source that would close a cycle gets the undirected type `relates_to`.
         """
