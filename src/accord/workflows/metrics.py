@@ -131,7 +131,7 @@ CALL_SECONDS: Final = (
 )
 MAX_TARGET_LABELS: Final = 200
 OTHERS: Final = "_others"
-"""The label shared by all targets above the limit of labels."""
+"""The label shared by all targets after the first `MAX_TARGET_LABELS`."""
 
 TaskEnd: TypeAlias = Literal["success", "error", "cancelled", "asked"]
 
@@ -150,7 +150,10 @@ class BridgeMetrics:
         self.ends[kind, end] = self.ends.get((kind, end), 0) + 1
 
     def answered(self, kind: Kind, target: str, seconds: float, *, well: bool) -> None:
-        """Record a call to a target: its duration, and whether the target answered properly."""
+        """Record a call to a target with its duration.
+
+        `well` is False if the failure shows that the target is unhealthy.
+        """
         calls = self._calls.get((kind, target))
         if calls is None:
             key = (kind, target if len(self._calls) < MAX_TARGET_LABELS else OTHERS)

@@ -1,4 +1,4 @@
-"""The registry of all workflow operations, and the rows that the audit trail proves."""
+"""The registry of all workflow operations, and the rows whose states the audit trail stores."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ AGENTS: Final = ProvenTable(
 
 
 class AuditedWorkflows:
-    """The rows of workflows and their triggers that the audit trail proves (`Proven`)."""
+    """A reader of the rows of workflows and their triggers, for the audit trail.
+
+    It implements `ProvenRows`: the audit trail stores digests of these rows.
+    """
 
     kind: Final = "workflow"
 
@@ -78,4 +81,4 @@ PROVEN: Final[tuple[ProvenRows, ...]] = (AGENTS, AuditedWorkflows())
 OPERATIONS: Final = frozenset(
     {"create_agent", "update_agent", "delete_agent", "create_workflow", "update_workflow"}
 )
-"""The operations that change only rows in `PROVEN`."""
+"""The operations that change only rows whose states the audit trail stores (`PROVEN`)."""

@@ -26,9 +26,10 @@ CONCURRENCY: Final = 16
 
 
 class StepFailedError(Exception):
-    """Raise this to fail a step, which is retried only by a policy `failures: all`.
+    """Raise this to fail a step.
 
-    After any other exception the outcome counts as unknown, and the step is retried.
+    The step is retried only if its retry policy has `failures: all`. After any other
+    exception the outcome counts as unknown, and the step is retried.
     """
 
     def __init__(self, code: str, message: str, details: Any = None) -> None:

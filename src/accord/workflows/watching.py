@@ -1,4 +1,4 @@
-"""Follows the events of runs, with one listener and one query for all followers.
+"""Follows the events of runs, with one listener and one query for all followers in a process.
 
 A new follower first reads the events it missed from the table. From then on it gets new events,
 which are read once for all followers of a run.
@@ -32,9 +32,9 @@ GATHER_SECONDS: Final = 0.01
 MAX_WAITING: Final = 200
 """The maximum number of callers that wait for ends of runs; for others `wait` returns at once."""
 LAST_PLACE: Final = 2**31 - 1
-"""A number greater than that of every event."""
+"""A number that is greater than the number of every event."""
 QUIET: Final = 15.0
-"""The number of seconds without events after which a follower gets an empty list."""
+"""The number of seconds without new events after which `follow` yields an empty list."""
 
 NumberedEvent: TypeAlias = tuple[int, Event | UnreadEvent]
 

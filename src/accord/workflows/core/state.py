@@ -126,8 +126,8 @@ class Frame(Struct, omit_defaults=True):
 class State(Struct):
     """The state of a run.
 
-    `applied` counts the events, `busy` the running tasks, and `idle` the waiting steps. `agenda`
-    lists the pending decisions.
+    `applied` is the number of events applied, `busy` the number of running tasks, and `idle` the
+    number of waiting steps. `agenda` lists the pending decisions.
     """
 
     schema: int = FIRST_SCHEMA
@@ -155,7 +155,7 @@ class State(Struct):
     idle: int = 0
     bytes: int = 0
     resumed: dict[str, str] = {}
-    """The calls to repeat, by the key of the step that is about to start again."""
+    """The task whose call a step repeats when it starts again after a retry, by the step's key."""
     parent_task: str | None = None
     """The parent's task that waits for this run, if it is not the one that started the run."""
 
@@ -215,7 +215,7 @@ def decode_state(data: bytes) -> State:
 
 
 def decode(decoder: json.Decoder[T], data: bytes) -> T:
-    """Decode stored data of one type.
+    """Decode stored data with a decoder for its type.
 
     Raise NewerSchemaError if a newer release wrote it, msgspec.DecodeError if it is invalid.
     """

@@ -5,7 +5,7 @@ leads to the same state, even after a limit or a function of expressions has cha
 
     start a step          StepStarted    -> a task runs, a wait waits, frames open inside
     end of a step         TaskSucceeded… -> its frame moves to the next step, or closes
-    end of a frame        (the same)     -> the step around it completes, or goes on the agenda
+    end of a frame        (no own event) -> the step around it completes, or goes on the agenda
     failure of a step     TaskFailed…    -> continues, opens its handler, or fails its frame
     end of the run        RunFinished    -> all active steps are cancelled
 """
@@ -81,7 +81,7 @@ def apply(program: Program, state: State, event: Event) -> None:
 
 
 class _Change:
-    """The application of one event to a state."""
+    """One event being applied to a state; each method applies events of one type."""
 
     __slots__ = ("at", "program", "state")
 
@@ -363,7 +363,10 @@ class _Change:
     # Tasks
 
     def _task(self, task: str) -> StepRun | None:
-        """Return the active step with this task; if there is none, count the event as ignored."""
+        """Return the active step with this task.
+
+        If there is none, return None, and count the event as ignored.
+        """
         step = find_active(self.state, task)
         if step is not None and is_task(self.program.plans[step.name]):
             return step
@@ -407,7 +410,10 @@ class _Change:
     # Waits
 
     def _await(self, step: StepRun, signal: str | None) -> None:
-        """Make a step wait for a signal, or deliver the signal if it has arrived already."""
+        """Make a step wait for the signal named `signal`, if any.
+
+        A signal that has arrived already is delivered at once.
+        """
         if signal is None:
             return
         if self.state.signals.get(signal):

@@ -85,7 +85,10 @@ _MONTH_DAYS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class _Field(Struct, frozen=True):
-    """A field of a cron expression; `names` are the words for its values, from `least` on."""
+    """A field of a cron expression, with its range of values.
+
+    `names` are the words for the values: the first word means `least`, the second `least + 1`.
+    """
 
     what: str
     least: int
@@ -185,11 +188,11 @@ SEEN: Final[dict[TriggerKind, str]] = {
     "schedule": "schedule",
     "webhook": "request",
 }
-"""The name of the variable that expressions see, by the kind of trigger."""
+"""The name of the variable in the expressions of a trigger, by the kind of trigger."""
 
 
 class Start(Struct, frozen=True):
-    """A trigger with its parsed expressions."""
+    """A compiled trigger: the trigger with its parsed filter and input."""
 
     trigger: Trigger
     filter: Template | None

@@ -1,1 +1,5 @@
-"""The executor: decides on runs, and records each decision exactly once despite crashes."""
+"""The executor, which computes and records the next events of runs.
+
+The events that it computes at once for a run are a decision. Each decision is recorded exactly
+once, even after a crash.
+"""

@@ -55,7 +55,10 @@ _ARRIVALS: Final = get_args(Arrival)
 
 
 class Decider:
-    """A decider on the runs in an executor's shards. Only one task may use it."""
+    """The part of an executor that decides on the runs in its shards.
+
+    Only one asyncio task may use it.
+    """
 
     def __init__(
         self,
@@ -87,11 +90,14 @@ class Decider:
 
     @property
     def pause(self) -> float:
-        """The number of seconds to wait for a notification before reading again."""
+        """The number of seconds to wait for a notification before reading the inbox again."""
         return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
-        """Drop cached runs of shards that other executors have, or have had meanwhile."""
+        """Drop cached runs of these shards, and read the whole inbox the next time.
+
+        Another executor has the shards, or has had them since the runs were cached.
+        """
         if shards:
             self._cache.drop(lambda cached: cached.row.shard in shards)
         self._agenda.forget()
@@ -101,11 +107,14 @@ class Decider:
         self._is_woken = True
 
     def offer(self, messages: Sequence[RunMessage]) -> asyncio.Future[set[str]]:
-        """Queue messages that are in no inbox; the future gets the ids of recorded messages."""
+        """Queue task results that the bus offers directly, without storing them first.
+
+        The future gets the ids of the messages that were recorded with decisions.
+        """
         return self._offers.add(messages)
 
     def refuse(self) -> None:
-        """Complete all queued offers without deciding on their messages."""
+        """Answer all queued offers without recording any of their messages."""
         settle_offers(self._offers.take())
 
     async def decide(self) -> bool:
@@ -392,7 +401,10 @@ def _log_problem(problem: DecisionProblem) -> None:
 def _decision_problem(
     row: RunRow, messages: Sequence[InboxMessage], error: Exception
 ) -> DecisionProblem:
-    """Return a problem that belongs to these messages, or to the run if there are none."""
+    """Return the problem that an exception caused while deciding on these messages.
+
+    Without messages it is a problem of the run, whose timer was due.
+    """
     return DecisionProblem(row.id, messages, error, row=None if messages else row)
 
 

@@ -76,7 +76,10 @@ def child_id(run_id: str, task: str) -> str:
 
 
 class Children:
-    """The child runs started by the decisions of one batch; it looks up each workflow once."""
+    """A factory of the child runs that the decisions of one batch start.
+
+    It looks up each workflow only once.
+    """
 
     def __init__(self, db: ReadTransaction, definitions: Definitions) -> None:
         self._db = db
@@ -88,8 +91,8 @@ class Children:
     ) -> list[NewRun | RunMessage]:
         """Return a new run or a message for each command to start a child, in order.
 
-        A message either continues a child run that exists, or tells the parent that the child
-        cannot start.
+        If the child run exists already, a message to the child continues it. If the child cannot
+        start, a message to the parent reports the failure.
         """
         return [
             await self._begin(parent, command, now)
@@ -160,9 +163,9 @@ def cancel_child(run_id: str, command: CancelChild, now: float) -> RunMessage:
 
 
 def notify_parent(child: RunRow, state: State, end: RunFinished) -> RunMessage | None:
-    """Return the message that reports an ended run to its parent, if it has one.
+    """Return the message that reports the end of a run to its parent; None without a parent.
 
-    A retried run can end again, so the message id contains the number of the event.
+    A retried run can end again, so the message id contains the number of the run's last event.
     """
     task = state.parent_task or child.parent_task
     if child.parent_run is None or task is None:
@@ -208,8 +211,8 @@ class RunDecision(Struct):
     def outcome(self) -> RunFinished | None:
         """The end of the run if it has to be reported to the parent, otherwise None.
 
-        Either the run ends in this decision, or it had completed before the parent retried its
-        step.
+        Either the run ends in this decision, or it had completed already when the parent retried
+        the step that waits for it.
         """
         state = self.cached.state
         if self.end is not None or state.phase not in FINAL:
@@ -229,10 +232,10 @@ class RunDecision(Struct):
         )
 
     def next_timer(self, now: float) -> float | None:
-        """Return the `next_timer` for the run's row: nothing is due before this time.
+        """Return the time for `next_timer` in the run's row: nothing is due before it.
 
-        It may be earlier than the next timer. Keeping the old value saves a write, at the cost of
-        checking the run once too early.
+        If the stored time is earlier than the run's next timer, the stored time is kept. That saves
+        a write; the cost is that the run is checked once too early.
         """
         written, due = self.cached.row.next_timer, self.cached.state.next_timer
         if written is None or written <= now or self.cached.state.phase in FINAL:
@@ -318,8 +321,8 @@ def compose_writes(
 ) -> RunWrites:
     """Return the rows and messages to write for a decision.
 
-    `children` are the results of `Children.prepare`, `groups` the attempt groups of repeated calls
-    by task.
+    `children` are the results of `Children.prepare`. `groups` are the results of `attempt_groups`:
+    for each task that repeats a call, the attempt group of the call.
     """
     cached, run_id = decision.cached, decision.cached.row.id
     state = cached.state
@@ -422,8 +425,9 @@ async def write_decisions(
 ) -> None:
     """Write decisions, and delete the messages that they handled.
 
-    The tasks of offered results are marked as done. `strays` are messages whose run does not exist.
-    Raise ConstraintError if another executor has decided on one of the runs first.
+    Tasks whose results were offered by the bus are marked as done. `strays` are messages whose run
+    does not exist. Raise ConstraintError if another executor has decided on one of the runs
+    first.
     """
     handled = list(chain(strays, *(writes.decision.messages for writes in batch)))
     await delete_messages(db, engine, handled)

@@ -1,6 +1,6 @@
-"""An executor, which decides on runs; many processes can each have one.
+"""An executor, which decides on runs.
 
-It repeats:
+An installation can have many executors, one in each process. An executor repeats:
 
     share      take its share of the shards, and release surplus shards
     decide     decide on messages and timers for the runs of its shards, until none are left
@@ -34,7 +34,7 @@ log = logging.getLogger("accord.workflows")
 CLOSE_SECONDS: Final = 10.0
 """How many seconds `close` waits for the decision that is being written."""
 _SHARES: Final = 3
-"""How often an executor checks the distribution of shards per lease duration."""
+"""The number of times that an executor checks its share of the shards during one lease."""
 _RETRY_SECONDS: Final = (0.1, 5.0)
 """The shortest and the longest delay between retries while the database is unavailable."""
 

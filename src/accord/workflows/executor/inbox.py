@@ -32,11 +32,14 @@ from accord.workflows.storage.messages import (
 from accord.workflows.storage.runs import hold_run, postpone_timer
 
 CHECK_SECONDS: Final = 1.0
-"""The interval in seconds at which all messages and timers are read."""
+"""The interval in seconds at which all messages and timers are read, not only new ones."""
 
 
 class Agenda:
-    """A reader of the runs to decide on next. Only one task may use it."""
+    """A reader of the messages and timers to decide on next.
+
+    Only one asyncio task may use it.
+    """
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store = store
@@ -49,13 +52,13 @@ class Agenda:
 
     @property
     def pause(self) -> float:
-        """The number of seconds to wait for a notification before reading again."""
+        """The number of seconds to wait for a notification before the next `read`."""
         if self._next_due is None:
             return CHECK_SECONDS
         return min(max(self._next_due - self._now(), 0.0), CHECK_SECONDS)
 
     def forget(self) -> None:
-        """Read all messages and timers the next time, because the shards have changed."""
+        """Make the next `read` return everything, because the shards have changed."""
         self._looked = -CHECK_SECONDS
         self._marks = (0, 0)
 
@@ -95,7 +98,11 @@ class Agenda:
 
 
 def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
-    """Group messages by run; if one of a run's messages failed before, return only its first."""
+    """Group messages by run.
+
+    If any message of a run failed before, only the run's first message is returned, so that the
+    messages are decided on one by one.
+    """
     found: dict[str, list[InboxMessage]] = {}
     for message in messages:
         found.setdefault(message.run_id, []).append(message)
@@ -106,7 +113,10 @@ def _by_run(messages: Sequence[InboxMessage]) -> dict[str, list[InboxMessage]]:
 
 
 class Offer(Struct, eq=False):
-    """Messages offered together; the future `done` gets the ids of those that were recorded."""
+    """Messages with task results that a bus in the same process offered together.
+
+    The future `done` gets the ids of the messages that were recorded.
+    """
 
     messages: list[InboxMessage]
     recorded: set[str]
@@ -136,7 +146,7 @@ class Offers:
 
 
 def record_offers(offers: Sequence[Offer], messages: Iterable[InboxMessage]) -> None:
-    """Add these messages to the recorded messages of the offers."""
+    """Note in the offers that these messages were recorded."""
     ids = [each.message_id for each in messages if each.message is not None]
     for offer in offers:
         offer.recorded.update(ids)
@@ -167,7 +177,7 @@ class DecisionProblem(Struct, frozen=True):
     messages: Sequence[InboxMessage]
     error: Exception
     row: RunRow | None = None
-    """The run's row if the run itself is the problem; None if only these messages are."""
+    """The run's row if nothing can be decided on the run; None if only the messages failed."""
 
     @property
     def problem(self) -> str:

@@ -36,7 +36,7 @@ MAX_BYTES: Final = 128 * 1024 * 1024
 _RUN_BYTES: Final = 3_000
 _STEP_BYTES: Final = 600
 _FACTOR: Final = 8
-"""The estimated memory of lists and objects, as a multiple of the size of their JSON."""
+"""The estimated number of bytes of memory for each byte of JSON of a list or object."""
 
 
 class CachedRun(Struct):
@@ -154,7 +154,10 @@ _MAX_LOADED_BYTES: Final = 16 * 1024 * 1024
 
 
 class LoadedStates(Struct, frozen=True):
-    """Runs to decide on with their messages, problems of unreadable runs, and stray messages."""
+    """Runs to decide on with their messages, and the problems of runs that cannot be loaded.
+
+    `strays` are messages whose run does not exist.
+    """
 
     cached: dict[str, CachedRun]
     messages: dict[str, Sequence[InboxMessage]]

@@ -46,7 +46,7 @@ LetterKind: TypeAlias = Literal["task", "message"]
 NEWEST: Final = (1e12, "")
 INBOX: Final = "run_inbox"
 TRIGGERS: Final = "triggers"
-"""The origins of dead letters that came from no broker's topic are `INBOX` and `TRIGGERS`."""
+"""The origin of dead letters of triggers; `INBOX` and `TRIGGERS` are no topics of a broker."""
 ARRIVALS: Final = get_args(Arrival)
 
 

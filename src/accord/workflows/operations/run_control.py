@@ -2,8 +2,8 @@
 
 A request is sent to the run's inbox as a message, unless the run's state does not allow it.
 
-Any one of the people or roles that an approval step names may decide. With a token, the decision
-needs the scope `approve`, and nobody can approve a run that they started themselves.
+An approval may be decided by any one of the people or roles that its step names. A decision made
+with a token needs the scope `approve`, and cannot approve a run that the token's owner started.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _RETRY: Final = 1_000
 """The delay in milliseconds after which a disconnected client reconnects."""
 _AT_ONCE: Final = 262_144
 _PAUSE: Final = 0.02
-"""The pause in seconds after each `_AT_ONCE` bytes, so that slow clients are not cut off."""
+"""The pause in seconds after `_AT_ONCE` bytes, so that slow clients can read them meanwhile."""
 _EVENT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {

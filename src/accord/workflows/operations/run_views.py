@@ -259,7 +259,7 @@ def waits_of(program: Program, state: State) -> Iterator[RunWait]:
 
 
 def _worker_of(step: WorkStep) -> str:
-    """Return the name of the agent, tool, method, operation or step type that a step calls."""
+    """Return the name of what a step calls: agent, tool, method, operation or step type."""
     match step:
         case AgentStep(agent=agent):
             return agent

@@ -94,7 +94,10 @@ class RunHistory(Struct, kw_only=True):
 
 
 async def _wait_for_end(work: OperationContext, arguments: Mapping[str, Any], result: Any) -> Any:
-    """Wait until a started run has ended, at most for the argument `wait`; return the run."""
+    """Wait until a started run has ended, and return the run.
+
+    The argument `wait` is the maximum number of seconds.
+    """
     seconds = arguments.get("wait", 0)
     if not seconds:
         return result
@@ -232,9 +235,9 @@ async def get_run_history(
 
 
 async def _chain(work: OperationContext) -> int:
-    """Return the length of the run chain that leads to a new run; 0 outside a run.
+    """Return the number of runs that triggered each other before a new run.
 
-    Raise ConflictError if it exceeds the limit.
+    It is 0 if the caller is no run. Raise ConflictError if it exceeds the limit.
     """
     chain = await chain_after(work.db, work.caller.run_id)
     if chain > MAX_CHAIN:

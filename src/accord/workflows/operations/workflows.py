@@ -35,7 +35,7 @@ from accord.workflows.triggers.events import Events
 from accord.workflows.triggers.triggers import known_timezones, renew_triggers, save_triggers
 
 DefinitionInput: TypeAlias = dict[str, Any] | str
-"""A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
+"""A definition: a JSON object, a text in YAML, or an object `{"source": …}` with such a text."""
 
 
 class DefinitionRefusedError(InvalidError):
@@ -60,7 +60,8 @@ async def known_names(
 ) -> Known:
     """Return the names in this installation that a definition may refer to.
 
-    `kinds` are the kinds of entities whose changes are events, `steps` the step types of plugins.
+    `kinds` are the kinds of entities whose changes can start runs, `steps` the step types of
+    plugins.
     """
     workflows = await db.fetch(WORKFLOW_VERSIONS)
     return Known(
@@ -111,7 +112,10 @@ def _sentence(problem: Problem) -> str:
 
 
 def _pointer(path: str) -> str:
-    """Convert the path of a problem to a JSON pointer; empty if it is no path in the JSON value."""
+    """Convert the path of a problem to a JSON pointer into the definition.
+
+    It is empty if the path does not lead to a part of the definition.
+    """
     steps = path.replace("[", ".").replace("]", "").split(".")
     if path == "definition" or " " in path:
         return ""
@@ -131,7 +135,7 @@ WorkflowName: TypeAlias = Annotated[
 YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
 
 NO_VERSION: Final = 2**31 - 1
-"""A number greater than every version."""
+"""A number greater than every version, with which a list begins at the newest version."""
 
 
 class LastRun(Struct, kw_only=True):

@@ -13,12 +13,12 @@ IN_TEXTS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)))",
 }
-"""A condition that a text is in a list, to be formatted with the parameter of the list."""
+"""The SQL condition that a text is in a list; format it with the list's placeholder."""
 IN_NUMBERS: Final[dict[Engine, str]] = {
     "sqlite": "IN (SELECT value FROM json_each({}))",
     "postgresql": "= ANY (ARRAY(SELECT json_array_elements_text({}::json)::bigint))",
 }
-"""A condition that an integer is in a list, to be formatted with the list's parameter."""
+"""The SQL condition that an integer is in a list; format it with the list's placeholder."""
 
 
 def as_parameter(values: Iterable[str] | Iterable[int]) -> str:
@@ -32,7 +32,8 @@ ColumnType: TypeAlias = Literal["text", "integer", "bigint", "double precision"]
 class Insertion:
     """A statement that inserts rows into a table.
 
-    `columns` maps names to types. `then` is appended, for example `ON CONFLICT (id) DO NOTHING`.
+    `columns` maps names to types. `then` is the end of the statement, for example
+    `ON CONFLICT (id) DO NOTHING`.
     """
 
     def __init__(self, table: str, columns: Mapping[str, ColumnType], then: str = "") -> None:

@@ -51,7 +51,7 @@ ORDER BY w.name LIMIT 1000
 VERSION_COLUMNS: Final = (
     *("name", "version", "description", "definition", "active", "created_by", "created_at"),
 )
-"""The columns of a workflow's version that the audit trail proves."""
+"""The columns of a workflow's version of which the audit trail stores digests."""
 PROVEN_VERSIONS: Final = f"""
 SELECT {", ".join(VERSION_COLUMNS)} FROM workflows
 WHERE name = $1 ORDER BY version
@@ -96,7 +96,7 @@ SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND ve
 class Definitions:
     """A cache of the compiled definitions of one store.
 
-    Two threads use it without a lock, the event loop's and the one that writes. That is safe
+    The thread of the event loop and the database's write thread use it without a lock. That is safe
     because each access is a single operation on a dictionary.
     """
 
@@ -127,7 +127,9 @@ class Definitions:
     async def startable(
         self, db: ReadTransaction, name: str, version: int | None
     ) -> tuple[int, Program]:
-        """Return a version for a new run, and its program; default: the newest active.
+        """Return the version for a new run, and its program.
+
+        If `version` is None, it is the newest active version.
 
         Raise UnknownWorkflowError if the version does not exist or is inactive.
         """
@@ -145,16 +147,16 @@ TRIGGER_COLUMNS: Final = (
     *("id", "workflow", "version", "kind", "name", "spec", "input"),
     *("user_id", "username", "scopes"),
 )
-"""The columns of a trigger that the audit trail proves.
+"""The columns of a trigger of which the audit trail stores digests.
 
-`next_at` is missing because the scheduler changes it, without an operation.
+`next_at` is missing, because the scheduler changes it without an audited operation.
 """
 ALL_TRIGGER_COLUMNS: Final = ", ".join((*TRIGGER_COLUMNS, "next_at"))
 
 MAX_DUE_TRIGGERS: Final = 100
 """The maximum number of due schedules read by one query."""
 MAX_SWEPT_DELIVERIES: Final = 10
-"""The maximum number of old deliveries removed whenever a new one is stored."""
+"""The maximum number of old webhook deliveries removed whenever a new one is stored."""
 
 TRIGGER_TIMES: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
 TRIGGER_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"

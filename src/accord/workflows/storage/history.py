@@ -199,7 +199,7 @@ class StoredProblem(Struct, frozen=True):
 
 
 def problem_of(error: Exception) -> StoredProblem:
-    """Return the problem of a run that an exception caused."""
+    """Convert an exception to the stored problem of the run in which it occurred."""
     match error:
         case NewerSchemaError():
             code = "newer_schema"
@@ -217,7 +217,7 @@ def problem_of(error: Exception) -> StoredProblem:
 
 
 def unreadable_message(error: Exception) -> StoredProblem:
-    """Return the problem of a run that has a message that cannot be decoded."""
+    """Return the stored problem of a run with an inbox message that cannot be decoded."""
     return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
 
 
@@ -293,7 +293,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     stuck: str | None = None
     """The problem of the first postponed message, as JSON; only read by `load_run`."""
     due: float | None = None
-    """The time at which the first postponed message is tried again."""
+    """The time at which the run's first postponed message is tried again."""
 
 
 class LoadedRun(Struct, frozen=True):
@@ -307,7 +307,10 @@ class LoadedRun(Struct, frozen=True):
 
     @property
     def problem(self) -> StoredProblem | None:
-        """The problem of the run, of its first postponed message, or of reading its history."""
+        """The first problem that exists of these three, or None.
+
+        The problem of the run, of its first postponed message, or of reading its history.
+        """
         stored = self.row.problem or self.row.stuck
         return self.unreadable if stored is None else decode_problem(stored)
 

@@ -163,7 +163,7 @@ MEMBER_LEASE_SECONDS: Final = 10.0
 """The duration of a member's lease, in seconds."""
 
 _RENEWALS: Final = 3
-"""How often a lease is renewed within its duration."""
+"""The number of renewals of a lease within its duration."""
 
 
 async def is_alive(store: Store, kind: MemberKind) -> bool:
@@ -240,7 +240,7 @@ class Membership:
 
 
 SHARDS_LANE: Final = "shards"
-"""The lane of transactions that change the distribution of shards, one at a time."""
+"""The lane in which transactions that change the distribution of shards run one at a time."""
 
 
 class _ShardShares(Struct, frozen=True):
@@ -252,7 +252,10 @@ class _ShardShares(Struct, frozen=True):
 
 
 class Shards:
-    """The shards of one executor; `fences` has their fences by number, as far as it knows."""
+    """The shards of one executor.
+
+    `fences` maps the number of each shard to its fence, as last read from the database.
+    """
 
     def __init__(self, store: Store, membership: Membership) -> None:
         self._store = store
@@ -264,8 +267,8 @@ class Shards:
     async def share(self) -> frozenset[int]:
         """Take or release shards, so that each live executor has an equal share.
 
-        Return the shards that this executor has lost or released, or has lost and regained. Raise
-        StoreError if a query fails.
+        Return the shards whose runs must not stay cached, because this executor has lost or
+        released the shards, or has lost and regained them. Raise StoreError if a query fails.
         """
         before = self.fences
         # A look without locks first: most of the time there is nothing to change.
@@ -287,7 +290,7 @@ class Shards:
         await self._store.notify(MEMBERS_WAKE)
 
     def lose(self, shards: frozenset[int]) -> None:
-        """Remove shards that other executors have taken over."""
+        """Remove shards from `fences`, because other executors have taken them over."""
         self.fences = {each: fence for each, fence in self.fences.items() if each not in shards}
 
     async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
@@ -333,7 +336,7 @@ def _share_of(live: list[str], me: str) -> int:
 
 
 class FencedError(Exception):
-    """Another executor has taken over shards of this decision, so nothing was written."""
+    """Another executor has taken over shards whose runs were decided on; nothing was written."""
 
     def __init__(self, shards: AbstractSet[int]) -> None:
         listed = ", ".join(map(str, sorted(shards)))

@@ -119,7 +119,8 @@ async def read_messages(
 ) -> list[InboxMessage]:
     """Return due messages for runs of these shards, in order, with ids above `after`.
 
-    A message that is committed late may have a smaller id than one that was read before.
+    Callers must start again from 0 at times, because a message that is committed late may have a
+    smaller id than a message that was read before.
     """
     rows = await db.fetch(_READ_MESSAGES[engine], as_parameter(shards), after, now)
     return [_received(row) for row in rows]
@@ -153,7 +154,10 @@ async def delete_messages(
 
 
 async def postpone_messages(db: Transaction, rows: Sequence[tuple[int, float, str]]) -> None:
-    """Postpone messages; a row has a message's row id, the time to try again, and the problem."""
+    """Postpone messages that could not be decided on.
+
+    Each of `rows` has the row id of a message, the time to try again, and the problem.
+    """
     await db.execute_many(_POSTPONE, rows)
 
 
@@ -282,9 +286,9 @@ async def outbox_length(store: Store) -> int:
 
 
 async def publish_lost(db: Transaction, seconds: float, limit: int) -> int:
-    """Mark lost rows for a second publication, and return their number.
+    """Mark rows whose messages were lost for a second publication, and return their number.
 
-    The messages of these rows were published and did not arrive within `seconds`.
+    A message is lost if it was published and did not arrive within `seconds`.
     """
     published = await db.execute(_PUBLISH_LOST, seconds, limit)
     if published:
@@ -366,7 +370,7 @@ class LetterFilter(Struct, frozen=True, kw_only=True):
     replayed: bool | None = None
 
     def where(self) -> tuple[str, list[str]]:
-        """Return the SQL of the conditions, and the values of its parameters."""
+        """Return the conditions as SQL for a WHERE clause, and the values of its parameters."""
         values: list[str] = []
         conditions = ["1 = 1"]
         for column, value in (("kind", self.kind), ("run_id", self.run_id)):

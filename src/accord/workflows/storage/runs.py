@@ -32,7 +32,7 @@ _CREATE: Final = f"""
 WITH made AS ({_INSERT} RETURNING id, shard)
 INSERT INTO run_inbox (message_id, run_id, shard, arrival) SELECT $17, id, shard, $18 FROM made
 """
-"""A statement for PostgreSQL that inserts a run and its first message."""
+"""The statement with which PostgreSQL inserts a run and its first message at once."""
 _CHAIN: Final = """
 WITH RECURSIVE up (id, parent_run, chain) AS (
     SELECT id, parent_run, chain FROM runs WHERE id = $1
@@ -82,7 +82,7 @@ ORDER BY a.created_at, a.run_id, a.task LIMIT $4
 
 
 class Starter(Struct, frozen=True, kw_only=True):
-    """The user who started a run, and as whom its steps call operations."""
+    """The user who started a run; the steps of the run call operations as this user."""
 
     user_id: str = ""
     username: str = ""
@@ -150,7 +150,10 @@ def _first_message(run: NewRun) -> RunMessage:
 
 
 async def chain_after(db: ReadTransaction, run_id: str) -> int:
-    """Return the chain length of a run that the run `run_id` triggers; 0 if that is empty."""
+    """Return the chain length of a new run that is triggered by run `run_id`.
+
+    It is 0 if `run_id` is empty, because no run triggers the new one.
+    """
     if not run_id:
         return 0
     [row] = await db.fetch(_CHAIN, run_id)
@@ -163,7 +166,7 @@ async def run_exists(db: ReadTransaction, run_id: str) -> bool:
 
 
 async def count_rows(db: ReadTransaction, values: Mapping[str, Any]) -> int:
-    """Return the number of runs whose columns have these values."""
+    """Return the number of runs that have these values, given by column."""
     where = _where(values) or "1 = 1"
     [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *values.values())
     total: int = count["total"]
@@ -204,7 +207,7 @@ async def store_snapshots(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> N
 
 
 async def hold_run(db: Transaction, run_id: str, problem: str) -> None:
-    """Store the problem because of which a run cannot be decided on."""
+    """Store the problem that prevents decisions on a run."""
     await db.execute(_HOLD, run_id, problem)
 
 
@@ -214,13 +217,16 @@ async def postpone_timer(db: Transaction, run_id: str, problem: str, until: floa
 
 
 async def open_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert approvals; a row has run, task, step, approvers, deadline, time and prompt."""
+    """Insert open approvals.
+
+    Each of `rows` has run, task, step, approvers, deadline, time, and prompt (message and data).
+    """
     if rows:
         await db.execute_many(_OPEN_APPROVAL, rows)
 
 
 async def close_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Mark approvals as closed; a row has run and task."""
+    """Mark approvals as closed; each of `rows` has the run and the task of an approval."""
     if rows:
         await db.execute_many(_CLOSE_APPROVAL, rows)
 
@@ -282,7 +288,7 @@ async def remove_old(db: Transaction, ids: Sequence[str], before: float) -> None
 
 
 MAX_COUNTED_LETTERS: Final = 10_000
-"""The number of dead letters at which counting stops."""
+"""The number of dead letters at which counting for the metrics stops."""
 
 LIVE_STATUSES: Final = tuple(
     status for status in get_args(RunStatus) if status not in ("completed", "failed", "cancelled")

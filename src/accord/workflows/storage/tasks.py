@@ -90,7 +90,8 @@ def task_id(run_id: str, task: str) -> str:
 async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: InitialState) -> None:
     """Insert tasks without an owner, skipping ids that exist.
 
-    The row of a task that was cancelled before it was inserted exists already, so it never begins.
+    A task that was cancelled before it was inserted has a row already. So it is skipped here, and
+    never begins.
     """
     await _INSERTION.run(db, [_row(each, state, None, 0) for each in tasks])
 
@@ -125,7 +126,7 @@ async def attempt_groups(
 
 
 def _rounds(command: Call) -> Iterator[str]:
-    """Yield the names of tasks that may have made the repeated call, one for each retry."""
+    """Yield the names of the step's earlier tasks that may have made the repeated call."""
     first, last = (int(name.partition("@")[2] or 1) for name in (command.resumes, command.task))
     for number in range(first, last):
         yield command.step if number == 1 else f"{command.step}@{number}"
@@ -149,9 +150,10 @@ def kind_and_target(command: Call) -> tuple[Kind, str]:
 BY_INDEX: Final = """
 SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
 """
-"""Make PostgreSQL plan without sequential scans until the end of the transaction.
+"""An SQL statement that turns off sequential scans until the end of a transaction.
 
-A plan made while a table is small would scan it, and would stay cached when the table has grown.
+PostgreSQL caches plans. A plan made while a table is small would scan the table, and would still do
+so when the table has grown.
 """
 
 # If there is no such task yet, this leaves a tombstone, so that it never begins. A task that asks
@@ -269,17 +271,20 @@ async def make_ready(db: Transaction, task_ids: Sequence[str]) -> int:
 
 
 async def unknown_tasks(db: Transaction, task_ids: Sequence[str]) -> set[str]:
-    """Return those of these ids that no task has."""
+    """Return the ids for which no task exists."""
     return {row["id"] for row in await db.fetch(_UNKNOWN, task_ids)}
 
 
 async def end_unbegun(db: Transaction, task_ids: Sequence[str], now: float) -> None:
-    """Mark published tasks as cancelled and done, because they have not begun."""
+    """Mark these cancelled tasks as done if they are still published, so never began."""
     await db.execute(_END_UNBEGUN, task_ids, now)
 
 
 async def mark_lost_tasks(db: Transaction, now: float, seconds: float, limit: int) -> list[Row]:
-    """Return tasks whose messages did not arrive within `seconds`, to publish them once more."""
+    """Mark tasks whose messages did not arrive within `seconds`, and return the tasks.
+
+    The caller publishes their messages once more.
+    """
     return await db.fetch(_MARK_LOST, now, seconds, limit)
 
 
@@ -383,7 +388,7 @@ COUNT_OPEN_CALLS: Final = f"{COUNT_CALLS} AND state <> 'done'"
 
 
 class TaskChange(Struct, frozen=True, kw_only=True):
-    """New values for a task's row, which apply only if it has this fence and is running."""
+    """New values for a task's row, applied only if the task is running with fence `fence`."""
 
     id: str
     fence: int
@@ -412,7 +417,8 @@ class TaskRows:
     ) -> list[Row]:
         """Take ready tasks, the oldest first.
 
-        Of targets in `besides`, take only cancelled tasks. Raise StoreError if the query fails.
+        Targets in `besides` can take no more calls, so only their cancelled tasks are taken. Raise
+        StoreError if the query fails.
         """
         sql = _TAKE[self._store.engine]
         return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
@@ -429,9 +435,10 @@ class TaskRows:
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
 
     async def regain(self, owner: str, id: str, fence: int) -> list[Row]:
-        """Take again a task that `owner` took with this fence without receiving the row.
+        """Take again a task that `owner` took with this fence, and return its row.
 
-        Raise StoreError if the query fails.
+        `owner` has not received the row, because the response of the database was lost. Raise
+        StoreError if the query fails.
         """
         return await self._store.write(_REGAIN, id, fence, owner)
 

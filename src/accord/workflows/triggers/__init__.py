@@ -1,1 +1,1 @@
-"""Triggers, which start runs: changes of the hub, schedules, and webhooks."""
+"""Triggers, which start runs after changes in the hub, at scheduled times, and for webhooks."""

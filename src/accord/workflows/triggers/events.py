@@ -43,7 +43,10 @@ CACHE_SECONDS: Final = 1.0
 
 
 async def trigger(work: OperationContext, change: RecordedChange) -> None:
-    """Start the runs that a recorded change triggers; registered as a recorder of changes."""
+    """Start the runs that a recorded change triggers.
+
+    The function is a `Recorder`: it is called for each change that an operation records.
+    """
     if work.effects:
         await work.service(Events).record(work, change)
 
@@ -58,7 +61,10 @@ class Events:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Accept the kinds of entities whose changes are events; None if they are not known."""
+        """Store the kinds of entities whose changes can start runs.
+
+        `kinds` is None if they are not known.
+        """
         self.kinds = kinds
         self._now = now
         self._clock = clock

@@ -1,7 +1,7 @@
 """Stored triggers, the runs that they start, and the scheduler.
 
-A run is started in the caller's transaction. If an occurrence cannot start a run, it becomes a dead
-letter.
+An occurrence is one change, scheduled time or delivery to which a trigger applies. Its run is
+started in the caller's transaction. If an occurrence cannot start a run, it becomes a dead letter.
 
 Schedules follow the wall clock of a timezone. A time that is skipped when the clock is put forward
 is moved by the same amount. A time that occurs twice when the clock is put back counts only the
@@ -11,7 +11,8 @@ twice.
 Every process with an executor has a scheduler. One transaction sets the next time of a schedule,
 unless another process has done so, and starts the run. The run's id is derived from the schedule
 and the time, so each time starts one run, even if several schedulers compete or a process is
-killed. If times passed while no scheduler was running, one run is started for the first of them.
+killed. If several times of a schedule passed while no scheduler was running, one run is started,
+for the first of these times.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ from accord.workflows.storage.messages import NewDeadLetter, insert_dead_letter
 from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run, new_traceparent
 
 _MAX_DAYS: Final = 366 * 9
-"""The number of days to search for the next time: February 29 is at most eight years away."""
+"""The number of days in which the next time of a schedule is searched.
+
+February 29 is at most eight years away.
+"""
 _DAY: Final = timedelta(days=1)
 
 
@@ -262,7 +266,8 @@ class NotStartedError(Exception):
 class Cause(Struct, frozen=True, kw_only=True):
     """The cause of a triggered run.
 
-    These are the ids of the request, the run that made the change, and the length of the chain.
+    `correlation_id` belongs to the request, and `run` is the id of the run that made the change, if
+    any. `chain` is the number of runs before the new one, each of which triggered the next.
     """
 
     correlation_id: str
@@ -274,7 +279,8 @@ class Cause(Struct, frozen=True, kw_only=True):
 def run_id_for(trigger: SavedTrigger, occurrence: str) -> str:
     """Return the id of the run that a trigger starts for one occurrence.
 
-    It is derived from both, so a repeated occurrence does not start a second run.
+    The id is derived from the trigger and the occurrence, so a repeated occurrence does not start a
+    second run.
     """
     return str(uuid5(UUID(trigger.id), occurrence))
 

@@ -156,12 +156,12 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
 
 class DeliveryResult(Struct, frozen=True):
-    """The run of a delivery."""
+    """The run that a delivery started, or that an earlier duplicate of it started."""
 
     run_id: str
     workflow: str
     duplicate: bool
-    """Whether an earlier delivery had started it."""
+    """True if an earlier delivery with the same id or signed body started the run."""
 
 
 class Deliveries:
@@ -180,7 +180,7 @@ class Deliveries:
         self._secrets = secrets
         self._trail = trail
         self._failed = trail.enqueue if failed is None else failed
-        """A function that takes the audit records of rejected deliveries."""
+        """The function that stores the audit records of rejected deliveries."""
         self._now = now
 
     def may_be_genuine(self, signature: WebhookSignature | None) -> bool:
@@ -188,7 +188,7 @@ class Deliveries:
         return signature is not None and is_recent(signature, self._now())
 
     async def take(self, delivery: Delivery) -> DeliveryResult:
-        """Start the run of a delivery, or return the run that a duplicate started.
+        """Start the run of a delivery, unless an earlier duplicate has; return the run.
 
         Raise BadSignatureError if the webhook or signature is invalid, MalformedRequestError if the
         body is no JSON or the id is invalid, InvalidError if the run cannot be started.
@@ -268,8 +268,8 @@ class Deliveries:
 def _delivery_keys(delivery: Delivery) -> tuple[str, str]:
     """Return two keys by which a duplicate of a delivery is recognised.
 
-    The first is the sender's id, or the second key if there is no id. The second consists of the
-    signature's time and the digest of the body, and detects a replayed request.
+    The first is the sender's id for the delivery; without an id, both keys are equal. The second
+    consists of the signature's time and the digest of the body, and detects a replayed request.
     """
     assert delivery.signature is not None, "it was verified"
     signed = f"{delivery.signature.time}/{sha256(delivery.body).hexdigest()}"
@@ -305,9 +305,10 @@ class WebhookHead(Struct, frozen=True):
 
 
 class WebhookApp(LivingApp[WebhookHead]):
-    """The HTTP application (`LivingApp`) that receives deliveries.
+    """The HTTP application that receives deliveries.
 
-    `runs` is the path of runs in the REST API, for the Location header of responses.
+    As a `LivingApp` it is started and closed with the server. `runs` is the path in the REST API
+    under which runs are found, for the Location header of responses.
     """
 
     def __init__(
