@@ -188,7 +188,7 @@ class Transport(Struct, frozen=True, kw_only=True):
 
 
 def plugged(scheme: str) -> Transport | None:
-    """Return the transport of a plugin for `scheme`; None if no plugin has one.
+    """Return the transport that a plugin has for `scheme`; None if no plugin has one.
 
     Raises ConnectError if the plugin cannot be loaded.
     """
@@ -207,7 +207,7 @@ def plugged(scheme: str) -> Transport | None:
 
 
 def transport_of(scheme: str) -> Transport:
-    """Return the transport for a scheme that `known_scheme` has found in a plugin.
+    """Return the plugin's transport for `scheme`, which `known_scheme` has found before.
 
     Raises ConnectError if the plugin cannot be loaded.
     """

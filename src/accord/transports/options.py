@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 MAX_BUFFERED_BYTES: Final = ServerLimits().max_buffered_bytes
 """Default limit in bytes on the memory for incoming messages of one server."""
 SMALL_BYTES: Final = 16 * KIB
-"""Messages up to this size are neither counted nor refused for lack of budget: the number of
-connections bounds them, as it bounds headers. So users can still sign in with a full budget."""
+"""Messages up to this size are not counted in a memory budget, and never refused because of it. So
+users can sign in even if the budget is used up. The limit on connections limits their memory."""
 ANONYMOUS_FRACTION: Final = 4
-"""Unauthenticated senders share a part of a budget: its limit divided by this number."""
+"""Unauthenticated senders share the part 1/n of a memory budget, where n is this number."""
 
 
 class MemoryBudget:
     """A limit on the bytes that the connections of one server hold together.
 
-    `limit` is None for no limit. A message is not refused while no other message has a reservation:
-    otherwise a message within the limit for single messages could exceed the budget.
+    `limit` is None for no limit. A message that is the only one with a reservation is never
+    refused, so that every message within the limit for single messages can be received.
     """
 
     __slots__ = ("_parent", "held", "limit")
@@ -50,11 +50,14 @@ class MemoryBudget:
         self._parent = parent
 
     def part(self, fraction: int) -> MemoryBudget:
-        """Return a budget with a fraction of this limit; its reservations count here too."""
+        """Return a budget whose limit is this limit divided by `fraction`.
+
+        Its reservations also count in this budget.
+        """
         return MemoryBudget(None if self.limit is None else self.limit // fraction, parent=self)
 
     def has_room(self, more: int, mine: int) -> bool:
-        """Return whether a message that holds `mine` bytes can reserve `more` bytes."""
+        """Return whether a message that has reserved `mine` bytes can reserve `more` bytes."""
         if self.limit is not None and self.held + more > self.limit and self.held > mine:
             return False
         return self._parent is None or self._parent.has_room(more, mine)
@@ -199,7 +202,10 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class TransportOptions(TypedDict, total=False):
-    """The members of `Options` but for `limits`, `headers` and `pages`, as keywords."""
+    """The types of the keywords that set members of `Options`.
+
+    `limits`, `headers` and `pages` are missing; subclasses add those that their functions accept.
+    """
 
     framing: Framing
     server_limits: ServerLimits
@@ -222,7 +228,7 @@ class TransportOptions(TypedDict, total=False):
 
 
 class ChannelOptions(TransportOptions, total=False):
-    """All members of `Options`, as keywords."""
+    """The types of the keywords that set any member of `Options`."""
 
     limits: Limits
     headers: Mapping[str, str]

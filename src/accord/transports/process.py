@@ -161,7 +161,7 @@ class ChildProcess:
         return True
 
     async def is_gone(self) -> None:
-        """Wait for the child's exit, and up to a second for the rest of its stderr."""
+        """Wait until the child has exited, then up to a second for the rest of its stderr."""
         await self._exited.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STDERR_SECONDS):
@@ -227,7 +227,7 @@ class ChildProcess:
 
 
 def _taken_over(pipe: IO[bytes] | None) -> int:
-    """Return a duplicate of the pipe's descriptor, and close the pipe."""
+    """Return a duplicate of the descriptor of `pipe`, which leads to the child; close `pipe`."""
     assert pipe is not None
     with pipe:
         return os.dup(pipe.fileno())
@@ -344,12 +344,15 @@ class ProcessTransport(PipeTransport):
             self._channel.connection_lost(self._verdict() or error)
 
     def _patience(self) -> float:
-        """Return the seconds that remain for the child to exit on its own."""
+        """Return the number of seconds that the child still has to exit on its own."""
         now = self._loop.time()
         return self._exit_seconds - (now - (now if self._asked_at is None else self._asked_at))
 
     def _verdict(self) -> ConnectionLostError | None:
-        """Return the error for an unexpected exit; None for a requested or successful one."""
+        """Return the error for an unexpected exit of the child.
+
+        Returns None if the exit was requested, or if the status of the child is 0.
+        """
         status = self._child.status
         if self._asked_at is not None or self._child.was_signalled or not status:
             return None

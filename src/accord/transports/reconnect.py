@@ -63,8 +63,8 @@ async def _retry(open_one: Open, backoff: Backoff) -> Channel:
 class ReconnectingChannel:
     """A channel that opens a new connection when its connection is lost.
 
-    Without a connection, `writable` is False and sent messages are dropped:
-    `connection_interrupted` notifies the receiver, which decides what to send again.
+    Without a connection, `writable` is False and sent messages are dropped. The receiver is
+    notified by `connection_interrupted`, and decides what to send again.
     """
 
     def __init__(self, channel: Channel, open_one: Open, backoff: Backoff) -> None:

@@ -61,7 +61,7 @@ class Server:
         self._closed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
         self._past = Statistics()
-        """Sums of the statistics of closed connections; over HTTP those of all connections."""
+        """The summed statistics of closed connections; over HTTP, of all connections."""
         self.url = ""
         """URL to connect to, with the real port even if port 0 was requested."""
         self.peers: set[Peer] = set()
@@ -246,10 +246,10 @@ def _total(*statistics: Statistics) -> Statistics:
 
 
 async def listen_channel(url: str, accept: Accept, options: Options) -> Listener:
-    """Listen at a URL of any transport but HTTP and stdio.
+    """Listen at a URL of a transport whose connections are channels.
 
-    The connections of such a transport are channels. Raises ConnectError if the URL cannot be
-    listened on.
+    These are all transports but HTTP and stdio. Raises ConnectError if the URL cannot be listened
+    on.
     """
     match known_scheme(url):
         case "memory":

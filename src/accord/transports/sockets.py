@@ -1,4 +1,4 @@
-"""Sockets: binding, options, description, accepting of connections, shutdown."""
+"""The sockets of servers and clients: bind, set options, describe, accept, shut down."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def _remove_stale(path: str) -> None:
 
 
 class UnixSocketFile:
-    """The socket file of a listener, which `remove` deletes.
+    """The socket file of a listener.
 
-    A file by which another process has replaced it stays.
+    `remove` deletes the file, unless another process has replaced it with its own.
     """
 
     def __init__(self, path: str) -> None:
@@ -235,10 +235,10 @@ async def _listen(
 class Arrivals:
     """An acceptor of connections on listening sockets.
 
-    It owns the sockets once it is started. asyncio's own TLS server does not report handshakes in
-    progress or failed ones, and they must count against the limit: a client that never finishes its
-    handshake holds a socket too. So TLS handshakes are made here and counted, and while `has_room`
-    returns False a connection is closed before its handshake.
+    It owns the sockets once it is started. While `has_room` returns False, a connection is closed
+    before its TLS handshake. The handshakes are made and counted here, because a client that never
+    finishes its handshake holds a socket too, and asyncio's own TLS server reports neither
+    handshakes in progress nor failed ones.
     """
 
     def __init__(
@@ -332,13 +332,14 @@ def _is_unix(bound: socket.socket) -> bool:
 
 
 LAST_WORDS_SECONDS: Final = 1.0
-"""Time in seconds that clients have to read their last responses."""
+"""Time in seconds that the clients of a closing listener have to read their last responses."""
 
 
 async def close_listener(listener: Listener, finish: Awaitable[None]) -> None:
-    """Stop listening, wait for `finish`, then cut off the remaining connections.
+    """Stop listening, finish the running calls, then cut off the remaining connections.
 
-    `finish` answers the running calls. Clients then have `LAST_WORDS_SECONDS` to read the answers.
+    The awaitable `finish` answers the running calls. Clients then have `LAST_WORDS_SECONDS` to read
+    the answers.
     """
     closing = asyncio.ensure_future(listener.close())
     await finish

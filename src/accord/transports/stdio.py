@@ -187,8 +187,8 @@ class PipeTransport(asyncio.Transport):
     def _release(self) -> None:
         """Restore the descriptors' blocking mode, and close them.
 
-        The mode belongs to the open file, which other processes may share, and uvloop makes every
-        descriptor that it watches non-blocking.
+        uvloop makes every descriptor that it watches non-blocking. This mode belongs to the open
+        file, so it would also affect other processes that share the file.
         """
         for fd in (self._reading, self._writing):
             if fd in self._blocking:
@@ -198,7 +198,10 @@ class PipeTransport(asyncio.Transport):
 
 
 def _can_wait(fd: int) -> bool:
-    """Return whether `fd` is a pipe or a socket: regular files never block."""
+    """Return whether reading or writing `fd` can block: it is a pipe or a socket.
+
+    Regular files never block.
+    """
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -207,10 +210,11 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 async def open_stdio(options: Options) -> StreamChannel:
-    """Reserve stdin and stdout for messages until the channel has ended.
+    """Open a channel over stdin and stdout.
 
-    The end of stdin is reported as `input_ended`: answers can still be written. Raises ConnectError
-    when the streams are closed or already in use.
+    Both are reserved for messages until the channel has ended. The end of stdin is reported as
+    `input_ended`: answers can still be written. Raises ConnectError when the streams are closed or
+    already in use.
     """
     streams = StandardStreams()
     channel = StreamChannel(
@@ -277,7 +281,7 @@ class StdioTransport(PipeTransport):
 
 
 def _private(standard: int, flags: int) -> int:
-    """Return a private descriptor for the stream of the descriptor `standard`.
+    """Return a descriptor of our own for the stream behind the descriptor `standard`.
 
     A terminal is opened a second time: a duplicate of the descriptor would share its blocking mode
     with the shell and every other program in the terminal.
@@ -293,7 +297,7 @@ def _stderr() -> int:
 
 
 def _point(standard: int, fd: int) -> None:
-    """Make `standard` refer to the stream of `fd`, and close `fd`."""
+    """Redirect the descriptor `standard` to the stream behind `fd`, and close `fd`."""
     os.dup2(fd, standard)
     os.close(fd)
 

@@ -26,7 +26,7 @@ def scheme_of(url: str) -> str:
 def split(url: str, *, advice: str) -> tuple[SplitResult, int | None]:
     """Return the parts of a URL, and its port if it has one.
 
-    Raises ConnectError, with `advice`, for a malformed host or port.
+    Raises ConnectError for a malformed host or port; `advice` tells users how to correct the URL.
     """
     try:
         parts = urlsplit(url)
@@ -45,7 +45,8 @@ def unusable(url: str, why: str, *, advice: str) -> ConnectError:
 def shown(url: str) -> str:
     """Return the URL with credentials and query replaced by `…`.
 
-    Malformed URLs are redacted too, so everything up to the last `@` counts as credentials.
+    Everything up to the last `@` counts as credentials, so that those in malformed URLs are
+    replaced, too.
     """
     return _QUERY.sub("?…", _CREDENTIALS.sub("//…@", url, count=1), count=1)
 
@@ -64,9 +65,9 @@ def origin_allowed(
 
     A browser lets any page open a WebSocket to, or post to, any server, so a server has to check
     the page's origin. `allowed` is `Options.origins`; `loopback` is True for requests over the
-    loopback interface. Such requests must address the server as `localhost` or by a loopback
-    address: any other name was made to resolve to this machine by a foreign DNS server (DNS
-    rebinding).
+    loopback interface. A loopback request must address the server as `localhost` or by a loopback
+    address. Any other name suggests DNS rebinding: a foreign DNS server made the name resolve to
+    this machine.
     """
     if origin is None:
         return True
@@ -84,9 +85,9 @@ def origin_allowed(
 def names_server(host: str, *, bound: str, allowed: Collection[str] = ()) -> bool:
     """Return whether the `Host` header of a request names the server.
 
-    This is the address `bound` that the request reached, or a host in `allowed`; `*` allows all
-    hosts. All names of the loopback interface are equivalent. A request without the header, which
-    only HTTP/1.0 permits, is accepted.
+    The header may name the host of `bound`, the URL that the request reached, or a host in
+    `allowed`; `*` allows all hosts. All names of the loopback interface are equivalent. A request
+    without the header, which only HTTP/1.0 permits, is accepted.
     """
     if not host:
         return True

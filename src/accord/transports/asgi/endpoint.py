@@ -1,8 +1,8 @@
 """`AsgiEndpoint`: a router as an ASGI application, over HTTP and WebSocket.
 
-The server does the framing and the pings of a WebSocket. ASGI pulls where a channel pushes, so
-there are two loops. The reading loop pauses while too many bytes wait to be written; the writing
-loop ends with `close`.
+The server does the framing and the pings of a WebSocket. A channel calls its receiver for each
+message, but an ASGI application awaits each event, so a WebSocket has two loops. The reading loop
+pauses while too many bytes wait to be written; the writing loop ends with `close`.
 """
 
 from __future__ import annotations
@@ -331,11 +331,11 @@ class AsgiEndpoint:
 
         app.mount("/rpc", AsgiEndpoint(router))
 
-    Calls are POSTs to the path of the mount, or come over a WebSocket that is opened there; `pages`
-    are below it, for GET. `path` is the path of the endpoint within this application, for servers
-    and routers that do not strip it. Status codes, origins and limits are those of `accord.serve`;
-    `max_buffered_bytes` is that of `ServerLimits`. Handlers find the request's scope in
-    `context.state["asgi.scope"]`. Needs asyncio.
+    Calls are POSTs to the path of the mount, or come over a WebSocket that is opened there. `pages`
+    are served by GET below that path. `path` is the path of the endpoint within this application,
+    for servers and routers that do not strip it. Status codes, origins and limits are those of
+    `accord.serve`; `max_buffered_bytes` is that of `ServerLimits`. Handlers find the request's
+    scope in `context.state["asgi.scope"]`. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -494,7 +494,7 @@ class AsgiEndpoint:
         return dispatcher
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Handle the events of the server's lifespan, startup and shutdown.
+        """Handle the lifespan events of the ASGI server: startup and shutdown.
 
         The server sends them only if this endpoint is the whole application.
         """

@@ -27,7 +27,8 @@ def place_of(scope: Scope, path: str) -> str | None:
     """Return the path of a request relative to an endpoint at `path`.
 
     Returns "" for the endpoint itself, with or without a slash after it, and None for a path that
-    is not below the endpoint. `path` is relative to the ASGI application; no slash at its end.
+    is not below the endpoint. `path` is relative to the ASGI application, and has no slash at its
+    end.
     """
     here = _without(scope["path"], scope.get("root_path", "").rstrip("/"))
     # ASGI, HTTP scope: the path includes root_path. Before servers and frameworks agreed on
@@ -39,8 +40,8 @@ def place_of(scope: Scope, path: str) -> str | None:
 def request_in(scope: Scope, place: str | None) -> WebRequest:
     """Return the head of the request that `scope` describes.
 
-    Raises MalformedError for an invalid content-length, or for a field that occurs twice and may
-    not.
+    Raises MalformedError for an invalid content-length, or for a repeated field that may occur only
+    once.
     """
     fields = check_fields(scope["headers"])
     length = fields.get("content-length")
@@ -86,9 +87,9 @@ def client_of(scope: Scope) -> tuple[str, int]:
 
 
 def bound_of(scope: Scope) -> str:
-    """Return the address that a request reached, as the start of a URL.
+    """Return the URL of the server that a request reached: scheme, host and port.
 
-    That is scheme, host and port; empty if unknown, as over a Unix socket.
+    It is empty if the address is unknown, as over a Unix socket.
     """
     host, port = scope.get("server") or ("", None)
     if not host or port is None:
@@ -97,7 +98,7 @@ def bound_of(scope: Scope) -> str:
 
 
 def _without(path: str, prefix: str) -> str | None:
-    """Return the part of `path` after the folder `prefix`; None if it is not in the folder."""
+    """Return `path` without `prefix`; None if it is neither `prefix` nor a path below it."""
     rest = path.removeprefix(prefix)
     return rest if path.startswith(prefix) and (not rest or rest[0] == "/") else None
 

@@ -51,7 +51,7 @@ class Watched(Protocol):
     """A request in progress that a timer checks for timeouts."""
 
     def look(self, now: float) -> None:
-        """Check the request for timeouts; called repeatedly while it is in progress."""
+        """Check the request for timeouts; a `Watch` calls this while it is in progress."""
 
 
 class Watch:
@@ -90,15 +90,15 @@ Close: TypeAlias = Callable[[], Awaitable[None]]
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 _current: StopSignals | None = None
-"""The installed signal handlers, None if there are none. One is enough: only the main thread
-handles signals, and it runs one event loop at a time."""
+"""The installed signal handlers; None if none are installed. One `StopSignals` is enough: only the
+main thread handles signals, and it runs one event loop at a time."""
 
 
 def close_before_stop(close: Close) -> None:
     """Await `close` on a signal, before the signal stops uvicorn.
 
-    If another server runs here, this does nothing: the tested ones stop mounted applications
-    themselves.
+    Under a server other than uvicorn, this does nothing: the other tested servers stop mounted
+    applications themselves.
     """
     global _current
     if threading.current_thread() is not threading.main_thread():
@@ -157,8 +157,8 @@ class StopSignals:
 class AsgiExchange(Struct, eq=False):
     """A request that came over ASGI; implements `Exchange`, `Stream` and `Watched`.
 
-    Output is queued, and sent by `run`, the coroutine that the server awaits. A disconnect of the
-    client is noticed only after the first check by the timer.
+    Output is queued, and sent by `run`, the coroutine that the server awaits. It is noticed that
+    the client has disconnected only after the `Watch` has first checked the request.
     """
 
     _scope: Scope
@@ -314,7 +314,7 @@ class AsgiExchange(Struct, eq=False):
                 self._leave()
 
     def _leave(self) -> None:
-        """Drop the output after the client is gone, and notify the application."""
+        """Drop the queued output because the client is gone, and notify the application."""
         if self._gone:
             return
         self._gone = True
@@ -347,8 +347,8 @@ class WebAsgi:
 
     It answers at the path of the mount, with or without a slash after it, and never redirects;
     `path` is its path within the ASGI application, for servers and routers that do not strip it. It
-    needs no lifespan events: on a signal the application is closed before uvicorn stops, and under
-    any server at the latest when the event loop ends. Needs asyncio.
+    needs no lifespan events: a signal closes the application before it stops uvicorn. Under any
+    server, the application is closed at the latest when the event loop ends. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -483,7 +483,7 @@ class WebAsgi:
         await self._app.close(self._drain)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """Handle the events of the server's lifespan, startup and shutdown.
+        """Handle the lifespan events of the ASGI server: startup and shutdown.
 
         The server sends them only if this is the whole application.
         """

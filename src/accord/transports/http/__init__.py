@@ -18,6 +18,7 @@
 A `WebApp` decides by a request's head whether its body is read, and answers the request with one
 reply or with a stream; it knows nothing of JSON-RPC.
 
-httptools parses the heads. The end of a body is found here, not by httptools: a parser that
-cannot be stopped between two pipelined requests cannot hold the second one back.
+httptools parses the heads. The end of a body is found by this package, because httptools cannot be
+stopped between two pipelined requests: it could not hold back the second one. Pure modules know no
+socket, clock or task.
 """

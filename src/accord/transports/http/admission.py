@@ -42,7 +42,8 @@ _TOKENS = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
 class Origins:
     """The rules on web pages that may send requests, by their origin.
 
-    These are pages of the server itself, or if `allowed` is set, pages of the origins in it.
+    If `allowed` is None, only pages of the server itself may send requests, otherwise only pages of
+    the origins in `allowed`.
     """
 
     def __init__(self, allowed: tuple[str, ...] | None, *, exposed: bytes = b"") -> None:
@@ -71,9 +72,10 @@ class Origins:
         )
 
     def preflight(self, request: WebRequest, methods: str) -> Reply | None:
-        """Return the answer to a CORS preflight request; None for any other request.
+        """Return the answer to a CORS preflight request.
 
-        The answer lacks the header lines that `lines` returns.
+        Returns None for any other request, and if `allowed` is None. The caller must add the
+        header lines that `lines` returns.
         """
         if self._allowed is None or request.method != "OPTIONS":
             return None
@@ -100,7 +102,7 @@ class Admission:
         """Return the answer to a request that calls no method; None for a method call.
 
         `place` is the path of the request relative to the endpoint, one for which `knows` returns
-        True. The answer lacks the header lines that `origins.lines` returns.
+        True. The caller must add the header lines that `origins.lines` returns.
         """
         if not self.origins.let_in(request):
             return text_reply(403, "Requests of this origin are not let in")
@@ -131,7 +133,10 @@ class Admission:
 
 
 def preflight(fields: Fields, methods: str) -> Reply | None:
-    """Return the answer to a CORS preflight (Fetch, section 4.8); None for any other OPTIONS."""
+    """Return the answer to an OPTIONS request if it is a CORS preflight; otherwise None.
+
+    Fetch, section 4.8. `fields` are those of the request, `methods` the allowed methods.
+    """
     if "origin" not in fields or "access-control-request-method" not in fields:
         return None
     names = fields.get("access-control-request-headers", "content-type")
@@ -146,7 +151,7 @@ def preflight(fields: Fields, methods: str) -> Reply | None:
 
 
 def nothing_here(endpoint: str) -> Reply:
-    """Return the answer to a request for a place without an endpoint or a page."""
+    """Return the answer 404, for a path at which there is neither an endpoint nor a page."""
     return text_reply(404, f"Nothing is here: JSON-RPC is served at {endpoint}")
 
 
@@ -208,7 +213,7 @@ class Head(Struct, frozen=True):
     cors: bytes = b""
     """Header lines that allow a page of another origin to read the response."""
     extra: bytes = b""
-    """Header lines of the response: `cors`, and those that keep or close the connection."""
+    """Header lines of the response: `cors`, and the lines that keep or close the connection."""
     reply: Reply | None = None
     """The answer to a request that calls no method: a refusal or a page. The body of the request
     must still be skipped."""
@@ -260,7 +265,7 @@ class Rules:
         return self._too_large.adding(head.cors)
 
     def exhausted(self, head: Head) -> Reply:
-        """Return the answer to a request for whose body there is no memory."""
+        """Return the answer to a request if the memory budget has no room for the body."""
         return EXHAUSTED.adding(head.cors)
 
     def _place(self, path: str) -> str | None:
@@ -294,7 +299,10 @@ class Judgement(TypedDict, total=False):
 
 
 def refuse(head: Head, reply: Reply) -> Head:
-    """Return `head` with the answer `reply`, for a request whose body was not read."""
+    """Return `head` with the answer `reply`, which refuses the request.
+
+    The body of the request has not been read.
+    """
     close = head.close or head.expects or head.request.length > MAX_DRAINED_BYTES
     persistence = b"" if close else head.extra[len(head.cors) :]
     return replace(

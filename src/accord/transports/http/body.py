@@ -63,8 +63,8 @@ MAX_EXTENSIONS: Final = 4096
 """Maximum number of bytes of chunk extensions in one body."""
 MAX_TRAILERS: Final = 4096
 MAX_SMALL_CHUNKS: Final = 4096
-"""Maximum number of chunks of a body, in addition to one for every 32 bytes. Decoding a chunk takes
-as long as decoding 100 bytes."""
+"""A body of n bytes may have this many chunks plus n/32. Decoding a chunk takes as long as decoding
+100 bytes."""
 _USUAL_CHUNK: Final = 32
 
 _PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
@@ -107,8 +107,9 @@ class ChunkedBody:
     def feed(self, buffer: bytes, at: int) -> int:
         """Read chunks in `buffer` from `at` on.
 
-        Returns the position of the first byte that was not read: it is after the body, or more
-        bytes are needed there. Raises MalformedError for invalid chunks.
+        Returns the position of the first byte that was not read: the end of the body, or the start
+        of an incomplete part, for which more bytes are needed. Raises MalformedError for invalid
+        chunks.
         """
         while not self.complete:
             if self._step is ChunkedBody._read_size:

@@ -60,7 +60,10 @@ class ClientConnection(asyncio.Protocol):
         """The message whose response is awaited; None while the connection is free."""
 
     def ask(self, head: bytes, message: bytes) -> None:
-        """Send a request with the body `message`; `head` lacks only the length of the body."""
+        """Send a request with the body `message`.
+
+        `head` ends before the value of Content-Length, which is added here.
+        """
         self.sent = message
         self._transport.write(b"%b%d\r\n\r\n%b" % (head, len(message), message))
 
@@ -136,15 +139,15 @@ def _too_large(most: int | None) -> TransportError:
 
 MAX_READY_MESSAGES: Final = 1_000
 MAX_READY_BYTES: Final = 1024 * 1024
-"""Maximum size of the queue of a writable channel; `MAX_READY_MESSAGES` limits the number of its
-messages."""
+"""Number of queued bytes above which a channel is not `writable`; `MAX_READY_MESSAGES` is the same
+limit for the number of queued messages."""
 CLOSE_SECONDS: Final = 5.0
 """Time in seconds that `close` waits for responses in flight."""
 
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
 )
-"""Header fields that users cannot set, as they belong to the protocol."""
+"""Names of header fields that users cannot set, because they belong to the protocol."""
 
 
 async def open_http(url: str, options: Options) -> HttpChannel:
@@ -354,7 +357,10 @@ class HttpChannel:
         self._end_if_done()
 
     def _release(self, connection: ClientConnection) -> None:
-        """Send the next queued message over a free connection; without one it becomes idle."""
+        """Send the next queued message over a free connection.
+
+        If no message is queued, the connection becomes idle.
+        """
         queued = self._next_queued()
         if queued is None:
             self._idle.append(connection)

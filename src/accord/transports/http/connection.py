@@ -1,7 +1,7 @@
-"""One client of an HTTP server, and the site: the state that a listener's connections share.
+"""The connection of one client of an HTTP server, and the `Site` of a listener.
 
-A connection reads requests, passes them on, and writes the answers in order. The site has the
-rules, the limits, a coarse clock and a receive buffer.
+A connection reads requests, passes them on, and writes the answers in order. The site is the state
+that all connections of a listener share: rules, limits, a coarse clock and a receive buffer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SiteConnection(Protocol):
     """The part of a connection that its site uses."""
 
     since: float
-    """The time at which it began to wait."""
+    """The time at which the connection began to wait for its current event (`wait`)."""
 
     @property
     def wait(self) -> Wait: ...
@@ -63,7 +63,11 @@ class Site:
     """The state that all connections of one listener share."""
 
     def __init__(self, scheme: str, rules: Callable[[bool], HeadRules], options: Options) -> None:
-        """Create a site; `rules` returns the rules for clients on loopback or for all others."""
+        """Create a site.
+
+        `rules(True)` returns the rules for clients on loopback, `rules(False)` those for all
+        others.
+        """
         self.scheme = scheme
         self.limits = options.limits
         self.server_limits = options.server_limits
@@ -76,7 +80,7 @@ class Site:
         self._turned_away: set[SiteConnection] = set()
         self.closing = False
         self.leaving = False
-        """True while every answer ends its connection and has a header that announces it."""
+        """True while every answer has `Connection: close` and is the last of its connection."""
         self._patience = _timeouts(options)
         self._shortest = min(self._patience.values())
         self._loop = asyncio.get_running_loop()
@@ -113,16 +117,17 @@ class Site:
                 self._timer = None
 
     def has_room_for(self, arriving: int) -> bool:
-        """Return whether another connection can be served, or refused with a reason.
+        """Return whether another connection can be accepted.
 
-        `arriving` is the number of connections that are still in their TLS handshake.
+        Above the limit on connections, some are accepted to be refused with a reason. `arriving` is
+        the number of connections that are still in their TLS handshake.
         """
         most = self.server_limits.max_connections + MAX_TURNED_AWAY
         return len(self.connections) + len(self._turned_away) + arriving < most
 
     @property
     def overcrowded(self) -> bool:
-        """True if too many connections are over the limit to refuse another with a reason."""
+        """True if more than `MAX_TURNED_AWAY` connections are being refused with a reason."""
         return len(self._turned_away) > MAX_TURNED_AWAY
 
     async def close(self) -> None:
@@ -160,7 +165,7 @@ class Site:
 
 
 class CallSite(Site):
-    """The state that the connections of a JSON-RPC endpoint share."""
+    """The site of a JSON-RPC endpoint, whose requests are calls."""
 
     def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
         self.handle = dispatch.handle
@@ -200,8 +205,9 @@ MAX_READ_AHEAD: Final = 64 * 1024
 MAX_UNWRITTEN: Final = 64 * 1024
 """Number of bytes of answers above which they are written before the next request is read."""
 MAX_DROPPED: Final = 4 * 1024 * 1024
-"""Maximum number of bytes read from a refused client that goes on sending, in addition to the
-maximum size of a message: many clients send a whole body before they read the answer."""
+"""Maximum number of bytes read from a refused client that continues to send, in addition to the
+maximum size of a message. They are read because many clients send a whole body before they read the
+answer."""
 
 _BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
 
@@ -246,8 +252,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._fresh = True
         """True until the first request of the connection."""
         self._last: Wait | None = None
-        """The event to wait for once the last answer of this connection is written; None until that
-        answer is queued."""
+        """The event to wait for after the last answer of this connection has been written; None
+        until the last answer is queued."""
         self._ending: Wait | None = None
         """The event to wait for before the connection ends; None while requests are served."""
         self._waited = Wait.FIRST_BYTE
@@ -359,7 +365,10 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._regulate()
 
     def _go_on(self) -> None:
-        """Write an answer that was not ready at once, and serve the requests behind it."""
+        """Write an answer that was not ready at once.
+
+        Then serve the requests that arrived after its request.
+        """
         reader = self._reader
         if reader.buffered or reader.finished or self._last is not None or not self._reading:
             self._serve()
@@ -397,7 +406,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _admit(self, head: Head) -> None:
         """Decide whether the body of a request is read.
 
-        Calls `_decided` now, or sets `_running` to call it later.
+        Calls `_decided` now, or sets `_running` to an operation that calls it later.
         """
         raise NotImplementedError
 
@@ -483,7 +492,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._end(Wait.LAST_WORDS)
 
     def _end(self, wait: Wait) -> None:
-        """Close the connection, or let a client that may still send read the last answer.
+        """Close the connection; first let a client that may still send read the last answer.
 
         Closing while bytes are unread makes the system send a reset, which can overtake the answer
         (RFC 9112, section 9.6).

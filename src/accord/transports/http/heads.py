@@ -62,7 +62,7 @@ class Fields(Mapping[str, str]):
 def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[str, str]:
     """Return the values of fields by their names in lower case.
 
-    Raises DuplicateFieldError for a field of `once` that occurs twice.
+    Raises DuplicateFieldError if a field named in `once` occurs twice.
     """
     values: dict[str, str] = {}
     for raw_name, raw_value in pairs:
@@ -97,8 +97,8 @@ class WebRequest(Struct, frozen=True, dict=True):
     path: str
     """The path of the request, percent-decoded."""
     place: str | None
-    """The path relative to that of the application: "" at the application's path, with or without a
-    slash after it; None for a path that is not below it."""
+    """The path of the request relative to the path of the application: "" for that path itself,
+    with or without a slash after it; None for a path that is not below it."""
     query: str
     fields: Fields
     length: int
@@ -106,8 +106,8 @@ class WebRequest(Struct, frozen=True, dict=True):
     loopback: bool
     """True if the request came over the loopback interface."""
     bound: str = ""
-    """Scheme, host and port of the address that the request reached, as the start of a URL; empty
-    if unknown. Behind a proxy, clients use another address."""
+    """The URL (scheme, host and port) of the address that the request reached; empty if unknown.
+    Behind a proxy, clients use another URL."""
     target: str = ""
     """The path as it was sent, not decoded; empty if unknown."""
     minor: int = 1
@@ -116,10 +116,10 @@ class WebRequest(Struct, frozen=True, dict=True):
     """True if the client wants to reuse the connection."""
 
     def once(self, read: Callable[[WebRequest], T]) -> T:
-        """Return `read(self)`, computed once.
+        """Return `read(self)`, which is computed at the first call and then cached.
 
-        Listeners remember heads by their bytes, so that clients which repeat themselves have their
-        credentials parsed once. `read` must be a module-level function of the head alone.
+        Listeners cache heads by their bytes, so the credentials of a client that sends the same
+        head again are parsed only once. `read` must be a module-level function of the head alone.
         """
         known: dict[Any, Any] = self.__dict__
         try:
@@ -171,7 +171,7 @@ _ONCE_IN_RESPONSES: Final = frozenset(name.encode() for name in _ONCE)
 
 
 class MalformedError(Exception):
-    """Bytes that are not valid HTTP; `status` is that of the server's answer."""
+    """Bytes that are not valid HTTP; a server answers with `status`."""
 
     def __init__(self, reason: str, *, status: int = 400) -> None:
         super().__init__(reason)
@@ -292,9 +292,10 @@ def _read_pairs(
 
 
 def _deciding_fields(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the fields that affect how a response is read, and joined `Connection`s.
+    """Return the fields that affect how a response is read, and `Connection`.
 
-    Clients read no other fields on their hot path. Raises MalformedError if one of the fields
+    The values of several `Connection` fields are joined by commas. Clients read no other fields on
+    their hot path. Raises MalformedError if one of the fields
     occurs twice.
     """
     fields: dict[bytes, bytes] = {}

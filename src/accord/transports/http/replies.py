@@ -52,7 +52,7 @@ NO_CONTENT: Final = (204, 304)
 MAX_KNOWN_LENGTHS: Final = 1_000
 """Maximum number of body lengths for which the head of an answer is cached within a second."""
 _NOT_OF_PAGES: Final = frozenset(("connection", "content-length", "date", "transfer-encoding"))
-"""Header fields that a page cannot set."""
+"""Names of header fields that a page cannot set, because the server sets them."""
 NOTHING: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _JSON: Final = b"content-type: application/json\r\n"
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
@@ -131,16 +131,19 @@ CRASHED: Final = failure_reply(500, own_error("internal_error"))
 RETRY_AFTER: Final = b"retry-after: 1\r\n"
 NO_MEMORY: Final = "too many large requests are being received: try again later"
 EXHAUSTED: Final = failure_reply(503, own_error("busy", NO_MEMORY, retryAfter=1), RETRY_AFTER)
-"""The reply to a request whose body exceeds the memory budget."""
+"""The reply to a request if the memory budget has no room for the body."""
 
 
 def start(status: int, date: str) -> bytes:
-    """Return the status line and the date, which every response has (RFC 9110, section 6.6.1)."""
+    """Return the lines with which every response begins: the status line and the date.
+
+    RFC 9110, section 6.6.1.
+    """
     return f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\ndate: {date}\r\n".encode()
 
 
 def always_lines(fields: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Return fields that every response has, as lines by their names.
+    """Return the header lines for `fields`, which every response has, by field name.
 
     Raises ValueError for fields that cannot be sent.
     """
@@ -160,7 +163,10 @@ def lacking(headers: bytes, always: Mapping[bytes, bytes]) -> bytes:
 
 
 class Starts:
-    """The beginnings of responses, cached during the second that is their date."""
+    """The beginnings of responses.
+
+    They contain the date, so they are cached for one second.
+    """
 
     def __init__(self, date: str, always: Mapping[bytes, bytes] = NOTHING) -> None:
         self.date = date
@@ -175,7 +181,8 @@ class Starts:
     def of_length(self, length: int) -> bytes:
         """Return the complete head of an answer with a body of `length` bytes.
 
-        The head is cached, as answers repeat their lengths; `known` looks up cached heads.
+        The head is cached, because lengths of answers recur. The attribute `known` is a function
+        that returns the cached head for a length, or None.
         """
         head = b"%bcontent-length: %d\r\n\r\n" % (self.answer, length)
         if len(self._of_length) < MAX_KNOWN_LENGTHS:

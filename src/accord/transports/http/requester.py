@@ -1,8 +1,8 @@
 """HTTP requests to any address, whose responses can be read while they arrive.
 
-For responses with more than one answer, such as server-sent events, and for requests to several
-endpoints. Connections are kept alive and reused; redirects are not followed; a request is never
-sent twice (RFC 9110, section 9.2.2). A slow reader pauses the connection.
+It is used for responses with more than one answer, such as server-sent events, and for requests to
+several endpoints. Connections are kept alive and reused; redirects are not followed; a request is
+never sent twice (RFC 9110, section 9.2.2). A slow reader pauses the connection.
 """
 
 from __future__ import annotations

@@ -18,7 +18,10 @@ from accord.transports.options import ANONYMOUS_FRACTION, MemoryBudget, Reservat
 
 
 class Wait(Enum):
-    """The kind of event that a connection waits for; it determines what a timeout does."""
+    """The event that a connection waits for.
+
+    Each event has its own timeout, and its own reaction to it.
+    """
 
     FIRST_BYTE = "a new connection's first byte"
     NEXT_REQUEST = "a kept-alive connection's next request"
@@ -45,7 +48,7 @@ class Dispatch(Protocol):
 
 
 def count_unasked(statistics: Statistics, response: Success | Failure | Invalid) -> None:
-    """Count a response that a client sends, and drop it.
+    """Count a response that a client sends without a call to answer; drop the response.
 
     Over HTTP, a server makes no calls that a client could answer.
     """
@@ -112,8 +115,8 @@ class RequestReader:
         self._held: Reservation | None = None
         """The memory reserved for the body that is being received."""
         self.reservation: Reservation | None = None
-        """The memory reserved for the body that was returned last, if it came in pieces. The user
-        of the body takes over the reservation."""
+        """The memory reserved for the body that `next` returned last; None if the body came in one
+        piece. The user of the body takes over the reservation."""
         self._known = rules.known.get
         self._max_head = max_head
         self._max_body = max_body
@@ -123,7 +126,8 @@ class RequestReader:
         self._head: Head | None = None
         self._body: FixedBody | ChunkedBody | None = None
         self.expected = False
-        """True if the client waits for `100 Continue`; whoever sends it resets this to False."""
+        """True if the client waits for `100 Continue`. The code that sends this response resets the
+        attribute to False."""
         self.finished = False
         """Set when no further request will be returned; further input is dropped."""
 
@@ -134,7 +138,7 @@ class RequestReader:
 
     @property
     def wait(self) -> Wait:
-        """The part of a request that is expected next."""
+        """The part of a request that is awaited next: a head, the rest of one, or a body."""
         if self._body is not None:
             return Wait.BODY
         return Wait.NEXT_REQUEST if self._at == len(self._buffer) else Wait.HEAD
@@ -152,9 +156,10 @@ class RequestReader:
         self._at = 0
 
     def next(self) -> tuple[Head, bytes] | Head | Reply | None:
-        """Return the next request, a reply if it is refused, or None if it is incomplete.
+        """Return the next request: its head and body.
 
-        A head is returned alone if its sender must be admitted first, with `admit` or `refuse`.
+        Returns a reply instead if the request is refused, and None if it is incomplete. A head is
+        returned alone if its sender must be admitted first: then call `admit` or `refuse`.
         """
         if self._body is not None:
             return self._read_body(self._body)
@@ -261,7 +266,7 @@ class RequestReader:
         return self._drop(head, body, self._rules.too_large(head))
 
     def _drop(self, head: Head, body: FixedBody | ChunkedBody, reply: Reply) -> Reply | None:
-        """Return `reply`, and drop the body that is being received."""
+        """Refuse the request that is being received: drop its body, and return `reply`."""
         if head.close or head.request.length > MAX_DRAINED_BYTES:
             return self._finish(reply)
         self._release()
@@ -275,7 +280,10 @@ class RequestReader:
             self._held = None
 
     def _skip(self, head: Head, reply: Reply, end: int) -> Reply | None:
-        """Return `reply`, and drop the body that follows if the connection is reused."""
+        """Refuse a request at its head: return `reply`.
+
+        If the connection is reused, the body that follows is dropped.
+        """
         if head.close:
             return self._finish(reply)
         self._at = end

@@ -1,4 +1,8 @@
-"""Parsing of responses: bytes to whole responses, and these to JSON-RPC answers. Pure."""
+"""Parsing of HTTP responses and of the JSON-RPC answers in them.
+
+`ResponseReader` turns bytes into whole responses, and `answer_in` finds the answer in a response.
+Both are pure: they know no socket, clock or task.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +114,7 @@ class ResponseReader:
 
 MAX_EXCERPT: Final = 500
 _PASSING: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
-"""Statuses after which a retry can succeed."""
+"""Statuses of temporary failures, after which a retry can succeed."""
 
 
 class _Answer(Struct, gc=False):
@@ -137,9 +141,10 @@ _decode_sent: Callable[[bytes], _SentMessage | list[_SentMessage]] = msgspec.jso
 
 
 def answer_in(response: Response, sent: bytes) -> bytes | None:
-    """Return the answer to `sent`, None for an empty response to a notification.
+    """Return the JSON-RPC answer in `response` to the message `sent`.
 
-    Raises TransportError if an answer is due and the response contains no JSON-RPC.
+    Returns None for an empty response to a notification. Raises TransportError if an answer is due
+    and the response contains no JSON-RPC.
     """
     if _is_answer(response.body):
         return response.body

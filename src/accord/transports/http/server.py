@@ -236,7 +236,7 @@ class WebConnection(HttpConnection):
     def __init__(self, site: WebSite) -> None:
         super().__init__(site)
         self._inside = False
-        """True while the application is handling a request further up in the call stack."""
+        """True while `handle` of the application is running, in the call stack of this code."""
         self._flushing = False
 
     def _handle(self, head: Head, body: bytes) -> None:
@@ -279,7 +279,7 @@ class WebConnection(HttpConnection):
             self._serve()
 
     def _conclude(self, head: Head, found: Any) -> None:
-        """Apply the decision of the application on the sender of a request."""
+        """Apply the result of the application's `admit`, a refusal or a value for `handle`."""
         if isinstance(found, Reply):
             self._decided(head, replace(found, head_only=head.request.method == "HEAD"))
         else:
@@ -420,9 +420,9 @@ class ConnectionExchange(Struct, eq=False):
 async def listen_web(url: str, app: WebApp[Any], options: Options) -> HttpListener:
     """Serve `app` at `url`, such as `http://127.0.0.1:8000/mcp`; port 0 picks a free one.
 
-    The application also judges requests for other paths of the same address. Close the application
-    together with the listener, which otherwise waits for open streams. Raises ConnectError if it
-    cannot listen.
+    The application also judges requests for other paths of the same address. The caller must close
+    the application together with the listener; otherwise the listener waits for open streams.
+    Raises ConnectError if the URL cannot be listened on.
     """
 
     def make(at: WebAddress) -> HttpListener:

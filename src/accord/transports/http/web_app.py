@@ -23,8 +23,8 @@ class BodyLimit(Struct, frozen=True):
     max_bytes: int | None = None
     """Maximum size of the body; None for the server's limit."""
     anonymous: bool = False
-    """True if the sender is unknown until the body is read, as with signed deliveries: such bodies
-    share a part of the memory budget."""
+    """True if only the body identifies the sender, as with signed webhooks. The bodies of such
+    requests share a part of the memory budget."""
 
 
 SMALL_BODY: Final = BodyLimit(SMALL_BYTES, anonymous=True)
@@ -71,9 +71,10 @@ class WebApp(Protocol[H]):
     """An application that answers HTTP requests."""
 
     def judge(self, request: WebRequest) -> Reply | H:
-        """Return the decision on the head of a request: a refusal, or a value for `handle`.
+        """Return the decision on the head of a request.
 
-        Equal heads must get equal decisions: servers cache them.
+        The decision is a `Reply` that refuses the request, or any value, which the other methods
+        get as `judged`. Equal heads must get equal decisions: servers cache them.
         """
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ class WebApp(Protocol[H]):
     def admit(self, judged: H, channel: ChannelInfo) -> Reply | H | Awaitable[Reply | H]:
         """Check the credentials of a request whose body is still to be read.
 
-        Returns a refusal, or a value for `handle`.
+        Returns a `Reply` that refuses the request, or the value that `handle` gets as `judged`.
         """
         return judged
 
@@ -110,7 +111,7 @@ class LivingApp(WebApp[H], Protocol[H]):
     async def start(self) -> None:
         """Start the application.
 
-        Servers without a lifespan, as for mounted applications, do not call it before the first
+        Mounted ASGI applications get no lifespan events, so they are not started before the first
         request.
         """
 

@@ -8,11 +8,11 @@ Buffers:
 
     incoming   one incomplete message (in the framer) and, at a server, the rest of one read while
                the client takes no answers; a server's connections share a memory budget for both
-    outgoing   `max_queued_bytes`, then the connection is cut
+    outgoing   `max_queued_bytes` at most; the connection is cut if more is queued
 
 A server stops reading while its writes are blocked: it makes no new answers for a client that does
-not read them. A client continues to read, or two ends that both write much would wait for each
-other forever; its own queue is bounded as well.
+not read them. A client continues to read: otherwise two ends that both write much would wait for
+each other forever. The outgoing queue of a client is bounded as well.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
     budget: MemoryBudget | None = None
     """Memory for incomplete messages, shared by all connections of a server."""
     serving: bool = False
-    """True at a server: it stops reading while its writes are blocked, and may still finish its
+    """True at a server. A server stops reading while its writes are blocked, and can still send its
     answers after the end of input."""
     message_seconds: float | None = None
     """Time limit for the rest of a message after its first byte."""
     linger_seconds: float = 0.0
-    """Seconds that `close` waits for the other end to close too. Closing a socket while the other
-    end still sends destroys data that was written last but not yet received."""
+    """Seconds that `close` waits until the other end has closed the connection as well. A socket
+    that is closed while the other end still sends can lose the data that was written to it last."""
     close_stall_seconds: float | None = None
     """Seconds that writing may make no progress after this end began to close; None for the usual
     limit, `write_stall_seconds`."""
@@ -83,7 +83,7 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Protocol):
-    """The creator of a channel, notified when the channel opens and ends."""
+    """The owner of a channel, notified when the channel opens and ends."""
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None: ...
 
@@ -427,7 +427,7 @@ class StreamChannel(asyncio.BufferedProtocol):
     def _write_unsent(self) -> None:
         """Write large data in chunks, so that progress can be seen.
 
-        Under TLS a transport hides how much of one write has left.
+        Under TLS a transport does not show how much of one write has been sent.
         """
         while self._unsent and not self._paused:
             chunk, self._unsent = self._unsent[:CHUNK], self._unsent[CHUNK:]
@@ -522,7 +522,7 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     @property
     def _is_left_alone(self) -> bool:
-        """True if writing has made no progress for `close_stall_seconds` of closing."""
+        """True if `close_stall_seconds` is set, and nothing was sent since the last check."""
         return self._settings.close_stall_seconds is not None and self._left() == self._close_taken
 
     def _close_overdue(self) -> None:

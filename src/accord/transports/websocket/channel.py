@@ -42,7 +42,7 @@ class Binary(bytes):
 
 
 class Framed(bytes):
-    """An encoded frame that is queued for sending among the messages."""
+    """An encoded frame, such as a ping, that is queued for sending among the messages."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class WebSocketFramer:
         self._keys = keys
         self._reader = FrameReader(masked=keys is None, max_message_bytes=max_bytes)
         self.heard = True
-        """True if data has arrived since this was last set to False."""
+        """True if data has arrived since the channel last set this to False."""
 
     @property
     def pending(self) -> bool:
@@ -201,7 +201,7 @@ class WebSocketChannel(StreamChannel):
         self._close_came = False
         self._broken = False
         self.farewell = CloseCode.NORMAL
-        """Status code that `close` sends to the other end."""
+        """The WebSocket close code that `close` sends to the other end."""
 
     def adopt(self, transport: asyncio.Transport, early: bytes) -> None:
         """Take over a connection after the handshake.

@@ -159,7 +159,8 @@ log = logging.getLogger("accord.transports")
 LINGER_SECONDS: Final = 2.0
 """Time in seconds that a refused client has to read the reason."""
 SPARE_CONNECTIONS: Final = 64
-"""Number of connections over the limit that get a response; further ones are just cut."""
+"""Maximum number of connections over the limit that are refused with a response; further ones are
+cut off without one."""
 
 
 async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSocketListener:
@@ -214,7 +215,7 @@ class WebSocketListener:
     # Callbacks of handshakes and channels
 
     def arrived(self, handshake: ServerHandshake) -> int:
-        """Register a connection, and return the number of connections above the limit."""
+        """Register a new connection; return how many connections there are above the limit."""
         self._handshakes.add(handshake)
         connections = len(self._channels) + len(self._handshakes)
         return connections - self.options.server_limits.max_connections

@@ -26,7 +26,7 @@ def mask(payload: Bytes, key: Bytes) -> bytes:
 
 
 def rotate(key: bytes, by: int) -> bytes:
-    """Return the key for masking a piece that starts `by` bytes into a payload."""
+    """Return `key` rotated for masking the part of a payload that starts at byte `by`."""
     by &= 3
     return key[by:] + key[:by]
 
@@ -81,12 +81,12 @@ _MASKED = 0x80
 _WHOLE_TEXT = _FIN | Opcode.TEXT
 _MAX_CONTROL_BYTES = 125
 _MAX_SMALL_FRAGMENTS = 4096
-"""Maximum number of fragments of a message, in addition to one for every 32 bytes, as for the
-chunks of HTTP."""
+"""A message of n bytes may have this many fragments plus n/32. `MAX_SMALL_CHUNKS` limits the chunks
+of HTTP bodies in the same way."""
 _USUAL_FRAGMENT = 32
 _SENDABLE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
-"""Codes that a close frame may contain (section 7.4 and its registry): 1004 is reserved, 1005, 1006
-and 1015 are never sent."""
+"""Codes that a close frame may contain (section 7.4, and the IANA registry of close codes). Not
+among them are 1004, which is reserved, and 1005, 1006 and 1015, which are never sent."""
 
 
 class Message(Struct, frozen=True, gc=False):
@@ -123,7 +123,10 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class Violation(Struct, frozen=True, gc=False):
-    """A breach of the protocol; the WebSocket is closed with this code and reason."""
+    """A breach of the protocol by the other end.
+
+    The WebSocket must be closed with the code and the reason of this event.
+    """
 
     code: int
     reason: str
@@ -318,10 +321,10 @@ class _Assembly:
         self._fragments = 0
 
     def announce(self, size: int, limit: int) -> bool:
-        """Count `size` more bytes; return whether they exceed `limit` for the first time.
+        """Add the `size` of a frame to that of the message, as its header announces it.
 
-        The bytes are those that a frame header announces. Raises _ViolationError for too many small
-        fragments.
+        Returns True if the message now exceeds `limit` for the first time. Raises _ViolationError
+        for too many small fragments.
         """
         self.size += size
         self._fragments += 1

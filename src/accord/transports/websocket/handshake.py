@@ -34,7 +34,7 @@ _OURS = frozenset(
         "transfer-encoding",
     )
 )
-"""Headers that a caller may not set: they belong to the handshake itself."""
+"""Names of headers that a caller may not set, because they belong to the handshake itself."""
 _UPGRADE_REQUIRED: Mapping[str, str] = {
     "Upgrade": "websocket",
     "Sec-WebSocket-Version": _VERSION,
@@ -44,7 +44,8 @@ _UPGRADE_REQUIRED: Mapping[str, str] = {
 class LateFields(Fields):
     """Header fields that are parsed from the head at the first access.
 
-    Until then an open connection keeps one string instead of two for each of its headers.
+    This saves memory in open connections: until the first access, only the bytes of the head are
+    kept, instead of a name and a value for each field.
     """
 
     __slots__ = ("_head",)
@@ -86,7 +87,10 @@ class RefusedError(Exception):
         self.headers = {} if headers is None else headers
 
     def response(self) -> bytes:
-        """Return the whole response, after which the connection must be closed."""
+        """Return the bytes of the response that refuses the handshake.
+
+        The connection must be closed after it.
+        """
         body = f"{self.text}\n".encode()
         headers = {
             **self.headers,
@@ -129,9 +133,9 @@ def accept(
 ) -> tuple[Request, bytes]:
     """Parse a request, and return it with the response that opens a WebSocket.
 
-    No subprotocol is ever selected; a client that offers some takes that as "none of them". Raises
-    `RefusedError` for a request that does not open a WebSocket at `path`, and for an origin that is
-    not allowed.
+    The response never selects a subprotocol; a client that offers some must treat this as "none of
+    them". Raises `RefusedError` for a request that does not open a WebSocket at `path`, and for an
+    origin that is not allowed.
     """
     headers = _read_upgrade(head, path)
     origin = headers.get("origin")
@@ -234,9 +238,9 @@ def check_response(response: Response, *, key: str, offered: str = "") -> None:
 
 
 def accept_key(key: str) -> str:
-    """Return the `Sec-WebSocket-Accept` for `key`, which a server answers with.
+    """Return the value of `Sec-WebSocket-Accept` with which a server answers `key`.
 
-    It proves that the server has read the request (section 4.2.2).
+    The value proves that the server has read the request (section 4.2.2).
     """
     digest = hashlib.sha1(f"{key}{_GUID}".encode(), usedforsecurity=False).digest()
     return base64.b64encode(digest).decode()
