@@ -51,8 +51,8 @@ class ParamsForm:
     """The forms of params that one method accepts: its names and number of positions.
 
     `places` is None if the method takes any number of values by position; `names` is None if it
-    takes any name. `unexpected` returns the problem to report for a name that the method does not
-    take.
+    takes any name. The function `unexpected` gets a name that the method does not take, and returns
+    the problem to report.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ParamsForm:
 
     @cached_property
     def _object(self) -> Callable[[Any], Any]:
-        """The decoder of params by name that are over `MAX_DIAGNOSED_BYTES`."""
+        """A decoder of large params by name, which are over `MAX_DIAGNOSED_BYTES`."""
         if self._names is None:
             return _decode_object
         fields = [
@@ -79,7 +79,7 @@ class ParamsForm:
 
     @cached_property
     def _array(self) -> Callable[[Any], Any]:
-        """The decoder of params by position that are over `MAX_DIAGNOSED_BYTES`."""
+        """A decoder of large params by position, which are over `MAX_DIAGNOSED_BYTES`."""
         if self._places is None:
             return _decode_array
         fields = [(f"f{index}", Raw, UNSET) for index in range(self._places)]
@@ -92,7 +92,7 @@ class ParamsForm:
         """Split params into their values, each still raw JSON.
 
         Raises `InvalidParamsError` for invalid JSON, and for params that are no array or object.
-        Large params also raise it for too many values or an unexpected name.
+        If the params are large, also raises it for too many values and for an unexpected name.
         """
         if params is UNSET:
             return []
@@ -119,9 +119,10 @@ class ParamsForm:
 
 
 def _structured(params: bytes | Raw) -> bytes | Raw:
-    """Return params that are an array or object unchanged, else "0".
+    """Return params unchanged if they are an array or object, otherwise "0".
 
-    A string or number is refused in any case; the short "0" stands in for it.
+    A string or number is refused in any case. "0" stands in for it, so that a long value is not
+    decoded.
     """
     first = memoryview(params)[0]
     return params if first in b"{[" else b"0"
@@ -132,7 +133,7 @@ def is_large(params: bytes | Raw) -> bool:
 
 
 def is_long(params: bytes | Raw) -> bool:
-    """Return whether params are too long to decode each value separately."""
+    """Return whether params are over `_LONG` bytes: too long to decode each value separately."""
     return memoryview(params).nbytes > _LONG
 
 
@@ -291,10 +292,11 @@ class Binder:
         return args, kwargs
 
     def refuse_large(self, params: bytes | Raw, error: Exception) -> None:
-        """Raise `InvalidParamsError` for large params, if `error` locates the fault.
+        """Raise `InvalidParamsError` for large params, if `error` names the faulty parameter.
 
-        `error` is what msgspec raised when it decoded all params at once. Small params are left to
-        `bind`; decoding large ones again, parameter by parameter, would cost too much.
+        `error` is the exception that msgspec raised when it decoded all params at once. If this
+        method returns, `bind` decodes the params again, parameter by parameter. For large params
+        that is avoided where possible, because it costs much.
         """
         if not is_large(params):
             return
@@ -310,9 +312,10 @@ class Binder:
         raise invalid_params([kind.problem(params, name, path, inner)]) from None
 
     def _parameter_at(self, found: re.Match[str], params: bytes | Raw) -> tuple[str, str] | None:
-        """Return the parameter that an error of msgspec names, and the path to its value.
+        """Return the faulty parameter, and the path to its value.
 
-        Returns None if the parameter cannot be identified.
+        `found` is the match in the message of an error of msgspec about `params`. Returns None if
+        the parameter cannot be identified.
         """
         name, index = found["name"], found["index"]
         if name is not None:
@@ -395,5 +398,8 @@ def _choose(parameter: Parameter) -> ParameterType:
 
 
 def _only(signature: Signature, kind: Kind) -> str:
-    """Return the name of the parameter of `kind`, such as `*args`; empty if there is none."""
+    """Return the name of the only parameter of `kind`, which is that of `*args` or `**kwargs`.
+
+    It is empty if there is none.
+    """
     return next((each.name for each in signature.parameters if each.kind == kind), "")

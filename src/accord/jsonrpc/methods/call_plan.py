@@ -1,8 +1,9 @@
 """Plans: the steps from raw params to the call of a function, chosen once per method.
 
-Common signatures get a plan that decodes all params in one pass of msgspec. Whatever such
-a plan cannot decode, above all invalid params, goes to the `Binder`, which knows every rule and
-names every fault; a plan is only a faster way to the same call. The function itself is called
+Common signatures get a plan that decodes all params in one pass of msgspec. Params that such a plan
+cannot decode, in most cases invalid ones, go to the slow plan. The slow plan uses the `Binder`,
+which knows every rule and names every fault; a fast plan is only a faster way to the same call. The
+function itself is called
 outside of every `try`, so that its errors are never mistaken for errors in the params.
 """
 
@@ -78,9 +79,10 @@ class Planner:
 
 
 def _named_plainly(signature: Signature) -> bool:
-    """Return whether every parameter name can be a struct field and a keyword.
+    """Return whether the parameter names permit decoding in one pass.
 
-    This includes the parameter for the context.
+    Each must be usable as the name of a msgspec struct field and of a keyword argument, including
+    the parameter for the context.
     """
     context = signature.context
     if context is not None and context.name not in signature.reserved:
@@ -125,9 +127,10 @@ def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Pla
 
 
 def _two_values(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
-    """Return a plan like `_values_only` for two parameters, the first required.
+    """Return a plan for two parameters without a context; the first parameter is required.
 
-    Unpacking two known fields is faster than `astuple`.
+    It does the same as `_values_only`, but reads the two fields of the struct, which is faster than
+    `astuple`.
     """
     decode, by_name = forms.decode, forms.by_name
 
@@ -223,15 +226,16 @@ class _Forms:
         own_names: bool,
     ) -> None:
         self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
-        """Raises `InvalidParamsError` for large params; returns None for small ones, which the slow
-        plan then reads."""
+        """A function that raises `InvalidParamsError` for large params; for small ones it returns
+        None, and the slow plan then decodes them."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))
-        """The struct type of params by name. Its fields are called `f0`, `f1` … in Python, unless
-        `own_names` gives them the names of the parameters."""
+        """The struct type of params by name. Its Python attributes are called `f0`, `f1` …, or with
+        `own_names` like the parameters."""
         self.absent: Any = None
-        """The values by position when a call has no params; None if a parameter is required."""
+        """The default values by position, for a call without params; None if a parameter is
+        required."""
         form: Any = self.by_name
         if all(each.by_position or not each.required for each in parameters):
             by_position = _array([each for each in parameters if each.kind != "keyword_only"])
@@ -243,7 +247,7 @@ class _Forms:
     def read(self, params: Params) -> Any:
         """Decode params to a `by_name` struct, or to the values by position.
 
-        Returns None if the slow plan must read them.
+        Returns None if the slow plan must decode them, which uses the `Binder`.
         """
         try:
             return self.absent if params is UNSET else self.decode(params)

@@ -6,7 +6,8 @@ observers bring their own clocks.
     called ─▶ the handler runs ─▶ ended ─▶ left      an inline method
     called ─▶ the handler starts ─▶ left ─▶ ended    one that runs in a task or a thread
 
-All callbacks happen on the thread of the event loop that serves the call.
+`called`, `ended` and `left` are the callbacks: `left` resets the context variables that `called`
+has set. All callbacks happen on the thread of the event loop that serves the call.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Caller(Protocol):
         """Send a notification without waiting; drop it if the connection has ended."""
 
     def cancel_incoming(self, id: Id) -> bool:
-        """Stop serving a request of the other end without an answer.
+        """Stop serving a request of the other end, which then gets no answer.
 
-        Returns True if it was running.
+        Returns True if the request was running.
         """
 
 
@@ -90,14 +91,14 @@ class Context(_Called, eq=False, kw_only=True):
 
     peer: Caller | None = None
     """The other end, which may be called at any time, also after this call. None if the transport
-    only answers, as HTTP does; `call` and `notify` then raise."""
+    is one-way, as HTTP is; `call` and `notify` then raise an exception."""
     channel: ChannelInfo
     headers: Mapping[str, str] = {}
     state: dict[str, Any] = {}
     """State of the connection, shared by all its handlers."""
     in_thread: InThread = _no_threads
-    """Runs blocking functions: `await context.in_thread(partial(read, path))`. The dispatcher sets
-    it, for async methods, to the pool of its threaded methods."""
+    """Runs blocking functions: `await context.in_thread(partial(read, path))`. For async
+    methods the dispatcher sets it, to run them in the pool that its threaded methods use."""
     name_arguments: Callable[[], dict[str, Any]] = _no_arguments
     """Returns the value of `arguments`; set for methods with interceptors."""
 
@@ -135,7 +136,7 @@ class Context(_Called, eq=False, kw_only=True):
         into: Any = Any,
         timeout: float | None | UnsetType = UNSET,
     ) -> Any:
-        """Call the other end on the same connection; return its result as `into`.
+        """Call the other end on the same connection; return the result, decoded to `into`.
 
         Raises the error `capability_not_supported` if the transport is one-way, as HTTP is.
         """
@@ -158,7 +159,7 @@ CANCELLED: Final = "cancelled"
 
 Outcome: TypeAlias = int | Literal["cancelled"] | None
 """The outcome of a call: None after success, an error code after a failure, "cancelled" if the
-caller went away. A notification has the code that a request would have been answered with."""
+caller went away. The code of a failed notification is the one that a request would get."""
 
 MakeContext: TypeAlias = Callable[[str, Id | UnsetType], Context]
 """Makes the context of a call from its method and id. An observer should call it only if it needs
@@ -172,7 +173,7 @@ class Observation(Protocol):
         """Handle the end of the call; called once. `error` is its exception, if known."""
 
     def left(self) -> None:
-        """Reset the context variables that `called` has set; called once, in their context.
+        """Reset the context variables that `called` has set; called once, in the same context.
 
         It is called when the dispatcher has served the call or has started its handler.
         """
@@ -189,8 +190,9 @@ class Observer(Protocol):
     ) -> Observation:
         """Handle an incoming call, or a notification if `id` is UNSET.
 
-        If `known` is False there is no such method, and the name may be anything. The handler,
-        however it runs, sees the context variables set here; reset them in `left`.
+        If `known` is False there is no such method, and `method` is any text that the caller chose.
+        Context variables that are set here are seen by the handler, inline as well as in a task or
+        a thread; reset them in `left`.
         """
 
     def batch_received(self, size: int) -> None:

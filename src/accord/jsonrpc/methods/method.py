@@ -23,10 +23,10 @@ from accord.jsonrpc.protocol.channel import ChannelInfo
 from accord.jsonrpc.protocol.errors import RegistrationError
 
 Naming: TypeAlias = Callable[[Params], dict[str, Any]]
-"""Decodes params to a dict of arguments by the names of the parameters."""
+"""A function that decodes params to a dict of arguments by parameter name."""
 
 _NOBODY = Context("", channel=ChannelInfo(scheme=""))
-"""A context that `naming` passes as a placeholder, to be left out of the named arguments."""
+"""A placeholder for the context, which `naming` passes to plans and drops from the arguments."""
 
 
 def naming(signature: Signature, planner: Planner) -> Naming:
@@ -47,16 +47,17 @@ def naming(signature: Signature, planner: Planner) -> Naming:
 def members(params: Params) -> dict[str, Any]:
     """Return the members of the params if they are an object, else an empty dict.
 
-    Used for methods that decode their own params.
+    Used as the `naming` of methods that decode their params themselves (`raw_method`).
     """
     decoded = None if params is UNSET else msgspec.json.decode(params)
     return decoded if isinstance(decoded, dict) else {}
 
 
 def _name(places: list[str], several: list[str], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Collect arguments into a dict by parameter name.
+    """Collect the arguments of a call into a dict by parameter name.
 
-    It is called in place of the function of a method.
+    In `naming`, a plan calls this function in place of the method's function, so it gets the same
+    arguments.
     """
     given = [_plain(value) for value in args if value is not _NOBODY]
     found = {name: _plain(value) for name, value in kwargs.items() if value is not _NOBODY}
@@ -100,9 +101,9 @@ def intercept(
 ) -> Plan:
     """Return a plan that calls through `interceptors`, the first of them outermost.
 
-    `bind` returns a function without arguments that makes the call; `naming` returns the arguments
-    for the interceptors. The plan returns a coroutine; for invalid params it raises before it
-    returns one.
+    `bind` turns params into a function without arguments that makes the call; `naming` turns them
+    into the named arguments that interceptors get. The plan returns a coroutine. For invalid params
+    it raises an exception at once instead.
     """
     inwards = interceptors[::-1]
 
@@ -153,7 +154,7 @@ class Tag(Struct, frozen=True):
 
 
 class ErrorAbout(Struct, frozen=True):
-    """An error that a method documents for its callers."""
+    """The documentation of an error that a method may answer with."""
 
     code: int
     message: str
@@ -172,18 +173,21 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """A link from the result of this method to a call of another one."""
+    """An OpenRPC link: a result of the documented method leads to a call of another method."""
 
     name: str
     method: str
     params: Mapping[str, Any] = {}
-    """Values, or run-time expressions such as `${result.id}`."""
+    """The params of the linked call: values, or run-time expressions such as `${result.id}`."""
     summary: str = ""
     description: str = ""
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """The metadata of a method; most parts that are missing come from the function."""
+    """The metadata that documents a method.
+
+    Most parts that are missing are taken from the function's signature and docstring.
+    """
 
     summary: str = ""
     """One line; by default the first line of the docstring."""
@@ -242,7 +246,7 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
         return f"<Method {self.name!r}: {self.mode} {where(self.function)}>"
 
     def placed(self, name: str, interceptors: tuple[Interceptor, ...]) -> Method:
-        """Return this method under another name, with further interceptors around it."""
+        """Return a copy of this method with another name, and more interceptors around it."""
         if not interceptors:
             return self if name == self.name else replace(self, name=name)
         around = interceptors + self.interceptors
@@ -297,8 +301,8 @@ def make_method(
 def raw_method(plan: Plan, name: str) -> Method:
     """Return a method whose function decodes its params itself.
 
-    It is for protocols with rules of their own for params. The function returns its result or a
-    coroutine; the method has no deadline.
+    Protocols use such methods if they have their own rules for params. The function returns its
+    result or a coroutine; the method has no deadline.
     """
     return Method(
         name=name,

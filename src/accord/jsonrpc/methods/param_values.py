@@ -1,6 +1,6 @@
 """Decoding of param values by msgspec, and problems of values that are refused.
 
-Problems name the expected type of a value; msgspec's error messages are translated to them.
+A problem names the expected type of a value. msgspec's error messages are turned into problems.
 Duplicate members are refused too. Pure.
 """
 
@@ -25,11 +25,11 @@ MAX_PROBLEMS: Final = 10
 MAX_TEXT: Final = 200
 """Maximum length of a name or text in a problem."""
 MAX_DIAGNOSED_BYTES: Final = 2_048
-"""Maximum size of params that are read again for a better message: refusing must not cost more
-than serving."""
+"""Maximum size of refused params that are decoded again for a better error message: refusing must
+not cost more than serving."""
 _MAX_COMPARED: Final = 64
-"""Maximum length of a name, and maximum number of allowed names, up to which a similar name is
-suggested."""
+"""A similar name is suggested only if the unknown name has at most this many characters, and if at
+most this many names are allowed."""
 
 
 class ParamsProblem(Struct, frozen=True):
@@ -70,8 +70,8 @@ class ValueRefusedError(Exception):
 def invalid_params(problems: Sequence[ParamsProblem]) -> RpcError:
     """Return the invalid_params error for `problems`, of which there is at least one.
 
-    The `data` of the error has the members of the first problem. If there are several, it also has
-    all as `problems`.
+    The `data` of the error has the members of the first problem. If there are several problems, the
+    member `problems` lists all of them.
     """
     problems = problems[:MAX_PROBLEMS]
     first, more = problems[0], len(problems) - 1
@@ -90,7 +90,7 @@ def missing(name: str, expected: str) -> ParamsProblem:
 
 
 def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> ParamsProblem:
-    """Return the problem of a name that is not among the `allowed` ones."""
+    """Return the problem of a parameter name that is not among the `allowed` names."""
     members: dict[str, Any] = {"allowed": list(allowed)}
     close = _closest(name, allowed) if suggest else None
     hint = ""
@@ -110,7 +110,8 @@ def by_position_only(name: str) -> ParamsProblem:
 def too_many(takes: int, came: int | None) -> ParamsProblem:
     """Return the problem of too many positional parameters.
 
-    `came` is their number, None if it was not counted.
+    The method takes `takes` parameters by position. `came` is the number of those in the call, None
+    if they were not counted.
     """
     got = "more" if came is None else f"{came:,}"
     text = f"the method takes {_count(takes)} by position, {got} came"
@@ -118,7 +119,7 @@ def too_many(takes: int, came: int | None) -> ParamsProblem:
 
 
 def undecodable(parameter: str, path: str, expected: str, error: Exception) -> ParamsProblem:
-    """Return the problem of a value that cannot be decoded as JSON of any type."""
+    """Return the problem of a value that is not valid JSON, or nested too deep."""
     why = "nested too deep" if isinstance(error, RecursionError) else str(error)
     return ParamsProblem(
         parameter, path, expected, "what cannot be decoded", f"not decodable: {why}"
@@ -157,8 +158,8 @@ def _closest(name: str, allowed: Sequence[str]) -> str | None:
 
 
 Step: TypeAlias = str | int | EllipsisType
-"""One step of a path: a field, an index, or `...` for a key of a dictionary that msgspec does not
-name."""
+"""One step of a path: a field, an index, or `...` for a key of a dictionary, as msgspec's messages
+do not contain the key."""
 
 _NAMES: dict[type[m.Type], str] = {
     m.AnyType: "any value",
@@ -212,7 +213,7 @@ def _described(annotation: Any) -> m.Type | None:
 
 
 def steps(path: str) -> list[Step]:
-    """Split a path in a message of msgspec, without its `$`, into steps."""
+    """Split a path from a message of msgspec, such as `.items[2]` of `$.items[2]`, into steps."""
     return [_step(found) for found in _STEP.finditer(path)]
 
 
@@ -280,9 +281,9 @@ def _first(found: Any) -> m.Type | None:
 
 
 def _tags(types: tuple[m.Type, ...], step: Step) -> m.Type | None:
-    """Return the tags of a union of structs as a type, if `step` is its tag field.
+    """Return the type of the tag field of a union of structs, if `step` is the tag field.
 
-    Returns None for any other field.
+    It is a literal type of all tags. Returns None for any other field.
     """
     structs = [each for each in types if isinstance(each, m.StructType)]
     tags = [each.tag for each in structs if each.tag is not None and each.tag_field == step]
@@ -293,8 +294,8 @@ _decode: Final = msgspec.json.Decoder().decode
 _decode_out_of_range: Final = msgspec.json.Decoder(float_hook=len).decode
 _encode: Final = msgspec.json.Encoder().encode
 _MAX_SEARCHED: Final = 32
-"""Maximum number of values in a message that is searched for a duplicate member: each takes a
-microsecond."""
+"""Maximum number of values in a message with a duplicate member in which the member is located.
+Each value takes a microsecond."""
 
 
 class DuplicateMemberError(msgspec.ValidationError):
@@ -412,7 +413,7 @@ class MsgspecType:
 
 
 _MAX_READ: Final = 4 * MAX_TEXT
-"""Number of characters that are kept of a long error message of msgspec, at each end."""
+"""Number of characters of a long error message of msgspec that are kept at each end of it."""
 _AT = re.compile(r"(?P<what>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
 _EXPECTED_GOT = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`")
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?P<rest>.*)", re.DOTALL)
@@ -426,8 +427,8 @@ class _MsgspecFault:
     """A parser of an error message of msgspec about the value of a parameter.
 
     The path of the faulty value is only in the message: ``Expected `int`, got `str` - at
-    `$.items[2].name` ``. A field's name in it may have been chosen by the caller; it can mislead no
-    one but that caller.
+    `$.items[2].name` ``. The caller may have chosen the name of a field in the message, and can so
+    mislead the parser, but only the caller gets the result.
     """
 
     def __init__(self, annotation: Any, data: Json, name: str, path: str, message: str) -> None:
@@ -465,9 +466,10 @@ class _MsgspecFault:
         return ParamsProblem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
 
     def _came(self, sized: str = "") -> str:
-        """Return the type of the faulty value.
+        """Return the type of the faulty value, as text for the problem.
 
-        If `sized` is this type, the length of the value is added.
+        If the type is `sized`, of which the message expects another length, the length of the value
+        is added.
         """
         if memoryview(self._data).nbytes > MAX_DIAGNOSED_BYTES:
             return "another value"

@@ -115,17 +115,17 @@ class Router:
         def add(a: int, b: int) -> int:
             return a + b
 
-    All ways to declare a method raise `RegistrationError` if it cannot be served as declared, or
-    its name is taken; the router is unchanged then.
+    All ways to declare a method raise `RegistrationError` if the method cannot be served as
+    declared, or if its name is taken; the router is unchanged then.
 
-    JSON-RPC serves any id. With `request_errors`, as MCP has it, the id of a request must be a
+    JSON-RPC serves any id. If `request_errors` is set, as for MCP, the id of a request must be a
     string or an integer, and unique among the requests in flight on the same connection.
     """
 
     def __init__(self, *, request_errors: RequestErrors | None = None) -> None:
         self.request_errors = request_errors
-        """Returns the errors of the protocol above JSON-RPC for requests that it refuses; None if
-        there is no such protocol."""
+        """A function that returns the error with which the protocol above JSON-RPC, such as MCP,
+        refuses a request; None if there is no such protocol."""
         self.methods: dict[str, Method] = {}
         """Every method by its full name. Read only; the dictionary is never replaced."""
         self.direct: dict[str, Plan] = {}
@@ -133,7 +133,7 @@ class Router:
         self.version = 0
         """A number that grows with every change of the methods."""
         self._bare: dict[str, Method] = {}
-        """The methods as they are without the interceptors of this router."""
+        """The methods by full name, before the interceptors of this router were put around them."""
         self._own: set[str] = set()
         self._interceptors: tuple[Interceptor, ...] = ()
         self._included: list[Router] = []
@@ -205,7 +205,7 @@ class Router:
         return self.methods[method.name]
 
     def put(self, method: Method) -> None:
-        """Add an existing `Method` under the name that it has."""
+        """Add a method that was made before, under the name that it has."""
         self._add_own([method])
 
     def register(self, instance: object, prefix: str = "") -> None:
@@ -259,9 +259,10 @@ class Router:
         self.version += 1
 
     def intercept(self, interceptor: InterceptorT) -> InterceptorT:
-        """Put an async function around every call, inside the earlier interceptors.
+        """Add an interceptor, an async function around every call of a method.
 
-        It is `async def interceptor(context, proceed)`; `await proceed()` gives the result
+        Interceptors that were added earlier run around it. It is declared as
+        `async def interceptor(context, proceed)`; `await proceed()` gives the result
         of the call. It may raise, or return something without proceeding. Calls with wrong
         params do not reach it. Can be used as a decorator.
         """
@@ -298,9 +299,9 @@ class Router:
                 fresh[id(router), full] = each
 
     def _places(self, name: str) -> Iterator[tuple[Router, str]]:
-        """Yield each router that would serve the method `name`, with its full name there.
+        """Yield this router and all that include it, each with the method's full name there.
 
-        These are this router and all that include it.
+        `name` is the full name of the method in this router.
         """
         yield self, name
         for parent, prefix in self._above():
@@ -361,9 +362,9 @@ batch, the error of JSON-RPC) and the context."""
 
 
 def id_fault(id: Id, in_use: Callable[[Id], bool]) -> RequestFault | None:
-    """Return the fault of a request id, if a protocol above JSON-RPC restricts ids.
+    """Return the reason for which a protocol above JSON-RPC refuses a request id.
 
-    Returns None if there is none.
+    Returns None if the id is valid: a string or an integer, and not in use.
     """
     if id is None or type(id) is float:
         return "invalid_id"

@@ -102,7 +102,7 @@ _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Gen
 
 
 class Survey(Struct):
-    """The findings of `survey` in an annotation, as text for error messages."""
+    """The constraints that `survey` found in an annotation, as texts for error messages."""
 
     foreign: list[str] = []
     """Constraints that only pydantic enforces."""
@@ -137,7 +137,10 @@ def is_pydantic_field(default: Any) -> bool:
 
 
 def _look_at(part: Any, found: Survey) -> Iterator[Any]:
-    """Add the constraints of `part` to `found`, and yield the types inside it."""
+    """Add the constraints of `part`, a type in an annotation, to `found`.
+
+    Yields the types inside `part`.
+    """
     origin = get_origin(part)
     if origin is Annotated:
         _note_metadata(part.__metadata__, found)
@@ -344,7 +347,10 @@ class _Annotations:
 
 
 def _declared_names(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the names of all parameters that the innermost function takes by keyword."""
+    """Return the names of all parameters that a function takes by keyword.
+
+    If `function` is wrapped in partials or decorators, this is the function inside them.
+    """
     inner = innermost(function)
     declared = inspect.signature(getattr(inner, "__func__", inner)).parameters.values()
     return frozenset(each.name for each in declared if _KINDS[each.kind] in _BY_NAME)

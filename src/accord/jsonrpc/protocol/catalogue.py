@@ -30,7 +30,7 @@ class Severity(StrEnum):
 
 
 class Entry(Struct, frozen=True):
-    """The catalogue's entry for one code."""
+    """An entry of the error catalogue: one kind of error, with its code and name."""
 
     code: int
     name: str
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True):
 class Catalogue:
     """Entries by code and by name, in the order in which they were added.
 
-    An entry of `shared` can be found by its name only, as its code belongs to another entry.
+    The entries in `shared` have the codes of other entries, so they can be found only by name.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Catalogue:
         A code may have several meanings. -32002 is an unknown tool in the extended profile of MCP
         and a missing resource in the standard one; most errors of MCP share -32602. The reason,
         which Accord sends in `data.reason`, distinguishes them. Codes outside of `RESERVED` belong
-        to applications, as do the reasons sent with them: such a reason is ignored, unless it names
-        the entry with that code.
+        to applications, as do the reasons sent with them. With such a code, a reason counts only if
+        the entry that it names has this code.
         """
         by_code = self._by_code.get(code)
         named = self._by_name.get(reason) if isinstance(reason, str) else None
@@ -295,7 +295,7 @@ SHARED = (
     Entry(-32602, "invalid_meta", "protocol", _WARNING, "Invalid _meta"),
     Entry(-32602, "invalid_request_state", "protocol", _WARNING, "Invalid request state"),
 )
-"""Further meanings of MCP's standard codes; such an error names its meaning in `data.reason`."""
+"""Entries for further meanings of MCP's standard codes, identified by `data.reason`."""
 
 CATALOGUE = Catalogue(
     BUILT_IN,

@@ -1,6 +1,6 @@
-"""The interface between a peer and the transport of its messages; states and limits.
+"""The interface between a peer and its transport, the states of a connection, and limits.
 
-Pure values and interfaces: the modules that read the limits enforce them.
+Pure values and interfaces: the modules that read the limits enforce them. The states are:
 
     connecting   no connection yet, or reconnecting after a loss
     connected    messages flow
@@ -126,10 +126,10 @@ class Receiver(Protocol):
         """Handle a change of the channel's `writable`."""
 
     def input_ended(self) -> None:
-        """Handle the end of input; as in `echo … | server`, the other end may still read.
+        """Handle the end of input at a server, at most once.
 
-        Called only at a serving end, at most once. The owner answers the requests that have
-        arrived, then closes the channel; its own calls will not be answered any more.
+        The other end may still read, as in `echo … | server`. The owner answers the requests that
+        have arrived, then closes the channel; its own calls will not be answered any more.
         """
 
     def connection_interrupted(self, error: TransportError) -> None:

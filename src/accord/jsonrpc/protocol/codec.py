@@ -69,8 +69,8 @@ def is_bracketed(data: bytes, max_depth: int) -> bool:
 def is_deeper(data: bytes, max_depth: int) -> bool:
     """Return True if arrays and objects nest deeper than `max_depth`.
 
-    Works on whole buffers, whether or not they are valid JSON: a loop over the bytes would cost
-    more than decoding them.
+    `data` need not be valid JSON. Only operations on whole buffers are used, because a loop over
+    the bytes would take longer than decoding them.
     """
     if len(data) > _PROBE and is_deeper(data[:_PROBE], max_depth):
         return True
@@ -96,7 +96,7 @@ def is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def _brackets(data: bytes) -> bytes:
-    """Return the brackets outside of strings in `data`, with braces as square brackets."""
+    """Return the brackets outside of strings in `data`; braces become square brackets."""
     if b'"' in data:
         if b"\\" in data:
             data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -112,8 +112,8 @@ DEFAULT_MAX_ITEMS: Final = 1_000
 decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
-"""Decodes a shallow ASCII message without the checks that `read` makes. Raises `REFUSALS` for an
-invalid one."""
+"""Decodes a message or batch to envelopes, without the checks of `read`: UTF-8, nesting, number of
+items. Raises `REFUSALS` for invalid input."""
 
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """All exceptions that msgspec raises for invalid input (ValidationError is a DecodeError)."""
@@ -126,8 +126,9 @@ def read(
 ) -> Item | list[Item] | list[Envelope]:
     """Decode `data` to envelopes. Never raises: invalid input becomes `Invalid`.
 
-    A batch of more than `max_items` messages becomes one `Invalid`, and its rest is not read. Short
-    batches are not counted before decoding, so a batch over the limit may be returned.
+    A batch of more than `max_items` messages becomes one `Invalid`, and its rest is not read.
+    Batches of few bytes are not counted before decoding, so the caller may get a batch over the
+    limit.
     """
     try:
         if not data.isascii():
@@ -152,9 +153,10 @@ def decode(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int | None = DEFAULT_MAX_ITEMS,
 ) -> Message | Batch:
-    """Decode the message or batch in `data`; invalid input becomes `Invalid`.
+    """Decode `data` to messages, where `read` decodes only to envelopes.
 
-    `max_items` is None for batches that this end has encoded.
+    Invalid input becomes `Invalid`. `max_items` is None for no limit, as for batches that this end
+    has encoded itself.
     """
     what = read(data, max_depth, max_items)
     if isinstance(what, list):
@@ -166,7 +168,7 @@ def decode(
 
 
 def sort(what: Item) -> Message:
-    """Return the request, notification or response that an envelope contains.
+    """Classify an envelope: return the request, notification or response in it.
 
     An envelope that is no valid message becomes `Invalid`, and `Invalid` is returned unchanged.
     """

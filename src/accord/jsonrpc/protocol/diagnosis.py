@@ -1,8 +1,8 @@
 """Diagnosis of messages that msgspec refused: faults, and ids for the answers.
 
-Refusing is cheap. msgspec stops at the first fault; `diagnose` reads the message at most once more,
-skips the parts that it does not need, and stops at the first item beyond the limit on the items of
-a batch.
+Refusing a message must be cheap. msgspec stops at the first fault. Then `diagnose` reads the
+message at most once more, skips the parts that it does not need, and stops when a batch has more
+items than the limit.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Unread(TypedDict, total=False):
 
 
 class _Members(_Unread, total=False):
-    """The members that a message may have, with those of its error decoded separately."""
+    """The members that a message may have, as in `_Unread`, but with `error` split into members."""
 
     error: _ErrorMembers | _Array | int | float | str | bool | None  # type: ignore[misc]
 
@@ -70,15 +70,15 @@ _decode_error = msgspec.json.Decoder(WireError).decode
 _decode_string = msgspec.json.Decoder(str).decode
 
 _WINDOW: Final = 10_000
-"""Maximum number of items of a batch that is split by a struct type with one field for each
-item."""
+"""The greatest limit on the items of a batch for which `_window` splits the batch. Above it, the
+batch is decoded to a list."""
 _DETAILED: Final = 8
 """Maximum number of invalid items of a batch that are answered in detail; the others are answered
 without an explanation."""
 _LONGEST_VERSION: Final = 20
 """Maximum length of a JSON string that can be "2.0", even if every character is escaped."""
 _MAX_NUMBER_LENGTH: Final = 4_400
-"""Maximum length of a number that is decoded again; longer ones count as out of range."""
+"""Maximum length of a number as id that is decoded; longer ones count as out of range."""
 
 
 def diagnose(data: bytes, error: Exception, max_items: int | None) -> Item | list[Item]:
@@ -152,9 +152,9 @@ def _split_raw(data: bytes, most: int | None) -> list[Raw] | None:
 
 @lru_cache(maxsize=64)
 def _window(kind: Any, most: int) -> Callable[[bytes], Struct]:
-    """Return a decoder of arrays of up to `most` items.
+    """Return a decoder of arrays of up to `most` items, to a struct with a field for each.
 
-    It stops, and raises, at the first item beyond `most`.
+    The decoder stops, and raises ValidationError, at the first item beyond `most`.
     """
     fields = [(f"f{index}", kind, UNSET) for index in range(most)]
     window = defstruct("Window", fields, array_like=True, forbid_unknown_fields=True, gc=False)
@@ -167,7 +167,7 @@ def _present(window: Struct) -> list[Any]:
 
 
 def _value(raw: Raw) -> Any:
-    """Return one item of a batch in the form that `_Value` describes."""
+    """Return one item of a batch, decoded only as far as its diagnosis needs (`_Value`)."""
     first = memoryview(raw)[0]
     # A number that is out of range is a number too.
     return _object(raw) if first == ord("{") else _VALUES.get(first, 0)
@@ -187,7 +187,7 @@ _VALUES: Final[dict[int, Any]] = {
     ord("f"): False,
     ord("n"): None,
 }
-"""For the first byte of a JSON value: a value of the same type."""
+"""Stand-ins for the items of a batch that are no objects, by the first byte of their JSON."""
 
 
 # One item
@@ -196,7 +196,8 @@ _VALUES: Final[dict[int, Any]] = {
 def _diagnose_value(value: Any, details: Iterator[bool]) -> Item:
     """Return the message that the item `value` contains, or its fault.
 
-    Each detailed answer takes an element of `details`.
+    `details` has an element for each answer that may still explain its fault; such an answer takes
+    one.
     """
     if type(value) is not dict:
         return _NO_OBJECT[value if type(value) is bool else type(value)]
@@ -254,8 +255,8 @@ def _version_fault(raw: Raw | None) -> tuple[str, str] | None:
 def _read_error(members: Any) -> WireError:
     """Return the error object of a response.
 
-    Of a duplicate member the last one counts, as everywhere. Raises msgspec.ValidationError for an
-    invalid error object.
+    If a member is duplicated, the last one counts, as everywhere. Raises msgspec.ValidationError
+    for an invalid error object.
     """
     if type(members) is not dict:
         return _decode_error(b"[]" if type(members) is _Array else encode(members))
@@ -266,9 +267,9 @@ def _read_error(members: Any) -> WireError:
 
 
 def _readable_id(raw: Raw | None) -> tuple[Id, str]:
-    """Return the id in `raw` and its fault, a text that is empty for a valid id.
+    """Return the id in `raw`, and a text that describes its fault.
 
-    The id is None if it is missing or cannot be read.
+    The text is empty if the id is valid. The id is None if it is missing or cannot be read.
     """
     if raw is None:
         return None, ""
@@ -348,7 +349,7 @@ def is_id_fault(message: Invalid) -> bool:
 
 
 def too_many_items(most: int) -> Invalid:
-    """Return the refusal of a batch of more messages than `most`, the limit."""
+    """Return the refusal of a batch that is over the limit of `most` messages."""
     what = f"the batch is over the limit of {most:,} messages: split it"
     if most == 0:
         what = "batches are turned off"
@@ -375,11 +376,11 @@ _NO_OBJECT: Final[dict[Any, Invalid]] = {
         *((type(None), "null"), (True, "true"), (False, "false")),
     )
 }
-"""The refusals of items that are no objects, by the Python type of the item; true and false by
-value."""
+"""The refusals of items that are no objects. The keys are the Python types of the items; for true
+and false they are the values True and False."""
 _EMPTY_OBJECT: Final = _fixed("'jsonrpc' is missing, must be \"2.0\"", field="jsonrpc")
 """The refusal of an object without any member of a message."""
 _BARE: Final = {
     field: own_error("invalid_request", field=field) for field in ("jsonrpc", "id", "method")
 }
-"""The errors without explanation for invalid items beyond `_DETAILED`, by the faulty member."""
+"""Errors without an explanation, by faulty member, for the invalid items beyond `_DETAILED`."""

@@ -43,10 +43,9 @@ class RpcError(AccordError):
 
     @property
     def entry(self) -> Entry | None:
-        """The entry of the catalogue for this error; None if no entry has its code.
+        """The entry of the catalogue for this error; None if there is none.
 
-        Several failures may share a code; then `data.reason`, which Accord sends, identifies the
-        failure.
+        Several entries may share a code; then `data.reason`, which Accord sends, names the entry.
         """
         reason = self.data.get("reason") if isinstance(self.data, dict) else None
         return CATALOGUE.find(self.code, self.reason if reason is None else reason)
@@ -211,9 +210,9 @@ def own_error(name: str, message: str | None = None, **members: Any) -> RpcError
 
 
 def from_wire(code: int, message: str, data: Any = None) -> RpcError:
-    """Return the exception for the members of an error object.
+    """Return the exception for a received error object, given by its members.
 
-    It is of the subclass for `code` if there is one, else `RpcError`.
+    The exception is of the subclass for `code`; without such a subclass, it is an `RpcError`.
     """
     cls = _BY_CODE.get(code)
     if cls is None:

@@ -24,11 +24,11 @@ _LONGEST_HEAD_END = 4
 _MAX_DIGITS = 18
 _BLANKS = b" \t\r"
 _VISIBLE = b"!"
-"""The first visible character: a line that sorts before it is empty or begins with a blank."""
+"""The first visible character. A line that is less than it is empty or begins with a blank."""
 
 Piece: TypeAlias = bytes | RpcError
-"""A whole message, or the error for a message that was skipped. Nothing follows a
-`FramingError`."""
+"""A whole message, or the error for a message that was skipped. A `FramingError` is always the last
+piece."""
 
 
 class Framer(Protocol):
@@ -63,7 +63,7 @@ class Framer(Protocol):
 class NewlineFramer:
     """A framing with one message per line.
 
-    Ignored are empty lines, lines of blanks, and a carriage return before the newline.
+    Empty lines, lines of blanks, and a carriage return before the newline are ignored.
     """
 
     __slots__ = ("_max_bytes", "_partial", "_size", "_skipping")
@@ -110,8 +110,9 @@ class NewlineFramer:
     def frame(self, messages: Sequence[bytes]) -> bytes:
         """Return the messages as lines.
 
-        A newline inside a message, as raw JSON of a handler may contain it, becomes a space: JSON
-        allows either outside of strings, and neither in raw form inside of them.
+        A newline inside a message, which raw JSON of a handler may contain, becomes a space. That
+        does not change the JSON: an unescaped newline can only be between values, where a space is
+        allowed as well.
         """
         lines = b"\n".join((*messages, b""))
         if lines.count(b"\n") != len(messages):
@@ -150,9 +151,9 @@ class NewlineFramer:
 
 
 class ContentLengthFramer:
-    """A framing with a header block before each message, which contains its length.
+    """The framing of the Language Server Protocol ("Base Protocol").
 
-    It is that of the Language Server Protocol ("Base Protocol"). Headers other than
+    A block of headers with the length of the message precedes each message. Headers other than
     `Content-Length` are ignored. Header lines end with a carriage return and a newline; a bare
     newline is understood too.
     """
@@ -348,7 +349,7 @@ def encode_event(data: bytes, *, id: str = "", event: str = "", retry: int | Non
 def encode_priming(id: str, *, retry: int | None = None) -> bytes:
     """Return an event without content, which gives a client an id to resume with.
 
-    It is sent at once when a stream begins (2025-11-25, transports).
+    The event is sent at once when a stream begins (MCP 2025-11-25, transports).
     """
     return encode_event(b"", id=id, retry=retry)
 
@@ -356,8 +357,8 @@ def encode_priming(id: str, *, retry: int | None = None) -> bytes:
 class SseDecoder:
     """A decoder for the bytes of one stream of server-sent events.
 
-    An event without a blank line after it is no event, so the decoder needs no call when the stream
-    ends.
+    An event that is not followed by a blank line is dropped. So there is nothing to do at the end
+    of the stream.
     """
 
     __slots__ = (

@@ -93,8 +93,8 @@ class Envelope(Struct, gc=False):
 
     Some members may still be missing or contradict each other. An envelope with a `method` is a
     request, or a notification if `id` is UNSET; its reader checks whether `params` are an array or
-    an object (`is_structured`). All other envelopes need `sort`. The order of the fields is the one
-    in which most peers write them, which msgspec finds soonest.
+    an object (`is_structured`). All other envelopes are classified by `codec.sort`. The order of
+    the fields is the one in which most peers write them, which msgspec finds soonest.
     """
 
     jsonrpc: Literal["2.0"]
@@ -106,7 +106,7 @@ class Envelope(Struct, gc=False):
 
 
 def _encode_foreign(value: Any) -> Any:
-    """Return the JSON form of a pydantic model, which msgspec cannot encode.
+    """Return the JSON form of a value that msgspec cannot encode, a pydantic model.
 
     Raises TypeError for a value of any other class that msgspec does not encode.
     """

@@ -129,7 +129,7 @@ class Session:
         self._given_up: dict[Id, None] = {}
 
     def move(self, state: State) -> bool:
-        """Change to `state` if the current state permits this; return whether it did."""
+        """Change the connection to `state`, if `MOVES` permits it; return whether it did."""
         if state not in MOVES[self.state]:
             return False
         self.state = state
@@ -149,11 +149,11 @@ class Session:
         idempotent: bool = False,
         message: int | None = None,
     ) -> tuple[PendingCall, bytes]:
-        """Register a call and encode it; if encoding raises, nothing is registered.
+        """Register a call, and return it with the encoded message, which is not sent here.
 
-        `longest` is the time, from now, to which `extend` may move the deadline at most. `message`
-        is the number of the batch that carries the call. Raises `BusyError` if too many calls are
-        pending.
+        If encoding raises an exception, nothing is registered. `longest` is the number of seconds
+        from now to which `extend` may move the deadline at most. `message` is the number of the
+        batch that carries the call. Raises `BusyError` if too many calls are pending.
         """
         if len(self.pending) >= self.limits.max_pending:
             raise own_error(
@@ -202,10 +202,10 @@ class Session:
     # What ends a pending call
 
     def only_message(self) -> list[Id]:
-        """Return the ids of all pending calls, if one message carried them all.
+        """Return the ids of the pending calls that an error without an id must mean.
 
-        An error without an id then means these calls, unless this end has also sent notifications
-        or answers, or has received an invalid message: in that case no ids are returned.
+        These are all pending calls, if one message carried them all. Otherwise no ids are returned,
+        nor if the error may mean a notification or an answer that this end has sent.
         """
         counts = self.statistics
         if counts.notifications_sent or counts.requests_received or counts.invalid_received:
@@ -258,7 +258,7 @@ class Session:
         )
 
     def lose(self, *, keep_resendable: bool = False) -> list[PendingCall]:
-        """Remove and return the pending calls of a lost connection.
+        """Remove and return the calls that are still pending when a connection is lost.
 
         With `keep_resendable`, calls that can be sent again stay pending.
         """

@@ -102,7 +102,7 @@ class Call(Struct, eq=False):
         return self._future.done()
 
     def fail(self, error: RpcError) -> None:
-        """Fail the call with `error`, as the transport knows that no answer will come."""
+        """Fail the call with `error`; for transports that know that no answer will come."""
         self._calls.fail(self._pending, error)
 
     def cancel(self) -> None:
@@ -111,7 +111,7 @@ class Call(Struct, eq=False):
             self._calls.abandon(self._pending)
 
     def extend(self) -> None:
-        """Restart the call's timeout, as the other end has shown that it works on the call."""
+        """Restart the call's timeout; for use when the other end has reported progress."""
         self._calls.extend(self._pending)
 
 
@@ -128,7 +128,7 @@ class Calls:
         self.on_abandoned: Callable[[Id, str], None] | None = None
 
     def seconds(self, timeout: float | None | UnsetType) -> float | None:
-        """Return the timeout in seconds of a call, the default one if `timeout` is UNSET."""
+        """Return the timeout of a call in seconds: `timeout`, or the default if it is UNSET."""
         return self._timeout if timeout is UNSET else timeout
 
     def prepare(
@@ -200,9 +200,9 @@ class Calls:
             self._fail(call.id, error)
 
     def fail_only(self, error: RpcError) -> None:
-        """Fail the pending calls because of an error without an id.
+        """Fail all pending calls because of an error without an id.
 
-        Only if one message carried all of them: otherwise the error may mean any of them.
+        If different messages carried the calls, fail none: the error may mean any of them.
         """
         for id in self._session.only_message():
             self._fail(id, copy(error))
@@ -253,7 +253,7 @@ class Calls:
 
 
 def checked(params: Any) -> Any:
-    """Return `params` as they are to be encoded; UNSET for None.
+    """Return `params` in the form that can be encoded: unchanged, but UNSET for None.
 
     Raises TypeError for a string, bytes or a number, which cannot be params.
     """

@@ -1,8 +1,8 @@
 """Runs the handlers of a router for incoming requests.
 
 Inline methods run in the caller's own stack and their answer is returned at once. Async methods get
-one task each, threaded methods one task around a job of the pool; such a task passes on its own
-answer when it is done. One timer per dispatcher keeps the deadlines.
+one task each, threaded methods one task around a job of the pool; when a task is done, it passes
+its answer to the source of the request. One timer per dispatcher keeps the deadlines.
 
 A dispatcher knows routers and messages; it does not know the transports.
 """
@@ -83,7 +83,8 @@ log = logging.getLogger("accord.jsonrpc")
 
 _FAULTS = (Exception, asyncio.CancelledError)
 """Exceptions that count as failures of inline handlers. `CancelledError`, which is not an
-`Exception`, is raised by the result of a cancelled future; the call itself was not cancelled."""
+`Exception`, is among them because a handler raises it by reading the result of a cancelled future;
+the call itself was not cancelled."""
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
 """The types of ids that `request_errors` allows; each such id must be unique."""
@@ -135,7 +136,11 @@ class Dispatcher:
         observer: Observer | None = None,
         shared: bool = False,
     ) -> None:
-        """Create a dispatcher. If clients share it, ids must be unique only within a batch."""
+        """Create a dispatcher.
+
+        With `shared`, many clients share it: ids must then be unique only within a batch, if
+        `Router.request_errors` demands unique ids.
+        """
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
@@ -172,10 +177,12 @@ class Dispatcher:
         return len(self._running)
 
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
-        """Serve a payload; return its answer, None for no answer, or the running request.
+        """Serve the message or batch `data`, which came from `source`.
+
+        Returns the answer, None for no answer, or the running request.
 
         A running request passes its answer to `source.answer` once, never before this method
-        returns. The answer to a payload that is not a valid message is an `InvalidMessageReply`.
+        returns. The answer to data that are not a valid message is an `InvalidMessageReply`.
         """
         what: Item | list[Item] | list[Envelope]
         # `read` does the same; what is short enough cannot be too deep, nor cost much.
@@ -211,7 +218,7 @@ class Dispatcher:
     def _serve_unique(
         self, id: Id | UnsetType, name: str, params: Any, source: RequestSource
     ) -> bytes | None | RunningRequest:
-        """Serve a request, but refuse an invalid id and the id of a request in flight."""
+        """Serve a request, but refuse an id that is invalid or already in flight."""
         if id is UNSET or (
             type(id) in _UNIQUE and id not in self._running and type(source) is not BatchSlot
         ):
@@ -317,7 +324,11 @@ class Dispatcher:
         return rest.answer_or_run()
 
     def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
-        """Return the answer if all items have fixed refusals that fit in `room`; else None."""
+        """Return the answer to a batch of which every item is invalid, otherwise None.
+
+        Every item must have a refusal that is encoded already, and all refusals together must fit
+        in `room` bytes.
+        """
         refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
         if len(refusals) < len(items):
             return None
@@ -331,7 +342,10 @@ class Dispatcher:
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
-        """Call the direct methods at the start of a batch; a failure becomes a raw answer."""
+        """Call the methods in `Router.direct` with which the items begin, and return the results.
+
+        A failure becomes an error that is encoded already, as `Raw`.
+        """
         find = self._find_direct
         results: list[Success | Raw] = []
         for item in items:
@@ -366,7 +380,10 @@ class Dispatcher:
                 return None
 
     def _named(self, message: Invalid, source: RequestSource) -> Invalid:
-        """Return `message` with the error that the protocol above has for it, if any."""
+        """Return `message` with the error of the protocol above JSON-RPC in place of its own.
+
+        If there is no such protocol or error, return `message` unchanged.
+        """
         errors = self._request_errors
         if errors is None:
             return message
@@ -539,8 +556,9 @@ class Dispatcher:
     ) -> bytes | None:
         """Return the answer to a request whose params are a bare value; None for other requests.
 
-        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; an invalid
-        request is no notification either, but is answered with a null id (section 7).
+        JSON-RPC 2.0, section 4.2: params are an array or object, or the request is invalid. An
+        invalid request without an id is not a notification: it is answered with a null id (section
+        7).
         """
         if not isinstance(params, bytes | Raw) or is_structured(bytes(params)):
             return None

@@ -20,7 +20,7 @@ A call ends in one of five ways, and in each its pending entry is gone: it is an
 time runs out (`CallTimeoutError`), its caller is cancelled, the connection is lost
 (`ConnectionLostError`), or this end closes (`ConnectionClosedError`).
 
-Everything here runs on one event loop's thread, but `call_threadsafe`.
+Everything here runs on the thread of one event loop, except `call_threadsafe`.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ class Peer:
     ) -> Call:
         """Send a call now and return it to be awaited; its id is known at once.
 
-        `call.extend()` restarts its timeout; in all the call lasts `longest` seconds at most.
+        `call.extend()` restarts its timeout, but the call never lasts more than `longest` seconds.
         """
         self._check_open()
         call, data = self._calls.prepare(
@@ -270,7 +270,7 @@ class Peer:
     def post(self, method: str, params: Any = UNSET) -> None:
         """Send a notification without waiting; drop it if the connection has ended.
 
-        It counts towards the limit on queued bytes if the other end does not read.
+        Until it is sent, the notification counts towards `Limits.max_queued_bytes`.
         """
         if self._session.state not in (State.CLOSING, State.CLOSED):
             self._channel.send(self.prepare_notification(method, params))
@@ -336,7 +336,7 @@ class Peer:
         return max(0.0, seconds - (self._loop.time() - started))
 
     def cancel_incoming(self, id: Id) -> bool:
-        """Stop serving a request of the other end without an answer.
+        """Stop serving a request of the other end, which then gets no answer.
 
         Returns whether the request was running.
         """
@@ -374,10 +374,11 @@ class Peer:
         self._calls.fail_only(error)  # where nothing else was sent it was the answer to that
 
     def _may_answer_refusal(self) -> bool:
-        """Return whether to answer a message that was refused for its size.
+        """Return whether to send an error for a message that was refused for its size.
 
-        At an end that only calls, the message was an answer, and gets none. Two ends that refuse
-        each other's refusals must stop at some point.
+        An end without methods only calls: the message that it refused was an answer, and answers
+        are not answered. Refusals in a row are limited, because two ends that refuse each other's
+        refusals must stop at some point.
         """
         counts = self._session.statistics
         heard = counts.requests_received + counts.notifications_received + counts.answers_received

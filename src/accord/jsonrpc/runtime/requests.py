@@ -89,9 +89,10 @@ class RunningRequest(Struct, eq=False):
     source: RequestSource
     _among: RunningRequests
     seen: Observation | None
-    """The observation to notify when the request ends; None if there is none, or after that."""
+    """The observation to notify when the request ends; None if the request is not observed, or once
+    the observation has been notified."""
     work: Awaitable[Any] | None
-    """The awaitable that the task is to await; None once the task awaits it."""
+    """The handler's awaitable, until the task begins to await it; then None."""
     key: object = None
     """The key of the request in `RunningRequests`; None if the request itself is the key."""
     deadline: float | None = None
@@ -153,13 +154,16 @@ class RunningRequests(dict[object, RunningRequest]):
 
 
 def origin(source: RequestSource) -> RequestSource:
-    """Return the source of a request; for a request in a batch, the source of the batch."""
+    """Return the source of the message that contained a request.
+
+    For a `BatchSlot`, the source of a request in a batch, this is the source of the batch.
+    """
     return getattr(source, "batch_source", source)
 
 
 CHUNK: Final = 16
 """Number of results of a batch that are encoded together. Results are held in memory before their
-bytes are counted against the limit, so this bounds the excess."""
+bytes are counted, so this bounds how far a batch exceeds the limit on its answer."""
 
 Failed = Callable[[Id, object, Exception], bytes]
 """Returns the encoded answer for a result that cannot be encoded."""
@@ -178,7 +182,7 @@ def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
 
 
 class DirectRun:
-    """The answers to the calls at the beginning of a batch that were served inline."""
+    """A collector of the answers to the calls at the beginning of a batch, served inline."""
 
     __slots__ = ("_failed", "max_bytes", "pieces", "room")
 
@@ -220,7 +224,7 @@ class DirectRun:
 class BatchRun:
     """A batch in progress, for the messages that were not served by a `DirectRun`.
 
-    It answers its source when all answers are there.
+    When all messages of the batch have ended, it sends the joint answer to the batch's source.
     """
 
     __slots__ = ("_answers", "_complete", "_max_bytes", "_room", "_waiting", "ids", "source")
@@ -294,7 +298,7 @@ class BatchSlot:
         self._run.finish(self, data)
 
     def takes(self, id: Id) -> bool:
-        """Add the id of a request to those of the batch; return False for a duplicate."""
+        """Add the id of a request to the ids of the batch; return False for a duplicate."""
         ids = self._run.ids
         known = len(ids)
         ids.add(id)
