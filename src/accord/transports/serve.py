@@ -181,9 +181,9 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
     """Serve `router` at `url`: use it as `async with serve(…) as server`, or await it.
 
     URLs as in `connect`; port 0 picks a free port, which `server.url` then contains. `on_connect`
-    is called with each new peer, so that the server can call its clients. `observer` is notified
-    of every call; `accord.telemetry` has some. `options` are those of `Options`. Raises
-    `ConnectError` when the URL cannot be listened on.
+    is called with each new peer, by which the server can call that client. `observer` is notified
+    of every call; observers for metrics and tracing are in `accord.telemetry`. `options` are those
+    of `Options`. Raises `ConnectError` when the URL cannot be listened on.
     """
 
     def __init__(

@@ -384,8 +384,8 @@ Json: TypeAlias = bytes | Raw
 """One JSON value, not yet decoded."""
 
 REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
-"""All exceptions that msgspec raises for an invalid value; TypeError is for unhashable members of a
-set."""
+"""All exceptions that msgspec raises for an invalid value of a parameter. Unlike `codec.REFUSALS`,
+they include TypeError, which it raises for unhashable members of a set."""
 
 
 class MsgspecType:

@@ -223,8 +223,8 @@ def from_wire(code: int, message: str, data: Any = None) -> RpcError:
 def is_expected(error: BaseException, *, strict: bool = False) -> bool:
     """Return whether the caller may see `error` unchanged.
 
-    A transport error raised by a handler is about a third party, so the caller must not see it. In
-    strict mode, the caller sees only codes of the catalogue (F-09).
+    If a handler raises a transport error, it is about a third party, so the caller must not see it.
+    In strict mode, the caller sees only errors whose code is in the catalogue.
     """
     if not isinstance(error, RpcError) or isinstance(error, TransportError):
         return False

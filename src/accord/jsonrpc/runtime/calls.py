@@ -184,7 +184,7 @@ class Calls:
                 self._fail(id, fault)
 
     def settle_sent(self, sent: bytes, response: Failure) -> None:
-        """Fail the calls in the message `sent`, which the other end answered with one error."""
+        """Fail the calls in the message `sent`, because one error answers all of them."""
         self.fail_sent(sent, _remote_error(response))
 
     def fail_sent(self, sent: bytes, error: RpcError) -> None:

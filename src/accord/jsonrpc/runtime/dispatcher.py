@@ -87,7 +87,7 @@ _FAULTS = (Exception, asyncio.CancelledError)
 the call itself was not cancelled."""
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 _UNIQUE: Final = frozenset((int, str))
-"""The types of ids that `request_errors` allows; each such id must be unique."""
+"""The types of the ids that are valid if `request_errors` is set; such ids must be unique."""
 
 _Serve: TypeAlias = Callable[
     [Id | UnsetType, str, Any, RequestSource], bytes | None | RunningRequest

@@ -234,7 +234,7 @@ class BatchRun:
         self.ids: set[Id] = set()
         """The ids of the batch's requests so far, if ids must be unique."""
         self._complete = False
-        """True once every message of the batch has been started."""
+        """True once every message of the batch has been started; some may still be running."""
         self._answers: list[bytes | None] = [*begun.pieces]
         self._max_bytes = begun.max_bytes
         self._room = begun.room

@@ -379,7 +379,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._flush()
 
     def _regulate(self) -> None:
-        """Update the event that the connection waits for, and pause or resume reading."""
+        """Update the event that the connection waits for; pause or resume reading if necessary."""
         wait = self.wait
         if wait is not self._waited:
             self._waited = wait

@@ -81,7 +81,7 @@ def apply(program: Program, state: State, event: Event) -> None:
 
 
 class _Change:
-    """One event being applied to a state; each method applies events of one type."""
+    """One event being applied to a state; each public method applies one type."""
 
     __slots__ = ("at", "program", "state")
 

@@ -117,7 +117,7 @@ class Cron(Struct, frozen=True):
     months: frozenset[int]
     weekdays: frozenset[int]
     either: bool
-    """True if a date needs to match only one of `days` and `weekdays`, instead of both."""
+    """True if a date needs to match either `days` or `weekdays`, False if it must match both."""
 
     @property
     def every_hour(self) -> bool:

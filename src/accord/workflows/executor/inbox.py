@@ -63,7 +63,7 @@ class Agenda:
         self._marks = (0, 0)
 
     def note(self, due: float | None) -> None:
-        """Record the time of a timer, for which no notification will arrive."""
+        """Remember the time of a run's timer, because no notification will announce it."""
         if due is not None:
             self._next_due = due if self._next_due is None else min(due, self._next_due)
 

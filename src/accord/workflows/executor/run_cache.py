@@ -48,7 +48,7 @@ class CachedRun(Struct):
     approvals: set[str]
     """The tasks of open approvals."""
     values: int
-    """The estimated memory of the run's inputs and outputs, in bytes."""
+    """The number of bytes of memory that the run's inputs and outputs take, estimated."""
 
     @property
     def cost(self) -> int:

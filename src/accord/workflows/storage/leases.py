@@ -254,7 +254,7 @@ class _ShardShares(Struct, frozen=True):
 class Shards:
     """The shards of one executor.
 
-    `fences` maps the number of each shard to its fence, as last read from the database.
+    `fences` maps the number of each shard to its fence, as far as the executor knows.
     """
 
     def __init__(self, store: Store, membership: Membership) -> None:

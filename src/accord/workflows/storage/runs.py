@@ -418,7 +418,7 @@ async def begin_conversation(
 
 
 async def add_messages(db: Transaction, run_id: str, place: int, messages: Sequence[str]) -> None:
-    """Store messages of a run's conversation, numbered from `place` on."""
+    """Store messages of a run's conversation; `place` is the number of the first of them."""
     for offset, message in enumerate(messages):
         await db.execute(_INSERT_A2A_MESSAGE, run_id, place + offset, message)
 

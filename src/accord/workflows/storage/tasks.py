@@ -402,7 +402,8 @@ class TaskChange(Struct, frozen=True, kw_only=True):
     remote_context: str = ""
     finished_at: float | None = None
     continues: int = 0
-    """1 to keep the stored answer to the agent's question because it is not sent yet; else 0."""
+    """1 if the stored answer to the agent's question must be kept because it is not sent yet; 0 to
+    delete it."""
 
 
 class TaskRows:

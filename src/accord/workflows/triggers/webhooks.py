@@ -161,7 +161,7 @@ class DeliveryResult(Struct, frozen=True):
     run_id: str
     workflow: str
     duplicate: bool
-    """True if an earlier delivery with the same id or signed body started the run."""
+    """True if the run was started by an earlier delivery of which this one is a duplicate."""
 
 
 class Deliveries:
@@ -203,7 +203,7 @@ class Deliveries:
         return done
 
     def refuse(self, webhook: str, reason: str, *, address: str, correlation_id: str) -> None:
-        """Write an audit record for a rejected delivery."""
+        """Record in the audit trail that a delivery was rejected."""
         self._failed(refusal_record(webhook, reason, correlation_id, address=address))
 
     async def _verify(self, delivery: Delivery) -> None:
