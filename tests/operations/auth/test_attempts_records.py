@@ -89,7 +89,7 @@ async def test_what_was_not_kept_is_told_when_the_window_ends() -> None:
                 told.set()
 
     trail = Telling()
-    attempts = FailedAttempts(trail, window=0.05)
+    attempts = FailedAttempts(trail, window=1.0)  # so long that all calls fall into it
     made = replace(record(), error="unknown", target="")
     for _ in range(MAX_OF_KIND + 3):
         attempts.add(made)
