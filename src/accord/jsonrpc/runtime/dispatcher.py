@@ -136,11 +136,7 @@ class Dispatcher:
         observer: Observer | None = None,
         shared: bool = False,
     ) -> None:
-        """Create a dispatcher.
-
-        With `shared`, many clients share it: ids must then be unique only within a batch, if
-        `Router.request_errors` demands unique ids.
-        """
+        """Create a dispatcher. If clients share it, ids must be unique only within a batch."""
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
@@ -177,9 +173,7 @@ class Dispatcher:
         return len(self._running)
 
     def handle(self, data: bytes, source: RequestSource) -> bytes | None | Cancellable:
-        """Serve the message or batch `data`, which came from `source`.
-
-        Returns the answer, None for no answer, or the running request.
+        """Serve a message or batch; return its answer, None for none, or the running request.
 
         A running request passes its answer to `source.answer` once, never before this method
         returns. The answer to data that are not a valid message is an `InvalidMessageReply`.
@@ -324,11 +318,7 @@ class Dispatcher:
         return rest.answer_or_run()
 
     def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
-        """Return the answer to a batch of which every item is invalid, otherwise None.
-
-        Every item must have a refusal that is encoded already, and all refusals together must fit
-        in `room` bytes.
-        """
+        """Return the answer to a batch of only invalid items, if it fits in `room` bytes."""
         refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
         if len(refusals) < len(items):
             return None
@@ -342,10 +332,7 @@ class Dispatcher:
         return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
-        """Call the methods in `Router.direct` with which the items begin, and return the results.
-
-        A failure becomes an error that is encoded already, as `Raw`.
-        """
+        """Call the direct methods at the start of a batch; a failure becomes an encoded error."""
         find = self._find_direct
         results: list[Success | Raw] = []
         for item in items:
@@ -380,10 +367,7 @@ class Dispatcher:
                 return None
 
     def _named(self, message: Invalid, source: RequestSource) -> Invalid:
-        """Return `message` with the error of the protocol above JSON-RPC in place of its own.
-
-        If there is no such protocol or error, return `message` unchanged.
-        """
+        """Return `message` with the error of the protocol above JSON-RPC, if that has one."""
         errors = self._request_errors
         if errors is None:
             return message
@@ -557,8 +541,7 @@ class Dispatcher:
         """Return the answer to a request whose params are a bare value; None for other requests.
 
         JSON-RPC 2.0, section 4.2: params are an array or object, or the request is invalid. An
-        invalid request without an id is not a notification: it is answered with a null id (section
-        7).
+        invalid request without an id is answered with a null id (section 7).
         """
         if not isinstance(params, bytes | Raw) or is_structured(bytes(params)):
             return None
