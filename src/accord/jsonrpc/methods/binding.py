@@ -67,7 +67,7 @@ class ParamsForm:
 
     @cached_property
     def _object(self) -> Callable[[Any], Any]:
-        """A decoder of large params by name, which are over `MAX_DIAGNOSED_BYTES`."""
+        """The decoder for a params object larger than `MAX_DIAGNOSED_BYTES`."""
         if self._names is None:
             return _decode_object
         fields = [
@@ -79,7 +79,7 @@ class ParamsForm:
 
     @cached_property
     def _array(self) -> Callable[[Any], Any]:
-        """A decoder of large params by position, which are over `MAX_DIAGNOSED_BYTES`."""
+        """The decoder for a params array larger than `MAX_DIAGNOSED_BYTES`."""
         if self._places is None:
             return _decode_array
         fields = [(f"f{index}", Raw, UNSET) for index in range(self._places)]

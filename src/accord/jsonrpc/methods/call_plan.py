@@ -1,10 +1,10 @@
 """Plans: the steps from raw params to the call of a function, chosen once per method.
 
-Common signatures get a plan that decodes all params in one pass of msgspec. Params that such a plan
-cannot decode, in most cases invalid ones, go to the slow plan. The slow plan uses the `Binder`,
-which knows every rule and names every fault; a fast plan is only a faster way to the same call. The
-function itself is called
-outside of every `try`, so that its errors are never mistaken for errors in the params.
+Common signatures get a fast plan, which decodes all params in one pass of msgspec. Params that it
+cannot decode, in most cases invalid ones, go to the slow plan. The slow plan serves any signature:
+it uses the `Binder`, which knows every rule and names every fault. Both plans make the same call.
+The function itself is called outside of every `try`, so that its errors are never mistaken for
+errors in the params.
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ class _Forms:
         own_names: bool,
     ) -> None:
         self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
-        """A function that raises `InvalidParamsError` for large params; for small ones it returns
-        None, and the slow plan then decodes them."""
+        """`Binder.refuse_large`: raises `InvalidParamsError` for large params if it can name the
+        fault; else returns None, and the slow plan must decode the params."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))

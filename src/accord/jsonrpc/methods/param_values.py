@@ -427,8 +427,8 @@ class _MsgspecFault:
     """A parser of an error message of msgspec about the value of a parameter.
 
     The path of the faulty value is only in the message: ``Expected `int`, got `str` - at
-    `$.items[2].name` ``. The caller may have chosen the name of a field in the message, and can so
-    mislead the parser, but only the caller gets the result.
+    `$.items[2].name` ``. A caller can choose the name of an unknown field so that the path is
+    misread; the wrong problem is then reported to that caller only.
     """
 
     def __init__(self, annotation: Any, data: Json, name: str, path: str, message: str) -> None:
@@ -466,10 +466,9 @@ class _MsgspecFault:
         return ParamsProblem(self._name, f"{self._path}{self._inner}{field}", noun, got, text)
 
     def _came(self, sized: str = "") -> str:
-        """Return the type of the faulty value, as text for the problem.
+        """Return the type of the faulty value as text for the problem, such as `another int`.
 
-        If the type is `sized`, of which the message expects another length, the length of the value
-        is added.
+        For a value of the type `sized` the text has its length instead: `str of length 3`.
         """
         if memoryview(self._data).nbytes > MAX_DIAGNOSED_BYTES:
             return "another value"

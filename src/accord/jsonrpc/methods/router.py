@@ -118,7 +118,7 @@ class Router:
     All ways to declare a method raise `RegistrationError` if the method cannot be served as
     declared, or if its name is taken; the router is unchanged then.
 
-    JSON-RPC serves any id. If `request_errors` is set, as for MCP, the id of a request must be a
+    JSON-RPC allows any id. If `request_errors` is set, as for MCP, the id of a request must be a
     string or an integer, and unique among the requests in flight on the same connection.
     """
 
@@ -259,12 +259,12 @@ class Router:
         self.version += 1
 
     def intercept(self, interceptor: InterceptorT) -> InterceptorT:
-        """Add an interceptor, an async function around every call of a method.
+        """Add an interceptor, an async function around every call of this router's methods.
 
-        Interceptors that were added earlier run around it. It is declared as
-        `async def interceptor(context, proceed)`; `await proceed()` gives the result
-        of the call. It may raise, or return something without proceeding. Calls with wrong
-        params do not reach it. Can be used as a decorator.
+        An interceptor is `async def interceptor(context, proceed)`; `await proceed()` gives the
+        result of the call. The function may raise, or return something without proceeding. Calls
+        with wrong params do not reach it. Interceptors added earlier run outside of it. Can be
+        used as a decorator.
         """
         check_interceptor(interceptor)
         self._interceptors += (interceptor,)

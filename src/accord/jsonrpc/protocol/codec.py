@@ -112,8 +112,9 @@ DEFAULT_MAX_ITEMS: Final = 1_000
 decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
-"""Decodes a message or batch to envelopes, without the checks of `read`: UTF-8, nesting, number of
-items. Raises `REFUSALS` for invalid input."""
+"""Decodes a message or batch to envelopes without the checks of `read` for UTF-8, nesting and
+number of items: only for ASCII input that cannot be too deep. Raises `REFUSALS` for invalid
+input."""
 
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """All exceptions that msgspec raises for invalid input (ValidationError is a DecodeError)."""

@@ -24,7 +24,8 @@ _LONGEST_HEAD_END = 4
 _MAX_DIGITS = 18
 _BLANKS = b" \t\r"
 _VISIBLE = b"!"
-"""The first visible character. A line that is less than it is empty or begins with a blank."""
+"""The first visible ASCII character. A line that compares less is empty, or begins with a blank or
+a control character."""
 
 Piece: TypeAlias = bytes | RpcError
 """A whole message, or the error for a message that was skipped. A `FramingError` is always the last

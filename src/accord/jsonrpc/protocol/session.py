@@ -151,9 +151,10 @@ class Session:
     ) -> tuple[PendingCall, bytes]:
         """Register a call, and return it with the encoded message, which is not sent here.
 
-        If encoding raises an exception, nothing is registered. `longest` is the number of seconds
-        from now to which `extend` may move the deadline at most. `message` is the number of the
-        batch that carries the call. Raises `BusyError` if too many calls are pending.
+        If encoding raises an exception, nothing is registered. `timeout` and `longest` are in
+        seconds from `now`: the call's timeout, which `extend` restarts, and the most that the call
+        may take in spite of extensions. `message` is the number of the batch that carries the
+        call. Raises `BusyError` if too many calls are pending.
         """
         if len(self.pending) >= self.limits.max_pending:
             raise own_error(
@@ -205,7 +206,8 @@ class Session:
         """Return the ids of the pending calls that an error without an id must mean.
 
         These are all pending calls, if one message carried them all. Otherwise no ids are returned,
-        nor if the error may mean a notification or an answer that this end has sent.
+        nor if the error may mean something else: if this end has also sent notifications or
+        answers, or has received an invalid message.
         """
         counts = self.statistics
         if counts.notifications_sent or counts.requests_received or counts.invalid_received:
